@@ -1,0 +1,63 @@
+"""Say what went wrong, where, and whose fault it is: the input's, the plan's, or the device's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One thing that is not as it must be, in the form "where: expected X, actual Y".
+
+    >>> print(Finding("hosts.h2.mac", "six hex pairs", '"zz"'))
+    hosts.h2.mac: expected six hex pairs, actual "zz"
+    """
+
+    where: str
+    expected: str
+    actual: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: expected {self.expected}, actual {self.actual}"
+
+    def as_json(self) -> dict[str, str]:
+        """Give the finding as JSON keys."""
+        return {"where": self.where, "expected": self.expected, "actual": self.actual}
+
+
+class TagloomError(Exception):
+    """Carry an exit status with every error this package raises on purpose."""
+
+    exit_status = 1
+
+
+class InputError(TagloomError):
+    """The input is wrong: all findings at once, nothing was changed."""
+
+    exit_status = 2
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(map(str, self.findings)))
+
+
+class PlanError(TagloomError):
+    """The answer is no: what was asked cannot be planned or proven; says the rule, the witness and a way out."""
+
+    exit_status = 1
+
+    def __init__(self, rule: str, witness: str = "", way_out: str = "") -> None:
+        self.rule, self.witness, self.way_out = rule, witness, way_out
+        super().__init__("; ".join(part for part in (rule, witness, way_out) if part))
+
+
+class DeviceError(TagloomError):
+    """A switch failed: which one, at which command, and the text it answered."""
+
+    exit_status = 3
+
+    def __init__(self, switch: str, command: str, text: str) -> None:
+        self.switch, self.command, self.text = switch, command, text
+        at = f" at {command!r}" if command else ""
+        super().__init__(f"{switch}{at}: {text}")

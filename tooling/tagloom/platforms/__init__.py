@@ -1,0 +1,98 @@
+"""Know what each switch family is and can do, from the YAML files beside this one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True)
+class PortWatts:
+    """Hold a model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it."""
+
+    base_watts: float
+    per_port: dict[int, float]
+    source: str
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Hold what tagloom must know of a model; everything firmware may differ in is data here.
+
+    `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one.
+    """
+
+    model: str
+    title: str
+    grammar: str
+    netmiko_driver: str
+    port_names: tuple[str, ...]
+    max_vlans: int
+    max_vlan_id: int
+    mac_table: int
+    eee: bool
+    watts: PortWatts | None
+    toggle_seconds: dict[str, float] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
+
+    @property
+    def ports(self) -> int:
+        """Count the ports."""
+        return len(self.port_names)
+
+    @cached_property
+    def _port_numbers(self) -> dict[str, int]:
+        return {name.lower(): number for number, name in enumerate(self.port_names, start=1)}
+
+    def port_number(self, text: str) -> int | None:
+        """Read a port in the model's own words, or a bare gN taken everywhere; None where there is no such port.
+
+        >>> load("powerconnect-6248").port_number("1/g5"), load("powerconnect-6248").port_number("g5")
+        (5, 5)
+        """
+        word = text.strip().lower()
+        number = self._port_numbers.get(word)
+        if number is None and (bare := re.fullmatch(r"g(\d+)", word)) and 1 <= int(bare[1]) <= self.ports:
+            number = int(bare[1])
+        return number
+
+    def port_name(self, number: int) -> str:
+        """Write a port number (from 1) in the model's own words."""
+        return self.port_names[number - 1]
+
+
+def models() -> tuple[str, ...]:
+    """List the models there are, sorted."""
+    folder = files("tagloom.platforms")
+    return tuple(sorted(f.name.removesuffix(".yml") for f in folder.iterdir() if f.name.endswith(".yml")))
+
+
+@cache
+def load(model: str) -> Platform:
+    """Read a model's page. Raises KeyError where there is none."""
+    if model not in models():
+        raise KeyError(model)
+    raw: dict[str, Any] = yaml.safe_load((files("tagloom.platforms") / f"{model}.yml").read_text("utf-8"))
+    names: list[str] = []
+    for block in raw["ports"]:
+        names.extend(block["name"].format(n=n) for n in range(block["first"], block["first"] + block["count"]))
+    watts = raw.get("watts")
+    return Platform(
+        model=model,
+        title=raw["title"],
+        grammar=raw.get("grammar", ""),
+        netmiko_driver=raw.get("netmiko_driver", ""),
+        port_names=tuple(names),
+        max_vlans=raw["limits"]["vlans"],
+        max_vlan_id=raw["limits"]["vlan_id"],
+        mac_table=raw["limits"]["mac_table"],
+        eee=raw["eee"],
+        watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
+        toggle_seconds=raw.get("toggle_seconds", {}),
+        words=raw.get("words", {}),
+    )

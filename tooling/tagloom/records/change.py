@@ -1,0 +1,155 @@
+"""Hold change as a value: one cell of a switch's state from one value to another, with its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tagloom.records.switch_state import (
+    FlowControl,
+    Frames,
+    Membership,
+    PortMode,
+    SwitchEditor,
+    SwitchState,
+)
+
+
+class Cell(StrEnum):
+    """What a change may touch. The key is (port), (vlan), (vlan, port), (vlan, mac) or nothing, as noted."""
+
+    VLAN = "vlan"  # vlan: absent (0) or present (1)
+    VLAN_NAME = "vlan-name"  # vlan: the name, "" = default
+    MODE = "mode"  # port: PortMode
+    MEMBER = "member"  # vlan, port: Membership
+    PVID = "pvid"  # port: VLAN id, 0 = discard
+    ENTRY = "entry"  # vlan, mac: tuple of ports, () = none
+    INGRESS_FILTER = "ingress-filter"  # port: bool
+    FRAMES = "frames"  # port: Frames
+    ENABLED = "enabled"  # port: bool
+    NEGOTIATION = "negotiation"  # port: bool
+    SPEED = "speed"  # port: Mb/s, 0 = the port's best
+    FLOW_CONTROL = "flow-control"  # port: FlowControl
+    EEE = "eee"  # port: bool
+    PORT_SPANNING_TREE = "port-spanning-tree"  # port: bool
+    SPANNING_TREE = "spanning-tree"  # the switch: bool
+    AGING = "aging"  # the switch: seconds
+
+
+Value = int | str | tuple[int, ...]
+
+# Cells that are one value per port: the SwitchEditor's list and the type its values have.
+PORT_CELLS: dict[Cell, tuple[str, type]] = {
+    Cell.MODE: ("mode", PortMode),
+    Cell.PVID: ("pvid", int),
+    Cell.INGRESS_FILTER: ("ingress_filter", bool),
+    Cell.FRAMES: ("frames", Frames),
+    Cell.ENABLED: ("enabled", bool),
+    Cell.NEGOTIATION: ("negotiation", bool),
+    Cell.SPEED: ("speed_mbps", int),
+    Cell.FLOW_CONTROL: ("flow_control", FlowControl),
+    Cell.EEE: ("eee", bool),
+    Cell.PORT_SPANNING_TREE: ("port_spanning_tree", bool),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Set one cell from `before` to `after`; `port`, `vlan` and `mac` are 0 where the cell has no such key."""
+
+    cell: Cell
+    before: Value
+    after: Value
+    port: int = 0
+    vlan: int = 0
+    mac: int = 0
+
+    @property
+    def inverse(self) -> Change:
+        """Give the change that undoes this one."""
+        return Change(self.cell, self.after, self.before, self.port, self.vlan, self.mac)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Hold all changes of one switch; their order carries no meaning, rendering brings its own."""
+
+    switch: str
+    changes: tuple[Change, ...]
+
+    @property
+    def inverse(self) -> Patch:
+        """Give the patch that undoes this one."""
+        return Patch(self.switch, tuple(change.inverse for change in reversed(self.changes)))
+
+
+def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
+    """List every cell in which two states of one switch differ.
+
+    The laws ``apply_changes(a, difference(a, b)) == b`` and its inverse hold for all states of equal port count;
+    raises ValueError where the counts differ.
+    """
+    if before.ports != after.ports:
+        raise ValueError(f"states of {before.ports} and {after.ports} ports cannot be of one switch")
+    old, new = SwitchEditor.of(before), SwitchEditor.of(after)
+    changes: list[Change] = []
+    for vlan in sorted(old.vlans.keys() | new.vlans.keys()):
+        was, now = vlan in old.vlans, vlan in new.vlans
+        if was != now:
+            changes.append(Change(Cell.VLAN, int(was), int(now), vlan=vlan))
+        name_was, name_now = old.vlans.get(vlan, ""), new.vlans.get(vlan, "")
+        if name_was != name_now:
+            changes.append(Change(Cell.VLAN_NAME, name_was, name_now, vlan=vlan))
+        members_was, members_now = old.members.get(vlan, {}), new.members.get(vlan, {})
+        for port in sorted(members_was.keys() | members_now.keys()):
+            how_was, how_now = (m.get(port, Membership.NONE) for m in (members_was, members_now))
+            if how_was != how_now:
+                changes.append(Change(Cell.MEMBER, how_was, how_now, port=port, vlan=vlan))
+    for cell, (name, _) in PORT_CELLS.items():
+        for port, (x, y) in enumerate(zip(getattr(old, name), getattr(new, name), strict=True), start=1):
+            if x != y:
+                changes.append(Change(cell, x, y, port=port))
+    for vlan, mac in sorted(old.entries.keys() | new.entries.keys()):
+        ports_was, ports_now = old.entries.get((vlan, mac), ()), new.entries.get((vlan, mac), ())
+        if ports_was != ports_now:
+            changes.append(Change(Cell.ENTRY, ports_was, ports_now, vlan=vlan, mac=mac))
+    if before.spanning_tree != after.spanning_tree:
+        changes.append(Change(Cell.SPANNING_TREE, before.spanning_tree, after.spanning_tree))
+    if before.aging_seconds != after.aging_seconds:
+        changes.append(Change(Cell.AGING, before.aging_seconds, after.aging_seconds))
+    return tuple(changes)
+
+
+def apply_changes(state: SwitchState, changes: tuple[Change, ...]) -> SwitchState:
+    """Set every changed cell to its `after`; VLANs come first and go last, so that order does not matter."""
+    editor = SwitchEditor.of(state)
+    for change in changes:
+        if change.cell is Cell.VLAN and change.after:
+            editor.create_vlan(change.vlan)
+    gone = [change.vlan for change in changes if change.cell is Cell.VLAN and not change.after]
+    for change in changes:
+        if change.cell is not Cell.VLAN and change.cell is not Cell.PVID:
+            _set(editor, change)
+    for vlan in gone:
+        editor.delete_vlan(vlan)
+    for change in changes:  # after deletion, which moves the PVIDs that named the VLAN
+        if change.cell is Cell.PVID:
+            _set(editor, change)
+    return editor.freeze()
+
+
+def _set(editor: SwitchEditor, change: Change) -> None:
+    after = change.after
+    if change.cell in PORT_CELLS:
+        name, kind = PORT_CELLS[change.cell]
+        getattr(editor, name)[change.port - 1] = kind(after)
+    elif change.cell is Cell.VLAN_NAME:
+        editor.name_vlan(change.vlan, str(after))
+    elif change.cell is Cell.MEMBER:
+        editor.set_member(change.vlan, change.port, Membership(int(after)))  # type: ignore[arg-type]  # a member cell holds a number
+    elif change.cell is Cell.ENTRY:
+        editor.set_entry(change.vlan, change.mac, after)  # type: ignore[arg-type]  # an entry cell holds ports
+    elif change.cell is Cell.SPANNING_TREE:
+        editor.spanning_tree = bool(after)
+    elif change.cell is Cell.AGING:
+        editor.aging_seconds = int(after)  # type: ignore[arg-type]  # seconds

@@ -1,0 +1,171 @@
+"""Hold the network as it is cabled: switches, hosts and links, as names for people and arrays for loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import networkx as nx
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Name the family a fabric was generated from, so that routing may use its regularity."""
+
+    family: str
+    dims: tuple[int, ...]
+    parallel: int = 1
+    hosts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Name one switch: its model, its coordinates in the family (or ()), and where it is managed."""
+
+    name: str
+    model: str
+    at: tuple[int, ...] = ()
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Name one host: the switch (index), the port number it is plugged in, its MAC address."""
+
+    name: str
+    switch: int
+    port: int
+    mac: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Name one cable between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
+
+    `up` is what the operator wants, not what was measured. `lane` numbers the parallel links of one neighbour pair.
+    """
+
+    a: int
+    a_port: int
+    b: int
+    b_port: int
+    speed_mbps: int = 0
+    up: bool = True
+    lane: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """Hold a whole network.
+
+    With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
+    Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
+    """
+
+    name: str
+    switches: tuple[Switch, ...]
+    hosts: tuple[Host, ...]
+    links: tuple[Link, ...]
+    ports: tuple[int, ...]
+    shape: Shape | None = None
+    first_vlan: int = 100
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Map a switch's name to its index."""
+        return {switch.name: i for i, switch in enumerate(self.switches)}
+
+    @cached_property
+    def tail(self) -> NDArray[np.int32]:
+        """Give the switch each channel leaves, int32[C]."""
+        return _interleave([link.a for link in self.links], [link.b for link in self.links])
+
+    @cached_property
+    def head(self) -> NDArray[np.int32]:
+        """Give the switch each channel enters, int32[C]."""
+        return _interleave([link.b for link in self.links], [link.a for link in self.links])
+
+    @cached_property
+    def tail_port(self) -> NDArray[np.int32]:
+        """Give the port number each channel leaves by, int32[C]."""
+        return _interleave([link.a_port for link in self.links], [link.b_port for link in self.links])
+
+    @cached_property
+    def head_port(self) -> NDArray[np.int32]:
+        """Give the port number each channel enters by, int32[C]."""
+        return _interleave([link.b_port for link in self.links], [link.a_port for link in self.links])
+
+    @cached_property
+    def channel_up(self) -> NDArray[np.bool_]:
+        """Tell which channels the operator wants up, bool[C]."""
+        return np.repeat(np.array([link.up for link in self.links], np.bool_), 2)
+
+    @cached_property
+    def port_channel(self) -> NDArray[np.int32]:
+        """Give the channel that leaves by [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
+        table[self.tail, self.tail_port] = np.arange(len(self.tail))
+        return table
+
+    @cached_property
+    def port_host(self) -> NDArray[np.int32]:
+        """Give the host at [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
+        table[self.host_switch, self.host_port] = np.arange(len(self.hosts))
+        return table
+
+    @cached_property
+    def host_switch(self) -> NDArray[np.int32]:
+        """Give each host's switch, int32[H]."""
+        return np.array([host.switch for host in self.hosts], np.int32)
+
+    @cached_property
+    def host_port(self) -> NDArray[np.int32]:
+        """Give each host's port number, int32[H]."""
+        return np.array([host.port for host in self.hosts], np.int32)
+
+    @cached_property
+    def host_mac(self) -> NDArray[np.uint64]:
+        """Give each host's MAC address, uint64[H]."""
+        return np.array([host.mac for host in self.hosts], np.uint64)
+
+    @cached_property
+    def used_ports(self) -> tuple[tuple[int, ...], ...]:
+        """List per switch the port numbers that carry a host or a link: the only ports tagloom ever configures."""
+        used: list[set[int]] = [set() for _ in self.switches]
+        for link in self.links:
+            used[link.a].add(link.a_port)
+            used[link.b].add(link.b_port)
+        for host in self.hosts:
+            used[host.switch].add(host.port)
+        return tuple(tuple(sorted(ports)) for ports in used)
+
+    @property
+    def graph(self) -> nx.MultiGraph[Any]:
+        """Give the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""
+        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
+        graph: nx.MultiGraph[Any] = nx.MultiGraph(name=self.name)
+        for switch in self.switches:
+            graph.add_node(switch.name, model=switch.model, at=switch.at)
+        for i, link in enumerate(self.links):
+            graph.add_edge(self.switches[link.a].name, self.switches[link.b].name, key=i, up=link.up)
+        return graph
+
+    def with_links_down(self, down: Collection[int]) -> Fabric:
+        """Give the same fabric with the links of these indices wanted down, besides those that are."""
+        links = tuple(replace(link, up=link.up and i not in down) for i, link in enumerate(self.links))
+        return replace(self, links=links)
+
+
+def _interleave(first: list[int], second: list[int]) -> NDArray[np.int32]:
+    both = np.empty(2 * len(first), np.int32)
+    both[0::2], both[1::2] = first, second
+    return both

@@ -1,0 +1,65 @@
+"""Hold what a proof found: counts, verdicts and the smallest witness of every failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tagloom.errors import Finding
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
+
+    `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
+    `broadcast_exactly_once` counts every host's broadcast at every other host.
+    """
+
+    pairs: int
+    reachable_pairs: int
+    off_path_pairs: int
+    storm_free: bool
+    broadcast_exactly_once: bool
+    deadlock_free: bool
+    channels: int
+    dependencies: int
+    fdb_entries_max: int
+    deadlock_cycle: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def unreachable_pairs(self) -> int:
+        """Count the ordered host pairs of which no frame arrives."""
+        return self.pairs - self.reachable_pairs
+
+    @property
+    def proven(self) -> bool:
+        """Tell whether every proof holds and nothing else was found."""
+        return (
+            self.unreachable_pairs == 0
+            and self.off_path_pairs == 0
+            and self.storm_free
+            and self.broadcast_exactly_once
+            and self.deadlock_free
+            and not self.findings
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the verdict with the keys of the command line."""
+        return {
+            "proven": self.proven,
+            "pairs": self.pairs,
+            "reachable_pairs": self.reachable_pairs,
+            "unreachable_pairs": self.unreachable_pairs,
+            "off_path_pairs": self.off_path_pairs,
+            "storm_free": self.storm_free,
+            "broadcast_exactly_once": self.broadcast_exactly_once,
+            "deadlock_free": self.deadlock_free,
+            "deadlock_cycle": list(self.deadlock_cycle),
+            "channels": self.channels,
+            "dependencies": self.dependencies,
+            "fdb_entries_max": self.fdb_entries_max,
+            "findings": [finding.as_json() for finding in self.findings],
+        }

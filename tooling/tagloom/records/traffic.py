@@ -1,0 +1,31 @@
+"""Hold what hosts send each other: bytes and messages by ordered pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Hold a traffic matrix over hosts.
+
+    volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
+    messages      float64[H, H]
+    seconds       how long it took, or None where nobody said
+    """
+
+    volume_bytes: NDArray[np.float64]
+    messages: NDArray[np.float64]
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):
+            raise ValueError("a traffic matrix is square, with nothing on its diagonal")
+        self.volume_bytes.setflags(write=False)
+        self.messages.setflags(write=False)
