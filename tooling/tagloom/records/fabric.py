@@ -67,6 +67,7 @@ class Fabric:
 
     With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
     Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
+    `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Fabric:
     ports: tuple[int, ...]
     shape: Shape | None = None
     first_vlan: int = 100
+    flow_control: bool = False
 
     @cached_property
     def index(self) -> dict[str, int]:

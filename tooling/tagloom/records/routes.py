@@ -63,3 +63,94 @@ def _depth(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
         up = up[rows, up]
     reached = up == root[:, None]
     return np.where(reached, steps, -1).astype(np.int32)
+
+
+def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the channel dependencies of all paths, as (channel held, channel wanted), each once."""
+    channels = len(fabric.tail)
+    source, switch = np.nonzero(routes.parent >= 0)
+    wanted = routes.parent[source, switch].astype(np.int64)
+    held = routes.parent[source, fabric.tail[wanted]].astype(np.int64)
+    real = held >= 0
+    keys = np.unique(held[real] * channels + wanted[real])
+    return keys // channels, keys % channels
+
+
+def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Add up what crosses each channel, float64[C].
+
+    `volume` is bytes by ordered host pair, and the load is scaled to 1 Gb/s of capacity; without it every ordered
+    pair of different hosts counts 1, unscaled. Raises ValueError where a path that carries something is missing.
+    """
+    sources, switches = routes.parent.shape
+    hosts = len(fabric.hosts)
+    pairs = np.ones((hosts, hosts)) - np.eye(hosts) if volume is None else volume
+    to_switch = np.zeros((hosts, switches))
+    np.add.at(to_switch.T, fabric.host_switch, pairs.T)
+    flow = np.zeros((sources, switches))
+    np.add.at(flow, routes.source_of_host, to_switch)
+    depth = routes.depth(fabric)
+    if np.any(flow[depth < 0]):
+        raise ValueError("traffic to a switch the routes do not reach")
+    load = np.zeros(len(fabric.tail))
+    for level in range(int(depth.max(initial=0)), 0, -1):  # leaves first: a channel carries all that lies beyond it
+        source, switch = np.nonzero(depth == level)
+        channel = routes.parent[source, switch]
+        amount = flow[source, switch]
+        load += np.bincount(channel, amount, len(load))
+        np.add.at(flow, (source, fabric.tail[channel]), amount)
+    if volume is not None:
+        speed_mbps = np.repeat([link.speed_mbps or 1000 for link in fabric.links], 2)
+        load = load * 1000.0 / speed_mbps if len(load) else load
+    return load
+
+UNUSED, DELIVERED = -2, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """Hold a routing relation: the channel that follows from the in-channel and the destination alone.
+
+    first      int32[S, N], the first channel from a source to a switch
+    following  int32[C, N], the channel after channel c on the way to a switch
+    Both hold DELIVERED (-1) at the destination itself and UNUSED (-2) where no path goes.
+    """
+
+    first: NDArray[np.int32]
+    following: NDArray[np.int32]
+
+
+def relation(fabric: Fabric, routes: Routes) -> Relation | None:
+    """Give the relation C x N -> C of the routes, or None where two paths over one channel part ways.
+
+    Renamed assignment can only realise such routes: the next switch knows a frame's in-port, not its source.
+    """
+    targets = np.unique(fabric.host_switch)
+    sources = routes.sources
+    first = np.full((sources, len(fabric.switches)), UNUSED, np.int32)
+    following = np.full((max(1, len(fabric.tail)), len(fabric.switches)), UNUSED, np.int32)
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(sources), targets, indexing="ij"))
+    here, after = target.copy(), np.full(len(target), DELIVERED, np.int32)
+    while len(source):  # walk all paths back from their ends at once
+        channel = routes.parent[source, here]
+        at_root = here == routes.root[source]
+        first[source[at_root], target[at_root]] = after[at_root]
+        going = channel >= 0
+        source, target, channel, after = source[going], target[going], channel[going], after[going]
+        following[channel, target] = after
+        here, after = fabric.tail[channel], channel
+    # Where two paths disagreed the later one was written: walk again and compare.
+    return Relation(first, following) if _agrees(fabric, routes, following, targets) else None
+
+
+def _agrees(fabric: Fabric, routes: Routes, following: NDArray[np.int32], targets: NDArray[np.int32]) -> bool:
+    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(routes.sources), targets, indexing="ij"))
+    here, after = target.copy(), np.full(len(target), DELIVERED, np.int32)
+    while len(source):
+        channel = routes.parent[source, here]
+        going = channel >= 0
+        source, target, channel, after = source[going], target[going], channel[going], after[going]
+        if np.any(following[channel, target] != after):
+            return False
+        here, after = fabric.tail[channel], channel
+    return True

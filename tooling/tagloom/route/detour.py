@@ -1,0 +1,98 @@
+"""Move trees off links that are wanted down, one link at a time, keeping everything else where it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.channels import find_cycle
+from tagloom.records.routes import Routes, dependencies
+from tagloom.route.trees import pruned, rooted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+MAX_TRIES = 12  # links tried per broken tree, nearest first
+
+
+def detour(fabric: Fabric, routes: Routes) -> Routes | None:
+    """Give the same routes around the links that are wanted down, or None where that closes a dependency cycle.
+
+    Each tree that uses such a link loses it and takes another link that joins the two halves: a parallel one first,
+    then those nearest to the gap. Sources with equal trees move together, so no VLAN is added for them.
+    """
+    down = {i for i, link in enumerate(fabric.links) if not link.up}
+    trees, tree_of = _trees(routes)
+    broken = [t for t, links in enumerate(trees) if links & down]
+    if not broken:
+        return routes
+    current = routes
+    for t in broken:
+        mended = _mend(fabric, current, trees[t], np.flatnonzero(tree_of == t), down)
+        if mended is None:
+            return None
+        current = mended
+    parent = pruned(fabric, current.parent)
+    reason = f"{routes.reason}; {len(broken)} of {len(trees)} trees moved off links that are down"
+    return Routes(routes.method, reason, routes.source_of_host, routes.root, parent)
+
+
+def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
+    """List the different trees as sets of links, and the tree of each source."""
+    sets: dict[frozenset[int], int] = {}
+    tree_of = np.empty(routes.sources, np.int64)
+    for source, row in enumerate(routes.parent):
+        links = frozenset((row[row >= 0] // 2).tolist())
+        tree_of[source] = sets.setdefault(links, len(sets))
+    return [set(links) for links in sets], tree_of
+
+
+def _mend(
+    fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]
+) -> Routes | None:
+    """Rejoin one tree, gap by gap, with the first choice that leaves all dependencies acyclic."""
+    for gap in sorted(links & down):
+        kept = links - {gap}
+        for choice in _joins(fabric, kept, gap, down)[:MAX_TRIES]:
+            candidate = kept | {choice}
+            parent = routes.parent.copy()
+            for source in sources.tolist():
+                parent[source] = rooted(fabric, candidate, int(routes.root[source]))
+            moved = Routes(routes.method, routes.reason, routes.source_of_host, routes.root, parent)
+            if not find_cycle(len(fabric.tail), *dependencies(fabric, moved)):
+                routes, links = moved, candidate
+                break
+        else:
+            return None
+    return routes
+
+
+def _joins(fabric: Fabric, kept: set[int], gap: int, down: set[int]) -> list[int]:
+    """List the links that are up and join the two halves a tree falls into without `gap`, nearest to it first."""
+    ends = (fabric.links[gap].a, fabric.links[gap].b)
+    distance: list[dict[int, int]] = []
+    for end in ends:
+        parent = rooted(fabric, kept, end)
+        steps = {end: 0}
+        for s in np.flatnonzero(parent >= 0).tolist():
+            steps[s] = _steps(fabric, parent, s)
+        distance.append(steps)
+    joins = []
+    for i, link in enumerate(fabric.links):
+        if i in down or i in kept:
+            continue
+        for x, y in ((link.a, link.b), (link.b, link.a)):
+            if x in distance[0] and y in distance[1]:
+                joins.append((distance[0][x] + distance[1][y], i))
+    return [i for _, i in sorted(joins)]
+
+
+def _steps(fabric: Fabric, parent: NDArray[np.int32], switch: int) -> int:
+    steps = 0
+    while parent[switch] >= 0:
+        switch = int(fabric.tail[parent[switch]])
+        steps += 1
+    return steps

@@ -1,0 +1,143 @@
+"""Route meshes, tori and hypercubes by dimension order, so that the paths of every source form a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import PlanError
+from tagloom.records.routes import Routes
+from tagloom.route.trees import per_switch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+MINUS, PLUS = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Hold one dimension's rule: the direction and the lane of the last hop into y from a source at x, int[k, k]."""
+
+    rule: str
+    direction: NDArray[np.int8]
+    lane: NDArray[np.int8]
+
+
+def is_grid(fabric: Fabric) -> bool:
+    """Tell whether the switches stand on every point of a mesh, torus, ring or hypercube."""
+    shape = fabric.shape
+    if shape is None or shape.family not in {"mesh", "torus", "ring", "hypercube"}:
+        return False
+    dims = _dims(fabric)
+    points = {switch.at for switch in fabric.switches}
+    return (
+        len(points) == len(fabric.switches) == int(np.prod(dims))
+        and all(len(at) == len(dims) for at in points)
+        and all(0 <= x < k for at in points for x, k in zip(at, dims, strict=True))
+    )
+
+
+def refusal(fabric: Fabric) -> str:
+    """Say why dimension order cannot be deadlock-free here; "" where it can."""
+    if not is_grid(fabric):
+        return "dimension order needs a mesh, torus, ring or hypercube with a switch on every point"
+    if not _wraps(fabric):
+        return ""
+    lanes = _channels(fabric).shape[3]
+    for k in _dims(fabric):
+        if k > 4 and lanes < 2:
+            return f"a ring of {k} switches with one link between neighbours closes a dependency cycle: add a second link"
+    return ""
+
+
+def dimension_order(fabric: Fabric) -> Routes:
+    """Give every switch with hosts its dimension-order tree, whether or not a link is wanted down.
+
+    A source resolves dimension 0 first. On a line the path is the straight one. On a ring of k switches:
+
+    - k <= 4 with one link: the short way; at distance 2 of 4, sources on even points go plus, on odd ones minus.
+      With the tie so split no chain of dependencies closes a ring.
+    - two or more links: rule R7. Lane 0 is a line cut between points k-1 and 0, lane 1 one cut between k/2-1 and k/2;
+      the source takes the lane with the shorter paths. Both are lines, so no ring of dependencies exists in either,
+      and dimension order keeps dimensions apart. Minimal at k = 4. It makes 2k^(n-1) trees.
+
+    Raises PlanError where no such rule is deadlock-free (k > 4 with one link).
+    """
+    if no := refusal(fabric):
+        raise PlanError(no, way_out="use --routing up-down")
+    dims, into = _dims(fabric), _channels(fabric)
+    lines = [_ring(k, into.shape[3]) if _wraps(fabric) and k > 2 else _straight(k) for k in dims]
+    at = np.array([switch.at for switch in fabric.switches], np.int64).reshape(len(fabric.switches), len(dims))
+    source_of_host, root = per_switch(fabric)
+    parent = np.full((len(root), len(fabric.switches)), -1, np.int32)
+    settled = np.zeros(parent.shape, np.bool_)
+    for d in range(len(dims) - 1, -1, -1):  # the last dimension in which they differ is the last one travelled
+        x, y = at[root, d][:, None], at[:, d][None, :]
+        last = (x != y) & ~settled
+        source, switch = np.nonzero(last)
+        xs, ys = at[root[source], d], at[switch, d]
+        parent[source, switch] = into[switch, d, lines[d].direction[xs, ys], lines[d].lane[xs, ys]]
+        settled |= last
+    if np.any(parent[settled] < 0):
+        raise PlanError("dimension order needs every link of the grid cabled", way_out="use --routing up-down")
+    rules = ", ".join(sorted({line.rule for line in lines}))
+    return Routes("dor", f"dimension order ({rules})", source_of_host, root, parent)
+
+
+def _dims(fabric: Fabric) -> tuple[int, ...]:
+    assert fabric.shape is not None  # noqa: S101 - is_grid came first
+    return (2,) * fabric.shape.dims[0] if fabric.shape.family == "hypercube" else fabric.shape.dims
+
+
+def _wraps(fabric: Fabric) -> bool:
+    return fabric.shape is not None and fabric.shape.family in {"torus", "ring"}
+
+
+def _straight(k: int) -> _Line:
+    x, y = np.indices((k, k))
+    return _Line("straight lines", np.where(y > x, PLUS, MINUS).astype(np.int8), np.zeros((k, k), np.int8))
+
+
+def _ring(k: int, lanes: int) -> _Line:
+    x, y = np.indices((k, k))
+    if lanes >= 2:
+        cut = k // 2
+        turned = (np.arange(k) - cut) % k  # positions along lane 1's line
+        length = np.stack([np.abs(x - y), np.abs(turned[x] - turned[y])])
+        lane = np.broadcast_to(np.argmin(length.sum(axis=2), axis=0)[:, None], (k, k))
+        plus = np.where(lane == 0, y > x, turned[y] > turned[x])
+        return _Line("two trees per ring, rule R7", plus.astype(np.int8), lane.astype(np.int8))
+    ahead = (y - x) % k
+    plus = np.where(2 * ahead == k, x % 2 == 0, 2 * ahead < k)
+    return _Line("the short way, ties split by parity", plus.astype(np.int8), np.zeros((k, k), np.int8))
+
+
+def _channels(fabric: Fabric) -> NDArray[np.int32]:
+    """Give the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
+    dims = _dims(fabric)
+    lanes = max((link.lane for link in fabric.links), default=0) + 1
+    into = np.full((len(fabric.switches), len(dims), 2, lanes), -1, np.int32)
+    for i, link in enumerate(fabric.links):
+        a, b = fabric.switches[link.a].at, fabric.switches[link.b].at
+        differ = [d for d in range(len(dims)) if a[d] != b[d]]
+        if len(differ) != 1:
+            continue  # a link beyond the grid; dimension order does not use it
+        d = differ[0]
+        step = (b[d] - a[d]) % dims[d] if _wraps(fabric) and dims[d] > 2 else b[d] - a[d]
+        if step in {1, dims[d] - 1} or step == -1:
+            plus = PLUS if step == 1 else MINUS
+            into[link.b, d, plus, link.lane] = 2 * i
+            into[link.a, d, 1 - plus, link.lane] = 2 * i + 1
+    # a grid with fewer lanes somewhere has only as many as its thinnest pair
+    present = (into >= 0).any(axis=(0, 1, 2))
+    full = [lane for lane in range(lanes) if present[lane] and _everywhere(into[..., lane], into[..., 0])]
+    return into[..., : max(1, len(full))]
+
+
+def _everywhere(lane: NDArray[np.int32], first: NDArray[np.int32]) -> bool:
+    return bool(np.all((lane >= 0) == (first >= 0)))

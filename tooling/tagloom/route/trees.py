@@ -1,0 +1,54 @@
+"""Root spanning trees at switches, and keep of them what leads to a host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+
+def rooted(fabric: Fabric, links: Iterable[int], root: int) -> NDArray[np.int32]:
+    """Turn a tree of links to hang from `root`: the channel into each switch, int32[N], -1 where it does not go."""
+    around: dict[int, list[int]] = {}
+    for i in links:
+        link = fabric.links[i]
+        around.setdefault(link.a, []).append(2 * i)
+        around.setdefault(link.b, []).append(2 * i + 1)
+    parent = np.full(len(fabric.switches), -1, np.int32)
+    seen, stack = {root}, [root]
+    while stack:
+        for channel in around.get(stack.pop(), ()):
+            head = int(fabric.head[channel])
+            if head not in seen:
+                seen.add(head)
+                parent[head] = channel
+                stack.append(head)
+    return parent
+
+
+def per_switch(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Make one source per switch that has hosts: (source of each host int32[H], root of each source int32[S])."""
+    root, source_of_host = np.unique(fabric.host_switch, return_inverse=True)
+    return source_of_host.astype(np.int32), root.astype(np.int32)
+
+
+def pruned(fabric: Fabric, parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Cut the branches of each tree that lead to no host, int32[S, N]."""
+    needed = np.zeros(parent.shape, np.bool_)
+    needed[:, fabric.host_switch] = True
+    here = np.arange(parent.shape[1])
+    up = np.where(parent >= 0, fabric.tail[parent] if len(fabric.tail) else here, here)
+    rows = np.arange(parent.shape[0])[:, None]
+    while True:
+        grown = needed.copy()
+        grown[np.broadcast_to(rows, up.shape)[needed], up[needed]] = True
+        if np.array_equal(grown, needed):
+            return np.where(needed, parent, -1).astype(np.int32)
+        needed = grown

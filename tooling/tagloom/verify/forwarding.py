@@ -1,0 +1,182 @@
+"""Model 802.1Q forwarding of a whole fabric as arrays: where a frame of a VLAN goes from each switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.switch_state import MAX_VLAN, Frames, Membership
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+BROADCAST = 0xFFFF_FFFF_FFFF
+NOWHERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Forwarding:
+    """Hold the forwarding of every (switch, VLAN) that exists, called a node; K nodes, R ways out.
+
+    A way out is a member port of a node that leads to a host or a live link:
+
+    node_switch int32[K], node_vlan int32[K]
+    way_node    int32[R], ascending; way_port int32[R]; way_channel int32[R], -1 for hosts
+    way_host    int32[R], the host that takes the frame, -1 for links, and where it leaves tagged (hosts want untagged)
+    way_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
+    way_start   int64[K + 1], the ways of node k are way_start[k] .. way_start[k + 1]
+    inject      int32[H], the node a host's untagged frame is classified to, -1 where it is dropped
+    entry_node, entry_host, entry_port   static entries for the fabric's hosts, one row each
+    group_node, group_port               static entries for the broadcast address
+    """
+
+    fabric: Fabric
+    node_switch: NDArray[np.int32]
+    node_vlan: NDArray[np.int32]
+    way_node: NDArray[np.int32]
+    way_port: NDArray[np.int32]
+    way_channel: NDArray[np.int32]
+    way_host: NDArray[np.int32]
+    way_to: NDArray[np.int32]
+    way_start: NDArray[np.int64]
+    inject: NDArray[np.int32]
+    entry_node: NDArray[np.int64]
+    entry_host: NDArray[np.int64]
+    entry_port: NDArray[np.int32]
+    group_node: NDArray[np.int64]
+    group_port: NDArray[np.int32]
+
+    @property
+    def nodes(self) -> int:
+        """Count the (switch, VLAN) pairs."""
+        return len(self.node_switch)
+
+    def way_table(self) -> NDArray[np.int32]:
+        """Give the way out of [node, port number], -1 where there is none, int32[K, ports + 1]."""
+        table = np.full((self.nodes, max(self.fabric.ports, default=0) + 1), NOWHERE, np.int32)
+        table[self.way_node, self.way_port] = np.arange(len(self.way_node), dtype=np.int32)
+        return table
+
+    def steps(self, ways: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List (way, next way) for frames that flood: every way of the next node but the port they came in by.
+
+        `ways` masks the ways that frames may take, bool[R].
+        """
+        usable = np.flatnonzero(ways & (self.way_to != NOWHERE))
+        to = self.way_to[usable]
+        return self._fan_out(usable, to, self.fabric.head_port[self.way_channel[usable]], ways)
+
+    def injections(self, ways: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List (host, first way) for frames that flood from a host."""
+        hosts = np.flatnonzero(self.inject != NOWHERE)
+        return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], ways)
+
+    def _fan_out(
+        self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], ways: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        count = self.way_start[node + 1] - self.way_start[node]
+        index = np.repeat(np.arange(len(who)), count)
+        nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+        way = self.way_start[node][index] + nth
+        keep = ways[way] & (self.way_port[way] != in_port[index])
+        return who[index[keep]].astype(np.int64), way[keep]
+
+
+def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
+    """Build the model from switch states; cost is linear in members and entries.
+
+    The rules are IEEE 802.1Q-2018's: a frame is classified by its tag or the port's PVID (6.9), dropped where the
+    port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
+    and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A VLAN that a switch does
+    not know is dropped there. A link is live where the ports at both ends are enabled.
+    """
+    switches = [state[switch.name] for switch in fabric.switches]
+    node_switch = np.repeat(np.arange(len(switches), dtype=np.int32), [len(s.vlans) for s in switches])
+    node_vlan = np.concatenate([s.vlans for s in switches])
+    node_of = np.full((len(switches), MAX_VLAN + 2), NOWHERE, np.int32)
+    node_of[node_switch, node_vlan] = np.arange(len(node_vlan), dtype=np.int32)
+    ports = max(fabric.ports, default=0) + 1
+    pvid, frames = _by_port(switches, ports, "pvid", np.int32), _by_port(switches, ports, "frames", np.uint8)
+    enabled, filters = _by_port(switches, ports, "enabled", np.bool_), _by_port(switches, ports, "ingress_filter", np.bool_)
+    member = np.zeros((len(node_vlan), ports), np.uint8)
+    row = 0
+    for s in switches:
+        member[row : row + len(s.vlans), 1 : s.ports + 1] = s.membership
+        row += len(s.vlans)
+
+    def classify(
+        switch: NDArray[np.int32], port: NDArray[np.int32], vlan: NDArray[np.int32], tagged: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        """Give the node an arriving frame is classified to, NOWHERE where it is dropped."""
+        wanted = np.where(tagged, vlan, pvid[switch, port])
+        node = np.where(wanted > 0, node_of[switch, wanted], NOWHERE)
+        refused = np.where(tagged, frames[switch, port] == Frames.UNTAGGED_ONLY, frames[switch, port] == Frames.TAGGED_ONLY)
+        filtered = filters[switch, port] & (member[node, port] == Membership.NONE)
+        return np.where(refused | filtered | ~enabled[switch, port], NOWHERE, node).astype(np.int32)
+
+    way_node, way_port = np.nonzero(member)
+    at = node_switch[way_node]
+    channel, host = fabric.port_channel[at, way_port], fabric.port_host[at, way_port]
+    live = enabled[at, way_port] & ((channel >= 0) | (host >= 0))
+    if len(fabric.tail):
+        live &= (channel < 0) | enabled[fabric.head[channel], fabric.head_port[channel]]
+    way_node, way_port, channel, host = way_node[live], way_port[live], channel[live], host[live]
+    tagged = member[way_node, way_port] == Membership.TAGGED
+    way_to = np.full(len(way_node), NOWHERE, np.int32)
+    links = np.flatnonzero(channel >= 0)
+    c = channel[links]
+    way_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[way_node[links]], tagged[links])
+    no_vlan = np.zeros(len(fabric.hosts), np.int32)
+    inject = classify(fabric.host_switch, fabric.host_port, no_vlan, no_vlan > 0)
+    entries = _entries(fabric, switches, node_of)
+    return Forwarding(
+        fabric=fabric,
+        node_switch=node_switch,
+        node_vlan=node_vlan,
+        way_node=way_node.astype(np.int32),
+        way_port=way_port.astype(np.int32),
+        way_channel=channel,
+        way_host=np.where(tagged, NOWHERE, host).astype(np.int32),
+        way_to=way_to,
+        way_start=np.searchsorted(way_node, np.arange(len(node_vlan) + 1)),
+        inject=inject,
+        entry_node=entries[0],
+        entry_host=entries[1],
+        entry_port=entries[2],
+        group_node=entries[3],
+        group_port=entries[4],
+    )
+
+
+def _by_port(switches: list[SwitchState], ports: int, name: str, kind: type) -> NDArray[np.generic]:
+    table = np.zeros((len(switches), ports), kind)
+    for s, switch in enumerate(switches):
+        table[s, 1 : switch.ports + 1] = getattr(switch, name)
+    return table
+
+
+def _entries(
+    fabric: Fabric, switches: list[SwitchState], node_of: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """Split static entries into those for the fabric's hosts and those for the broadcast address."""
+    where = np.repeat(np.arange(len(switches)), [len(s.entry_vlan) for s in switches])
+    vlan = np.concatenate([s.entry_vlan for s in switches])
+    mac = np.concatenate([s.entry_mac for s in switches])
+    port = np.concatenate([s.entry_port for s in switches])
+    node = node_of[where, vlan].astype(np.int64)
+    order = np.argsort(fabric.host_mac)
+    sorted_macs = fabric.host_mac[order]
+    if len(sorted_macs):
+        at = np.minimum(np.searchsorted(sorted_macs, mac), len(sorted_macs) - 1)
+        known = sorted_macs[at] == mac
+        host = order[at]
+    else:
+        known, host = np.zeros(len(mac), np.bool_), np.zeros(len(mac), np.int64)
+    exists = node != NOWHERE
+    mine, group = known & exists, (mac == BROADCAST) & exists
+    return node[mine], host[mine], port[mine], node[group], port[group]

@@ -1,0 +1,141 @@
+"""Prove a fabric's configuration: every pair on its path, no storm, broadcasts exactly once, no deadlock, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding
+from tagloom.records.channels import find_cycle
+from tagloom.records.findings import Findings
+from tagloom.verify.broadcast import flood
+from tagloom.verify.forwarding import forwarding
+from tagloom.verify.unicast import walk
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.switch_state import FabricState
+    from tagloom.verify.forwarding import Forwarding
+
+WITNESSES = 5  # findings shown of one kind; the counts are complete
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Hold what the verifier compares with: the planned routes, or None to take the static entries' own paths."""
+
+    routes: Routes | None = None
+
+
+def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
+    """Prove what a fabric does from the states of its switches.
+
+    Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
+    is given; no broadcast storms; every broadcast reaches every other host exactly once and never its sender; the
+    dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
+    flow control (Dally and Seitz 1987); the models' limits hold; spanning tree blocks nothing.
+    """
+    routes = plan.routes if plan is not None else None
+    model = forwarding(fabric, state)
+    sent = walk(model, routes)
+    shout = flood(model)
+    storm = shout.storm
+    if not storm and sent.floods and len(model.group_node):
+        storm = flood(model, group_entries=False).storm
+    channels = len(fabric.tail)
+    keys = np.unique(np.concatenate([sent.held * channels + sent.wanted, shout.held * channels + shout.wanted]))
+    cycle = find_cycle(channels, keys // max(1, channels), keys % max(1, channels))
+    hosts = len(fabric.hosts)
+    findings: list[Finding] = []
+    findings += _pairs(fabric, sent.lost, "delivery")
+    findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
+    if storm:
+        findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
+    findings += _copies(fabric, shout.wrong)
+    named = tuple(channel_name(fabric, c) for c in cycle)
+    if named:
+        findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
+    findings += _limits(fabric, state)
+    return Findings(
+        pairs=hosts * (hosts - 1),
+        reachable_pairs=hosts * (hosts - 1) - len({(a, b) for a, b, _ in sent.lost}),
+        off_path_pairs=len({(a, b) for a, b, _ in sent.off_path}),
+        storm_free=not storm,
+        broadcast_exactly_once=not storm and not shout.wrong,
+        deadlock_free=not cycle,
+        channels=channels,
+        dependencies=len(keys),
+        fdb_entries_max=max((len(s.entry_vlan) for s in state.values()), default=0),
+        deadlock_cycle=named,
+        findings=tuple(findings),
+    )
+
+
+def channel_name(fabric: Fabric, channel: int) -> str:
+    """Write a channel as the ports at its two ends, in their models' own words."""
+    ends = (
+        (int(fabric.tail[channel]), int(fabric.tail_port[channel])),
+        (int(fabric.head[channel]), int(fabric.head_port[channel])),
+    )
+    return " -> ".join(_port(fabric, switch, port) for switch, port in ends)
+
+
+def _port(fabric: Fabric, switch: int, port: int) -> str:
+    named = fabric.switches[switch]
+    return f"{named.name}:{platforms.load(named.model).port_name(port)}"
+
+
+def _pairs(fabric: Fabric, wrong: list[tuple[int, int, str]], expected: str) -> list[Finding]:
+    shown = [
+        Finding(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}", expected, why) for a, b, why in wrong[:WITNESSES]
+    ]
+    if len(wrong) > WITNESSES:
+        shown.append(Finding("pairs", expected, f"{len(wrong) - WITNESSES} more that fail"))
+    return shown
+
+
+def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]]) -> list[Finding]:
+    shown = [
+        Finding(
+            f"broadcast of {fabric.hosts[a].name} at {fabric.hosts[b].name}",
+            "no copy" if a == b else "one copy",
+            f"{copies} copies",
+        )
+        for a, b, copies in wrong[:WITNESSES]
+    ]
+    if len(wrong) > WITNESSES:
+        shown.append(Finding("broadcasts", "one copy at each other host", f"{len(wrong) - WITNESSES} more that differ"))
+    return shown
+
+
+def _ways(model: Forwarding, ways: list[int]) -> list[str]:
+    return [
+        f"{_port(model.fabric, int(model.node_switch[model.way_node[w]]), int(model.way_port[w]))}"
+        f" (VLAN {model.node_vlan[model.way_node[w]]})"
+        for w in ways
+    ]
+
+
+def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
+    findings: list[Finding] = []
+    for i, switch in enumerate(fabric.switches):
+        platform, held = platforms.load(switch.model), state[switch.name]
+        if len(held.vlans) > platform.max_vlans:
+            findings.append(Finding(f"{switch.name} VLANs", f"at most {platform.max_vlans}", str(len(held.vlans))))
+        if len(held.entry_vlan) > platform.mac_table:
+            expected = f"at most {platform.mac_table}"
+            findings.append(Finding(f"{switch.name} static entries", expected, str(len(held.entry_vlan))))
+        if held.spanning_tree and any(held.port_spanning_tree[p - 1] for p in fabric.used_ports[i]):
+            actual = "on: it may block any of them"
+            findings.append(Finding(f"{switch.name} spanning tree", "off on the fabric's ports", actual))
+        keys = held.entry_vlan.astype(object) * (1 << 48) + held.entry_mac.astype(object)
+        macs = set(fabric.host_mac.tolist())
+        for j in np.flatnonzero(keys[1:] == keys[:-1]).tolist() if len(keys) > 1 else []:
+            if int(held.entry_mac[j]) in macs:
+                where = f"{switch.name} VLAN {held.entry_vlan[j]}"
+                findings.append(Finding(where, "one port for a host's entry", "several"))
+    return findings

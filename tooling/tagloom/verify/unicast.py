@@ -1,0 +1,203 @@
+"""Walk every ordered host pair's frame through the model, all sources at once, a block of destinations at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.verify.forwarding import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.routes import Routes
+    from tagloom.verify.forwarding import Forwarding
+
+BLOCK = 64  # destinations walked together; bounds memory at hosts x BLOCK
+NO_ENTRY = 0
+
+
+@dataclass(slots=True)
+class Unicast:
+    """Hold what became of every ordered pair.
+
+    lost, off_path, flooded  lists of (source, destination, why) for the pairs that went wrong
+    held, wanted             channel dependencies of all frames, each once
+    """
+
+    lost: list[tuple[int, int, str]] = field(default_factory=list)
+    off_path: list[tuple[int, int, str]] = field(default_factory=list)
+    floods: list[tuple[int, int]] = field(default_factory=list)
+    held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+def walk(model: Forwarding, routes: Routes | None) -> Unicast:
+    """Follow the static entries from every host to every other.
+
+    A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as
+    on its path. With `routes`, each frame must cross exactly the channels planned for it. A frame that is sent on
+    more often than there are nodes goes round for ever and is lost.
+    """
+    fabric, result = model.fabric, Unicast()
+    channels = max(1, len(fabric.tail))
+    table = model.way_table()
+    keys: list[NDArray[np.int64]] = []
+    for block in _blocks(len(fabric.hosts)):
+        pin = _pins(model, block)
+        planned = _planned(model, routes, block) if routes is not None else None
+        _walk_block(model, table, pin, block, planned, routes, result, keys)
+        if any(d in block for _, d in result.floods):
+            _settle_floods(model, pin, block, result)
+    if keys:
+        unique = np.unique(np.concatenate(keys))
+        result.held, result.wanted = unique // channels, unique % channels
+    return result
+
+
+def _blocks(hosts: int) -> Iterator[range]:
+    for first in range(0, hosts, BLOCK):
+        yield range(first, min(first + BLOCK, hosts))
+
+
+def _pins(model: Forwarding, block: range) -> NDArray[np.int32]:
+    """Give the port that [node, destination of the block] is pinned to, NO_ENTRY where frames flood."""
+    pin = np.full((model.nodes, len(block)), NO_ENTRY, np.int32)
+    mine = (model.entry_host >= block.start) & (model.entry_host < block.stop)
+    pin[model.entry_node[mine], model.entry_host[mine] - block.start] = model.entry_port[mine]
+    return pin
+
+
+def _planned(model: Forwarding, routes: Routes, block: range) -> NDArray[np.int32]:
+    """Give the n-th channel of the planned path, int32[S, destinations, longest path + 1], -1 after its end."""
+    fabric = model.fabric
+    depth = routes.depth(fabric)
+    target = fabric.host_switch[block.start : block.stop]
+    path = np.full((routes.sources, len(block), max(1, int(depth.max(initial=0))) + 1), -1, np.int32)
+    source, column = (g.ravel() for g in np.meshgrid(np.arange(routes.sources), np.arange(len(block)), indexing="ij"))
+    here = target[column]
+    while len(source):
+        channel = routes.parent[source, here]
+        going = channel >= 0
+        source, column, channel = source[going], column[going], channel[going]
+        tail = fabric.tail[channel]
+        path[source, column, depth[source, tail]] = channel
+        here = tail
+    return path
+
+
+def _walk_block(
+    model: Forwarding,
+    table: NDArray[np.int32],
+    pin: NDArray[np.int32],
+    block: range,
+    planned: NDArray[np.int32] | None,
+    routes: Routes | None,
+    result: Unicast,
+    keys: list[NDArray[np.int64]],
+) -> None:
+    fabric = model.fabric
+    hosts = len(fabric.hosts)
+    channels = max(1, len(fabric.tail))
+    source, column = (g.ravel() for g in np.meshgrid(np.arange(hosts), np.arange(len(block)), indexing="ij"))
+    apart = source != column + block.start
+    source, column = source[apart], column[apart]
+    node = model.inject[source]
+    in_port = fabric.host_port[source]
+    held = np.full(len(source), -1, np.int64)
+    strayed = np.zeros(len(source), np.bool_)
+    for step in range(model.nodes + 2):
+        if not len(source):
+            break
+        dropped = node == NOWHERE
+        _note(result.lost, source, column, block, dropped, lambda i, h=held, s=source: _dropped(model, int(s[i]), int(h[i])))
+        port = pin[node, column]
+        flooded = ~dropped & (port == NO_ENTRY)
+        result.floods += [(int(s), int(c) + block.start) for s, c in zip(source[flooded], column[flooded], strict=True)]
+        _note(result.off_path, source, column, block, flooded, lambda i, n=node: f"flooded at {_node(model, int(n[i]))}")
+        way = table[node, port]
+        stuck = ~dropped & ~flooded & ((way == NOWHERE) | (port == in_port))
+        _note(
+            result.lost, source, column, block, stuck,
+            lambda i, n=node, p=port: f"dropped at {_node(model, int(n[i]))}: the entry's port {int(p[i])} leads nowhere",
+        )
+        on = ~dropped & ~flooded & ~stuck
+        source, column, way, held, strayed = source[on], column[on], way[on], held[on], strayed[on]
+        channel, host = model.way_channel[way], model.way_host[way]
+        at_end = channel < 0
+        if planned is not None and routes is not None:
+            last = planned.shape[2] - 1
+            want = planned[routes.source_of_host[source], column, min(step, last)]
+            if step > last:
+                want = np.full_like(want, -1)
+            strayed = strayed | (want != np.where(at_end, -1, channel))
+        wrong = at_end & (host != column + block.start)
+        _note(
+            result.lost, source, column, block, wrong,
+            lambda i, w=way: f"led out of {_way(model, int(w[i]))}, where that host is not",
+        )
+        _note(result.off_path, source, column, block, at_end & ~wrong & strayed, lambda _: "another path than planned")
+        on = ~at_end
+        turn = on & (held >= 0)
+        if turn.any():
+            keys.append(np.unique(held[turn] * channels + channel[turn]))
+        source, column, strayed = source[on], column[on], strayed[on]
+        held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.way_to[way[on]]
+    everyone = np.ones(len(source), np.bool_)
+    _note(result.lost, source, column, block, everyone, lambda i, n=node: f"goes round for ever by {_node(model, int(n[i]))}")
+
+
+def _note(
+    kept: list[tuple[int, int, str]],
+    source: NDArray[np.int64],
+    column: NDArray[np.int64],
+    block: range,
+    which: NDArray[np.bool_],
+    why: object,
+) -> None:
+    for i in np.flatnonzero(which).tolist():
+        kept.append((int(source[i]), int(column[i]) + block.start, why(i)))  # type: ignore[operator]  # a function of i
+
+
+def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: range, result: Unicast) -> None:
+    """Find which flooded frames arrive all the same, by following every copy."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
+
+    ways = len(model.way_node)
+    for d in sorted({d for _, d in result.floods if d in block}):
+        pinned = pin[:, d - block.start][model.way_node]
+        allowed = (pinned == NO_ENTRY) | (pinned == model.way_port)
+        before, after = model.steps(allowed)
+        arrivals = np.flatnonzero(allowed & (model.way_host == d))
+        end = ways  # one more vertex that every arrival leads to; search backwards from it
+        rows = np.concatenate([after, np.full(len(arrivals), end)])
+        cols = np.concatenate([before, arrivals])
+        graph = csr_matrix((np.ones(len(rows), np.int8), (rows, cols)), (ways + 1, ways + 1))
+        good = np.zeros(ways + 1, np.bool_)
+        good[breadth_first_order(graph, end, return_predecessors=False)] = True
+        host, first = model.injections(allowed)
+        arrives = set(host[good[first]].tolist())
+        for s, dd in result.floods:
+            if dd == d and s not in arrives:
+                result.lost.append((s, d, "flooded, and no copy arrives"))
+
+
+def _node(model: Forwarding, node: int) -> str:
+    return f"{model.fabric.switches[model.node_switch[node]].name} in VLAN {model.node_vlan[node]}"
+
+
+def _way(model: Forwarding, way: int) -> str:
+    return f"port {model.way_port[way]} of {_node(model, int(model.way_node[way]))}"
+
+
+def _dropped(model: Forwarding, source: int, channel: int) -> str:
+    fabric = model.fabric
+    if channel < 0:
+        host = fabric.hosts[source]
+        return f"dropped on entering {fabric.switches[host.switch].name} port {host.port}"
+    return f"dropped on entering {fabric.switches[fabric.head[channel]].name} port {fabric.head_port[channel]}"

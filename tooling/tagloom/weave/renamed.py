@@ -1,0 +1,83 @@
+"""Assign VLANs that every switch names anew by in-port (Koibuchi et al. 2011, Sect. 3.2.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import PlanError
+from tagloom.records.routes import DELIVERED, UNUSED, relation
+from tagloom.records.switch_state import Membership
+from tagloom.weave.draft import Draft
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+
+def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
+    """Give every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
+
+    Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
+    VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
+    may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them).
+    Raises PlanError where the next channel depends on more than the in-port.
+    """
+    rel = relation(fabric, routes)
+    if rel is None:
+        raise PlanError(
+            "renamed assignment needs the next channel to follow from the in-port alone, and these paths part ways",
+            way_out="use --assignment fixed",
+        )
+    draft = Draft(fabric)
+    for s in range(len(fabric.switches)):
+        vlans: list[tuple[frozenset[int], dict[int, int]]] = []  # members, host -> port
+        in_ports: list[list[int]] = []
+        for in_port, out in _rules(fabric, routes, rel.first, rel.following, s):
+            members = frozenset((in_port, *out.values()))
+            for known, (others, entries) in enumerate(vlans):
+                if others == members and all(entries.get(h, p) == p for h, p in out.items()):
+                    entries.update(out)
+                    in_ports[known].append(in_port)
+                    break
+            else:
+                vlans.append((members, dict(out)))
+                in_ports.append([in_port])
+        for number, ((members, entries), ports) in enumerate(zip(vlans, in_ports, strict=True)):
+            vlan = first_vlan + number
+            for port in members:
+                draft.join(s, vlan, port, Membership.UNTAGGED)
+            for port in ports:
+                draft.pvid[s, port] = vlan
+            hosts = np.fromiter(entries, np.int64, len(entries))
+            columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
+            draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
+    return draft
+
+
+def _rules(
+    fabric: Fabric, routes: Routes, first: NDArray[np.int32], following: NDArray[np.int32], s: int
+) -> list[tuple[int, dict[int, int]]]:
+    """List the in-ports of a switch that frames come in by, each with the out-port of every host it leads to."""
+    rules: list[tuple[int, dict[int, int]]] = []
+    for h in np.flatnonzero(fabric.host_switch == s).tolist():
+        out = _out_ports(fabric, first[routes.source_of_host[h]])
+        out.pop(h, None)
+        rules.append((int(fabric.host_port[h]), out))
+    for channel in np.flatnonzero(fabric.head == s).tolist():
+        out = _out_ports(fabric, following[channel])
+        if out:
+            rules.append((int(fabric.head_port[channel]), out))
+    return rules
+
+
+def _out_ports(fabric: Fabric, towards: NDArray[np.int32]) -> dict[int, int]:
+    """Map each host that `towards` (a channel per switch) leads to, to the port it leaves by."""
+    channel = towards[fabric.host_switch]
+    reached = np.flatnonzero(channel != UNUSED)
+    here = channel[reached] == DELIVERED
+    port = np.where(here, fabric.host_port[reached], fabric.tail_port[channel[reached]] if len(fabric.tail) else 0)
+    return dict(zip(reached.tolist(), port.tolist(), strict=True))
