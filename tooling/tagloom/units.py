@@ -24,7 +24,7 @@ def parse_mac(text: str) -> int:
     '0x2000000000a'
     """
     digits = text.strip().replace(":", "").replace("-", "").replace(".", "")
-    if len(digits) != 12:
+    if len(digits) != 12 or not digits.isalnum() or digits[1] in "xX":  # int() alone would take "0x", "_" and signs
         raise ValueError(f"not a MAC address: {text!r}")
     return int(digits, 16)
 

@@ -166,6 +166,10 @@ class Fabric:
         links = tuple(replace(link, up=link.up and i not in down) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
+    def with_links_up(self) -> Fabric:
+        """Give the same fabric with every link wanted up."""
+        return replace(self, links=tuple(replace(link, up=True) for link in self.links))
+
 
 def _interleave(first: list[int], second: list[int]) -> NDArray[np.int32]:
     both = np.empty(2 * len(first), np.int32)

@@ -1,5 +1,5 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
-from tagloom.verify.prove import Plan, verify
+from tagloom.verify.prove import Plan, channel_name, dependencies, verify
 
-__all__ = ["Plan", "verify"]
+__all__ = ["Plan", "channel_name", "dependencies", "verify"]

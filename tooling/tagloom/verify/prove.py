@@ -16,6 +16,8 @@ from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import walk
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
@@ -73,6 +75,13 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         deadlock_cycle=named,
         findings=tuple(findings),
     )
+
+
+def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the channel dependencies of all unicasts and floods that states allow, as (held, wanted), each once."""
+    model = forwarding(fabric, state)
+    sent, shout = walk(model, None), flood(model)
+    return np.concatenate([sent.held, shout.held]), np.concatenate([sent.wanted, shout.wanted])
 
 
 def channel_name(fabric: Fabric, channel: int) -> str:

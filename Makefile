@@ -1,0 +1,49 @@
+# tagloom's commands for a checkout. `make help` prints this file's own comments.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## everything the other targets need, in .venv
+
+$(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "python3 is missing:  sudo apt install python3 python3-venv"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; Debian 12 and Ubuntu 24.04 have it:  sudo apt install python3 python3-venv"; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing:  sudo apt install python3-venv"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing the locked set of libraries into $(VENV) (a minute or so the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+demo: $(READY) ## the whole mission on the virtual rack, narrated: plan, prove, push, ping, save power
+	@$(BIN)/tagloom demo
+
+lab: $(READY) ## start the virtual rack of the testbed, to play with (end it with: .venv/bin/tagloom lab down)
+	@$(BIN)/tagloom lab up inventory/testbed/fabric.yml
+
+test: $(READY) ## all tests
+	@$(BIN)/python -m pytest
+
+check: $(READY) ## format, lint, types, Ansible
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --quiet
+
+bench: $(READY) ## benchmarks: ratios against peers in the same run
+	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+lock: ## renew requirements.lock within the ranges of pyproject.toml
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --group dev pyproject.toml -o requirements.lock
+
+clean: ## remove what the other targets made
+	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
+
+.PHONY: help setup demo lab test check bench lock clean

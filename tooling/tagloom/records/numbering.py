@@ -1,0 +1,76 @@
+"""Number VLANs so that an id never names two different trees: unchanged ones keep theirs, changed ones get fresh ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+Content = tuple[tuple[str, bytes, bytes], ...]
+
+
+def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> FabricState:
+    """Give `after` with ids that can stand beside `before` on the same switches.
+
+    A VLAN whose members and static entries are on every switch what an old VLAN's are takes that VLAN's id. Any other
+    id that `before` uses is replaced by a fresh one from `first_vlan` up: old and new halves of a tree under one id
+    may close a loop (9 of 25 mixed states storm on two switches with two links).
+    """
+    old_ids = {v for state in before.values() for v in state.vlans.tolist()}
+    known = {content(before, v): v for v in sorted(owned(before))}
+    mine = sorted(owned(after))
+    number = {v: known[c] for v in mine if (c := content(after, v)) in known}
+    taken = old_ids | set(number.values()) | {v for v in mine if v not in old_ids}
+    fresh = first_vlan
+    for v in mine:
+        if v in number:
+            continue
+        if v not in old_ids:
+            number[v] = v
+            continue
+        while fresh in taken:
+            fresh += 1
+        number[v] = fresh
+        taken.add(fresh)
+    if all(v == n for v, n in number.items()):
+        return after
+    return {name: _with_numbers(state, number) for name, state in after.items()}
+
+
+def owned(state: FabricState) -> set[int]:
+    """Collect the VLAN ids that tagloom owns on any switch."""
+    return {v for switch in state.values() for v in switch.owned_vlans}
+
+
+def content(state: FabricState, vlan: int) -> Content:
+    """Give what a VLAN is fabric-wide, without its number: by switch its members and its entries."""
+    return tuple((name, *_part(switch, vlan)) for name, switch in state.items() if vlan in switch.vlan_index)
+
+
+def _part(switch: SwitchState, vlan: int) -> tuple[bytes, bytes]:
+    rows = switch.entry_vlan == vlan
+    entries = switch.entry_mac[rows].tobytes() + switch.entry_port[rows].tobytes()
+    return switch.membership[switch.vlan_index[vlan]].tobytes(), entries
+
+
+def _with_numbers(state: SwitchState, number: dict[int, int]) -> SwitchState:
+    ids = np.array([number.get(v, v) for v in state.vlans.tolist()], np.int32)
+    order = np.argsort(ids)
+    lookup = np.arange(int(max(state.vlans.max(), state.pvid.max())) + 1, dtype=np.int32)
+    lookup[state.vlans] = ids
+    entry_vlan = lookup[state.entry_vlan]
+    rows = np.lexsort((state.entry_port, state.entry_mac, entry_vlan))
+    return replace(
+        state,
+        vlans=ids[order],
+        vlan_names=tuple(state.vlan_names[i] for i in order.tolist()),
+        membership=state.membership[order],
+        pvid=lookup[state.pvid],
+        entry_vlan=entry_vlan[rows],
+        entry_mac=state.entry_mac[rows],
+        entry_port=state.entry_port[rows],
+    )

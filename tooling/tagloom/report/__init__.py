@@ -1,0 +1,1 @@
+"""Say records in words for people, at most 80 columns wide, in a stable order."""

@@ -1,0 +1,170 @@
+"""Lay plans, proofs, forecasts and outcomes out as lines for a terminal."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from tagloom import platforms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tagloom.errors import Finding
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.findings import Findings
+    from tagloom.records.forecast import Forecast
+
+WIDTH = 80
+LABEL = 10
+SHOWN_FINDINGS = 20
+
+ASSIGNMENT_WORDS = {"fixed": "fixed assignment", "renamed": "renamed assignment, most in one switch"}
+
+
+def row(label: str, text: str) -> list[str]:
+    """Put a label before text, which wraps under itself."""
+    lines = wrap(text, WIDTH - LABEL) or [""]
+    return [f"{label:<{LABEL}}{lines[0]}".rstrip(), *(" " * LABEL + line for line in lines[1:])]
+
+
+def count(number: int, noun: str) -> str:
+    """Say a number of things.
+
+    >>> count(1, "link"), count(64, "switch")
+    ('1 link', '64 switches')
+    """
+    plural = "es" if noun.endswith(("s", "ch", "sh", "x")) else "s"
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
+
+
+def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
+    """Say what a plan is: the fabric, its paths, its VLANs."""
+    models = ", ".join(sorted({switch.model for switch in fabric.switches}))
+    off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
+    room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
+    vlans = f"{ASSIGNMENT_WORDS[summary['assignment']]}: {count(summary['vlans'], 'VLAN')}"
+    return [
+        *row(
+            fabric.name[: LABEL - 1],
+            f"{count(summary['switches'], 'switch')} ({models}), {count(summary['links'], 'link')}{off}, "
+            f"{count(summary['hosts'], 'host')}",
+        ),
+        *row("routes", f"{summary['routing_reason']}; {summary['average_hops']:.2f} switches on a path, "
+             f"{count(summary['max_channel_load'], 'host pair')} on the busiest channel"),
+        *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
+    ]
+
+
+def proof_lines(proof: Findings, hosts: int) -> list[str]:
+    """Say what was proven, what was not, and the witnesses."""
+    on_path = proof.reachable_pairs - proof.off_path_pairs
+    storm = "no storm, each broadcast exactly once"
+    channels = f"no deadlock: {proof.channels:,} channels, {proof.dependencies:,} dependencies"
+    good_broadcast = proof.storm_free and proof.broadcast_exactly_once
+    broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
+    lines = [
+        _verdict("proof", "every pair arrives on its own path", f"{max(on_path, 0):,} of {proof.pairs:,}",
+                 on_path == proof.pairs),
+        _verdict("", storm, broadcasts, good_broadcast),
+        _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
+    ]
+    return lines + finding_lines(proof.findings)
+
+
+def _verdict(label: str, what: str, figure: str, good: bool) -> str:
+    return f"{label:<{LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Write findings, one line each."""
+    lines = [str(finding) for finding in findings[:SHOWN_FINDINGS]]
+    if len(findings) > SHOWN_FINDINGS:
+        lines.append(f"and {count(len(findings) - SHOWN_FINDINGS, 'more finding')} (all with --json)")
+    return lines
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Lay a short table out, columns as wide as their widest cell; `right` names columns flushed right."""
+    cells = [list(header), *(list(r) for r in rows)]
+    width = [max(len(r[c]) for r in cells) for c in range(len(header))]
+    lines = []
+    for n, r in enumerate(cells):
+        line = "  ".join(cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(r, width, strict=True)))
+        lines.append(line.rstrip())
+        if n == 0:
+            lines.append("  ".join("-" * w for w in width))
+    return lines
+
+
+def rollout_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what a rollout does: its waves and what was proven."""
+    if not page["waves"]:
+        return row("rollout", "nothing to change: both states are equal")
+    waves = ", ".join(
+        f"{name} ({count(switches, 'switch')})"
+        for name, switches in zip(page["wave_names"], page["switches_by_wave"], strict=True)
+    )
+    lost = page["peak_lost_pairs"]
+    return [
+        *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
+        *row("proof", f"{count(page['proven_states'], 'state')} proven; "
+             + ("no pair cut off at any time" if not lost else f"{lost} pairs cut off at worst")),
+        *row("changes", f"{page['changes']:,} cells; {page['drain_seconds']:.0f} s of waiting for old frames to leave"),
+    ]
+
+
+def settings_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say which links go off and what that saves."""
+    before, after = page["max_channel_load_before"], page["max_channel_load_after"]
+    connected = "any one link may still fail" if page["two_connected"] else "some links are now the only way"
+    lines = [
+        *row("saving", f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W "
+             f"(no connected fabric draws less than {page['lower_bound_watts']:.1f} W)"),
+        *row("links", f"{count(page['links_off'], 'link')} off, least loaded first; {connected}"),
+        *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
+    ]
+    names = ", ".join("-".join(link["ends"]) for link in page["off"])
+    return lines + (row("off", names) if names else [])
+
+
+def forecast_page(forecast: Forecast) -> dict[str, Any]:
+    """Give a forecast with the keys of the command line; every figure's source stands under `sources`."""
+    before, after = forecast.watts_before.value, forecast.watts_after.value
+    base, predicted = forecast.seconds_base.value, forecast.seconds_predicted.value
+    figures = {
+        "watts_before": forecast.watts_before,
+        "watts_after": forecast.watts_after,
+        "seconds_base": forecast.seconds_base,
+        "seconds_predicted": forecast.seconds_predicted,
+        "idle_seconds": forecast.idle_seconds,
+        "overhead_seconds": forecast.overhead_seconds,
+        "toggle_seconds": forecast.toggle_seconds,
+        "lost_bytes": forecast.lost_bytes,
+    }
+    page: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
+    page["lost_bytes"] = round(forecast.lost_bytes.value)
+    page["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
+    page["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
+    page["joules"] = round(after * predicted, 6)
+    page["sources"] = {key: figure.source for key, figure in figures.items()}
+    return page
+
+
+def forecast_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say a forecast: the three numbers first, then what they rest on."""
+    sources = page["sources"]
+    lines = [
+        *row("slow-down", f"{page['slowdown_percent']:.2f} % if host ports sleep: {page['seconds_base']:.4g} s -> "
+             f"{page['seconds_predicted']:.4g} s" if page["seconds_base"] else "unknown: no traffic given"),
+        *row("loss", f"{page['lost_bytes']} bytes ({sources['lost_bytes']})"),
+        *row("saving", f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"),
+    ]
+    if page["seconds_base"]:
+        lines += row("eee", f"mean gap {page['idle_seconds'] * 1e6:.1f} us ({sources['idle_seconds']}), "
+                     f"{page['overhead_seconds'] * 1e6:.2f} us per message and link ({sources['overhead_seconds']}); "
+                     f"{sources['seconds_predicted']}")
+    lines += row("watts", sources["watts_before"])
+    if page["toggle_seconds"]:
+        lines += row("toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({sources['toggle_seconds']})")
+    return lines
