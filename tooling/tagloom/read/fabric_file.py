@@ -116,12 +116,17 @@ class _Reader:
 
     def __init__(self, source: str, lines: dict[Path_, int]) -> None:
         self.source, self.lines = source, lines
-        self.findings: list[Finding] = []
+        self._found: list[tuple[int, Finding]] = []
+
+    @property
+    def findings(self) -> list[Finding]:
+        """List what was found, in the order of the file's lines."""
+        return [finding for _, finding in sorted(self._found, key=lambda each: each[0])]
 
     def find(self, path: Path_, expected: str, actual: str) -> None:
         """Note a finding at a path of the file, led by the line of the nearest part that exists."""
         line = next((self.lines[path[:n]] for n in range(len(path), -1, -1) if path[:n] in self.lines), 1)
-        self.findings.append(Finding(f"{self.source}:{line}  {_dotted(path)}", expected, actual))
+        self._found.append((line, Finding(f"{self.source}:{line}  {_dotted(path)}", expected, actual)))
 
     def duplicates(self, node: yaml.Node | None, path: Path_ = ()) -> None:
         """Find keys that stand twice in one mapping; YAML itself would silently keep the last."""
@@ -129,8 +134,9 @@ class _Reader:
             seen: set[str] = set()
             for key, value in node.value:
                 if key.value in seen:
-                    where = f"{self.source}:{key.start_mark.line + 1}  {_dotted((*path, key.value))}"
-                    self.findings.append(Finding(where, "each key once", "twice"))
+                    line = key.start_mark.line + 1
+                    where = f"{self.source}:{line}  {_dotted((*path, key.value))}"
+                    self._found.append((line, Finding(where, "each key once", "twice")))
                 seen.add(key.value)
                 self.duplicates(value, (*path, key.value))
         elif isinstance(node, yaml.SequenceNode):
@@ -319,11 +325,11 @@ class _Reader:
             macs.setdefault(mac, name)
             hosts.append(Host(name, index[switch], port, mac))
         self._overfull(overfull, draft)
-        if not self.findings and (apart := _unreached(len(index), links)):
+        if not self._found and (apart := _unreached(len(index), links)):
             names = list(index)
             self.find(("links",), "a connected fabric", f"no way from {names[0]} to {names[apart[0]]}"
                       + (f" and {len(apart) - 1} more" if len(apart) > 1 else ""))
-        if self.findings:
+        if self._found:
             return None
         shape = None
         if page.shape is not None:

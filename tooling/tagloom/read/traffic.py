@@ -40,7 +40,7 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "") -> Traffic:
         if line.startswith("#"):
             key, _, value = line[1:].partition(":")
             if key.strip() == "seconds":
-                seconds = _number(f"{path}:{number}  seconds", value, findings)
+                seconds = _number(f"{path}:{number}  seconds", value, findings, least=1e-9)
         elif line.strip():
             rows.append((number, next(csv.reader([line]))))
     if not rows:
@@ -57,8 +57,6 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "") -> Traffic:
         expected = "the header source,destination,bytes[,messages] or src,dst,..,wire_bytes,wire_msgs"
         raise InputError([Finding(f"{path}:{rows[0][0]}", expected, ",".join(header))])
     traffic = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
-    if seconds is not None and seconds <= 0:
-        findings.append(Finding(f"{path}  seconds", "more than 0", str(seconds)))
     if findings:
         raise InputError(findings)
     return Traffic(*traffic, seconds)
@@ -129,12 +127,12 @@ def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[in
     return spread[:ranks]
 
 
-def _number(where: str, text: str, findings: list[Finding]) -> float:
+def _number(where: str, text: str, findings: list[Finding], least: float = 0.0) -> float:
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not 0 <= value <= ABSURD_BYTES:  # also catches NaN
-        findings.append(Finding(where, f"a number from 0 to {ABSURD_BYTES:.0e}", repr(text.strip())))
+    if not least <= value <= ABSURD_BYTES:  # also catches NaN
+        findings.append(Finding(where, f"a number from {least:g} to {ABSURD_BYTES:g}", repr(text.strip())))
         return 0.0
     return value

@@ -1,0 +1,91 @@
+"""Law: what the verifier says of a configuration is what frames do, one by one, in the virtual rack's data plane.
+
+The data plane knows no arrays, no trees and no proofs; it was written apart from the verifier, as queues and tables.
+"""
+
+import numpy as np
+from conftest import make_fabric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagloom.lab.dataplane import Dataplane
+from tagloom.records.switch_state import Frames, Membership, SwitchEditor
+from tagloom.route import route
+from tagloom.verify import verify
+from tagloom.weave import weave
+
+FABRICS = [
+    ("mesh", (3, 2), {}),
+    ("ring", (4,), {}),
+    ("ring", (5,), {"parallel": 2}),
+    ("torus", (3, 3), {}),
+    ("clos", (2, 3), {}),
+    ("complete", (4,), {"hosts": 2}),
+    ("fat-tree", (2, 4, 1), {"hosts": 2}),
+    ("dragonfly", (3, 2), {}),
+]
+
+
+def damage(draw, fabric, state):
+    """Change up to three cells of random switches, as a slip of the hand would."""
+    state = dict(state)
+    for _ in range(draw(st.integers(0, 3))):
+        s = draw(st.integers(0, len(fabric.switches) - 1))
+        name = fabric.switches[s].name
+        editor = SwitchEditor.of(state[name])
+        port = draw(st.sampled_from(fabric.used_ports[s]))
+        vlans = sorted(editor.vlans)
+        what = draw(st.sampled_from(["pvid", "member", "entry", "no entry", "shut", "filter", "frames", "no vlan"]))
+        if what == "pvid":
+            editor.set_pvid(port, draw(st.sampled_from([0, *vlans])))
+        elif what == "member":
+            editor.set_member(draw(st.sampled_from(vlans)), port, draw(st.sampled_from(list(Membership))))
+        elif what == "shut":
+            editor.enabled[port - 1] = False
+        elif what == "filter":
+            editor.ingress_filter[port - 1] = False
+        elif what == "frames":
+            editor.frames[port - 1] = draw(st.sampled_from(list(Frames)))
+        elif what == "no vlan" and len(vlans) > 1:
+            editor.delete_vlan(draw(st.sampled_from(vlans[1:])))
+        elif editor.entries:
+            key = draw(st.sampled_from(sorted(editor.entries)))
+            editor.set_entry(*key, (port,) if what == "entry" else ())
+        state[name] = editor.freeze()
+    return state
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_the_verdict_is_what_frames_do(data):
+    family, dims, options = data.draw(st.sampled_from(FABRICS))
+    assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
+    fabric = make_fabric(family, *dims, **options)
+    state = damage(data.draw, fabric, weave(fabric, route(fabric, "auto", assignment), assignment).state)
+    proof = verify(fabric, state)
+    plane = Dataplane(fabric, state)
+    names = [host.name for host in fabric.hosts]
+    reached = flooded = 0
+    for a in names:
+        for b in names:
+            if a != b:
+                plane.configure(state)  # forget what was learned: the proof is about the configuration
+                sent = plane.unicast(a, b)
+                if sent.storm:
+                    assert not proof.storm_free
+                reached += sent.copies > 0
+                flooded += bool(sent.flooded)
+    copies = np.zeros((len(names), len(names)), int)
+    storm = False
+    for i, a in enumerate(names):
+        plane.configure(state)
+        sent = plane.broadcast(a)
+        storm |= bool(sent.storm)
+        for b, n in sent.delivered_to.items():
+            copies[i, names.index(b)] = n
+    assert proof.storm_free == (not storm)
+    if proof.storm_free:
+        assert proof.reachable_pairs == reached
+        assert proof.off_path_pairs == flooded
+        exactly_once = np.array_equal(copies, np.ones_like(copies) - np.eye(len(names), dtype=int))
+        assert proof.broadcast_exactly_once == exactly_once

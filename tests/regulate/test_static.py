@@ -1,0 +1,59 @@
+"""The paper's static selection: links off, nobody busier than the busiest was, nobody cut off."""
+
+import numpy as np
+import pytest
+from conftest import ROOT, make_fabric
+
+from tagloom import pipeline
+from tagloom.read import read_fabric, read_traffic
+from tagloom.records.traffic import Traffic
+from tagloom.regulate.static import connected, two_connected
+
+MATRICES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
+
+
+def choose(fabric, traffic):
+    return pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
+
+
+@pytest.fixture(scope="module")
+def testbed():
+    return read_fabric(ROOT / "inventory" / "testbed" / "fabric.yml")
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_the_busiest_channel_gets_no_busier_and_every_host_stays_reachable(testbed, npb, templates, name):
+    traffic = read_traffic(npb / f"{name}.S.16.matrix.csv", testbed)
+    settings = choose(testbed, traffic)
+    assert settings.max_channel_load_after <= settings.max_channel_load_before
+    smaller = testbed.with_links_down(settings.links_off)
+    assert connected(smaller)
+    assert settings.two_connected == two_connected(smaller)
+    build, proof, _ = pipeline.plan(smaller, templates)
+    assert proof.proven
+    off = {2 * i + way for i in settings.links_off for way in (0, 1)}
+    assert not np.isin(build.routes.parent, list(off)).any()
+
+
+def test_it_turns_off_at_least_the_links_no_tree_uses(testbed, npb):
+    """Rule R7 cuts two of the eight links of each of the eight rings."""
+    settings = choose(testbed, read_traffic(npb / "is.S.16.matrix.csv", testbed))
+    assert len(settings.links_off) >= 16
+
+
+def test_without_traffic_a_tree_is_left_and_no_more():
+    fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324")
+    nothing = np.zeros((9, 9))
+    settings = choose(fabric, Traffic(nothing, nothing))
+    assert len(settings.links_off) == len(fabric.links) - 8
+    assert not settings.two_connected
+    page = pipeline.settings_page(fabric, settings)
+    assert page["gap_percent"] == 0
+    assert page["watts_before"] == pytest.approx(9 * 15 + (9 + 2 * 12) * 1.2)
+    assert page["watts_after"] == pytest.approx(page["lower_bound_watts"])
+
+
+def test_a_bridge_is_no_second_way():
+    assert not two_connected(make_fabric("tree", 2, 2))
+    assert two_connected(make_fabric("ring", 5))
+    assert two_connected(make_fabric("mesh", 2, 1, parallel=2)), "a parallel link is a second way"

@@ -1,0 +1,151 @@
+"""The direct procedure: every pair stays reachable after every single command line, in any interleaving."""
+
+import random
+from functools import partial
+
+import pytest
+from conftest import make_fabric
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.lab.dataplane import Dataplane
+from tagloom.platforms.grammar import Interpreter
+from tagloom.records.change import apply_changes
+from tagloom.records.numbering import content, owned
+from tagloom.records.switch_state import SwitchEditor, SwitchState
+from tagloom.render import render_commands
+from tagloom.rollout import direct
+from tagloom.route import route
+from tagloom.verify import channel_name, dependencies, verify
+from tagloom.weave import weave
+
+
+def planned(fabric, method="auto", assignment="fixed"):
+    return weave(fabric, route(fabric, method, assignment), assignment).state
+
+
+def roll(fabric, before, after):
+    return direct(
+        fabric, before, after, partial(verify, fabric), partial(dependencies, fabric), partial(channel_name, fabric)
+    )
+
+
+def torus(**options):
+    return make_fabric("torus", 3, 2, parallel=2, model="powerconnect-5324", **options)
+
+
+CHANGES = {
+    "a link goes off": lambda f: (planned(f), planned(f.with_links_down({0}))),
+    "three links go off": lambda f: (planned(f), planned(f.with_links_down({0, 1, 6}))),
+    "links come on": lambda f: (planned(f.with_links_down({0, 4})), planned(f)),
+    "one tree to many": lambda f: (planned(f, "tree"), planned(f)),
+    "many to one tree": lambda f: (planned(f), planned(f, "tree")),
+    "fixed to renamed": lambda f: (planned(f), planned(f, "auto", "renamed")),
+    "renamed to fixed": lambda f: (planned(f, "auto", "renamed"), planned(f)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_it_adds_flips_removes_and_every_wave_ends_proven(name):
+    fabric = torus()
+    before, after = CHANGES[name](fabric)
+    change = roll(fabric, before, after)
+    assert change.strategy == "direct"
+    assert [wave.name for wave in change.waves] == ["add", "flip", "remove"]
+    assert all(wave.proof.proven for wave in change.waves)
+    assert change.waves[1].drain_seconds > 0
+    here = dict(before)
+    for wave in change.waves:
+        for patch in wave.patches:
+            here[patch.switch] = apply_changes(here[patch.switch], patch.changes)
+        assert here == wave.state
+    assert here == change.after
+    for wave in reversed(change.waves):
+        for patch in wave.patches:
+            here[patch.switch] = apply_changes(here[patch.switch], patch.inverse.changes)
+    assert here == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", CHANGES)
+def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(name, seed, templates):
+    """Real command lines, one at a time, from all switches of a wave shuffled together (order kept per switch)."""
+    fabric = torus()
+    before, after = CHANGES[name](fabric)
+    change = roll(fabric, before, after)
+    chance = random.Random(seed)
+    platform = platforms.load("powerconnect-5324")
+    editors = {name: SwitchEditor.of(state) for name, state in before.items()}
+    lines_seen = 0
+    for wave in change.waves:
+        queues = {
+            patch.switch: (Interpreter(platform, editors[patch.switch]), list(render_commands(platform, patch.changes, templates)))
+            for patch in wave.patches
+        }
+        while queues:
+            switch = chance.choice(sorted(queues))
+            interpreter, lines = queues[switch]
+            for _ in range(chance.randint(1, 12)):
+                if lines:
+                    assert interpreter.feed(lines.pop(0)).accepted
+                    lines_seen += 1
+            if not lines:
+                del queues[switch]
+            plane = Dataplane(fabric, {name: editor.freeze() for name, editor in editors.items()})
+            found = plane.ping_all()
+            assert found.reached == found.pairs, (wave.name, found.lost)
+            for host in fabric.hosts:
+                sent = plane.broadcast(host.name)
+                assert not sent.storm
+                assert all(n == 1 for b, n in sent.delivered_to.items()), wave.name
+                assert len(sent.delivered_to) == len(fabric.hosts) - 1
+        assert {name: editor.freeze() for name, editor in editors.items()} == wave.state
+    assert lines_seen > 30
+
+
+def test_an_id_never_names_two_trees():
+    fabric = torus()
+    before, after = CHANGES["a link goes off"](fabric)
+    change = roll(fabric, before, after)
+    both = owned(change.before) & owned(change.after)
+    assert all(content(change.before, v) == content(change.after, v) for v in both)
+    assert owned(change.after) - owned(change.before), "a changed tree got a fresh id"
+
+
+def test_equal_states_need_no_wave():
+    fabric = torus()
+    change = roll(fabric, planned(fabric), planned(fabric))
+    assert (change.strategy, change.waves) == ("unchanged", ())
+
+
+def test_renamed_to_renamed_is_refused_with_a_way_out():
+    """Old and new frames both travel untagged: a host's PVID alone cannot tell them apart further on."""
+    fabric = torus()
+    with pytest.raises(PlanError, match="both travel untagged"):
+        roll(fabric, planned(fabric, "auto", "renamed"), planned(fabric, "tree", "renamed"))
+
+
+def test_a_fabric_that_does_not_prove_is_no_place_to_start_from():
+    fabric = torus()
+    factory = {s.name: SwitchState.factory(24) for s in fabric.switches}
+    with pytest.raises(PlanError, match="starts from a fabric that proves"):
+        roll(fabric, factory, planned(fabric))
+
+
+def test_a_cyclic_union_is_refused_and_the_cycle_shown():
+    """x before y against y before x on a ring: each is free of cycles, together they are not."""
+    fabric = make_fabric("ring", 6)
+    a, b = planned(fabric, "up-down"), None
+    refused = 0
+    for shift in range(1, 6):
+        turned = make_fabric("ring", 6)
+        down = turned.with_links_down({shift})
+        b = planned(down, "tree")
+        b = {name: SwitchEditor.of(state).freeze() for name, state in b.items()}
+        try:
+            roll(fabric, a, b)
+        except PlanError as error:
+            assert "dependency cycle" in error.rule
+            assert "->" in error.witness
+            refused += 1
+    assert refused > 0

@@ -1,0 +1,154 @@
+"""Routing: published path lengths, deadlock freedom, detours around links that are down."""
+
+import numpy as np
+import pytest
+from conftest import make_fabric
+
+from tagloom.errors import InputError, PlanError
+from tagloom.records.channels import find_cycle
+from tagloom.records.routes import channel_load, dependencies, relation
+from tagloom.route import METHODS, route
+
+
+def cycle_of(fabric, routes):
+    return find_cycle(len(fabric.tail), *dependencies(fabric, routes))
+
+
+@pytest.mark.parametrize(
+    ("family", "dims", "options", "method", "hops"),
+    [
+        ("mesh", (4, 2), {}, "auto", 2.75),
+        ("torus", (4, 2), {"parallel": 3}, "auto", 2.50),
+        ("clos", (4, 4), {}, "auto", 2.25),  # the paper's Myri-clos, hosts on all switches
+        ("mesh", (4, 4), {}, "tree", 4.25),  # the next test has the paper's tree and its 4.81
+        ("mesh", (4, 4), {}, "auto", 3.50),
+        ("torus", (4, 4), {}, "auto", 3.00),
+        ("fat-tree", (2, 4, 2), {"hosts": 2}, "auto", 3.75),
+    ],
+)
+def test_switches_on_a_path_are_those_of_table_11(family, dims, options, method, hops):
+    """Koibuchi et al. 2011, Table 11 (Avg.H), counted over all ordered host pairs, a host with itself included."""
+    fabric = make_fabric(family, *dims, **options)
+    assert route(fabric, method).average_hops(fabric) == pytest.approx(hops)
+
+
+def test_table_11s_tree_is_the_one_along_an_edge_row():
+    """The table's 4.81 is the tree of row 0 and all columns; our breadth-first one has 4.25."""
+    from tagloom.records.routes import Routes  # noqa: PLC0415 - only here
+    from tagloom.route.trees import per_switch, rooted  # noqa: PLC0415 - only here
+
+    fabric = make_fabric("mesh", 4, 4)
+    at = [s.at for s in fabric.switches]
+    links = {i for i, x in enumerate(fabric.links) if at[x.a][0] == at[x.b][0] or at[x.a][1] == at[x.b][1] == 0}
+    source_of_host, root = per_switch(fabric)
+    parent = np.stack([rooted(fabric, links, int(s)) for s in root])
+    assert Routes("tree", "", source_of_host, root, parent).average_hops(fabric) == pytest.approx(4.8125)
+
+
+@pytest.mark.parametrize(("k", "hops"), [(5, 3.64), (6, 4.2222), (8, 5.25)])
+def test_rule_r7_on_larger_tori_costs_a_little_more_than_minimal(k, hops):
+    """Averages found by brute force; minimal ones are 3.40, 4.00, 5.00."""
+    fabric = make_fabric("torus", k, k, parallel=2)
+    assert route(fabric).average_hops(fabric) == pytest.approx(hops, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("family", "dims", "options"),
+    [
+        ("mesh", (4, 4), {}),
+        ("mesh", (3, 3, 3), {}),
+        ("mesh", (5, 1), {}),
+        ("torus", (3, 3), {}),
+        ("torus", (4, 4), {}),
+        ("torus", (4, 4, 4), {}),
+        ("torus", (4, 3, 2), {"parallel": 2}),
+        ("torus", (5, 7), {"parallel": 2}),
+        ("torus", (5, 5), {}),
+        ("ring", (9,), {"parallel": 2}),
+        ("ring", (9,), {}),
+        ("hypercube", (5,), {}),
+        ("fat-tree", (2, 4, 3), {"hosts": 3}),
+        ("fat-tree", (3, 6, 2), {"hosts": 4}),
+        ("fat-tree", (2, 4, 1), {"hosts": 2}),
+        ("clos", (4, 4), {}),
+        ("clos", (5, 3), {}),
+        ("clos", (2, 6), {}),
+        ("complete", (6,), {"parallel": 2}),
+        ("tree", (2, 3), {}),
+        ("dragonfly", (7, 3), {}),
+    ],
+)
+@pytest.mark.parametrize("method", ["auto", "up-down", "tree"])
+def test_every_routing_reaches_every_host_without_a_dependency_cycle(family, dims, options, method):
+    fabric = make_fabric(family, *dims, **options)
+    routes = route(fabric, method)
+    assert np.all(routes.depth(fabric)[:, fabric.host_switch] >= 0)
+    assert cycle_of(fabric, routes) == []
+
+
+def test_all_ties_one_way_would_close_a_ring():
+    """The test that the cycle finder can fail: at k = 4 with one link, ties by parity are what keeps the torus free."""
+    fabric = make_fabric("ring", 4)
+    routes = route(fabric)
+    assert cycle_of(fabric, routes) == []
+    plus = [int(np.flatnonzero((fabric.tail == s) & (fabric.head == (s + 1) % 4))[0]) for s in range(4)]
+    held, wanted = np.array(plus), np.array([plus[1], plus[2], plus[3], plus[0]])
+    cycle = find_cycle(8, held, wanted)
+    assert sorted(cycle) == sorted(plus)
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize(("family", "dims"), [("mesh", (4, 4)), ("torus", (4, 4)), ("fat-tree", (2, 4, 2)), ("clos", (3, 3))])
+def test_any_one_link_down_is_routed_around(family, dims, assignment):
+    fabric = make_fabric(family, *dims)
+    for link in range(len(fabric.links)):
+        smaller = fabric.with_links_down({link})
+        routes = route(smaller, "auto", assignment)
+        assert not np.isin(routes.parent, [2 * link, 2 * link + 1]).any(), link
+        assert np.all(routes.depth(smaller)[:, smaller.host_switch] >= 0), link
+        assert cycle_of(smaller, routes) == [], link
+
+
+def test_a_parallel_link_takes_over_without_a_longer_path():
+    fabric = make_fabric("torus", 4, 4, parallel=2)
+    assert route(fabric.with_links_down({0})).average_hops(fabric) == 3.0
+
+
+def test_renamed_gets_routes_that_follow_from_the_in_port_alone():
+    for family, dims, options in (("torus", (4, 4), {"parallel": 2}), ("dragonfly", (5, 2), {}), ("fat-tree", (2, 4, 2), {"hosts": 2})):
+        fabric = make_fabric(family, *dims, **options)
+        assert relation(fabric, route(fabric, "auto", "renamed")) is not None
+
+
+def test_two_paths_over_one_channel_that_part_ways_are_noticed():
+    """Source 0 goes on to 3 over 2, source 1 over 4, both by the channel 1 -> ... : no relation C x N -> C."""
+    fabric = make_fabric("mesh", 3, 2)
+    routes = route(fabric)
+    parent = routes.parent.copy()
+    into = {(int(t), int(h)): c for c, (t, h) in enumerate(zip(fabric.tail, fabric.head, strict=True))}
+    parent[0] = [-1, into[0, 1], into[1, 2], into[0, 3], into[1, 4], into[4, 5]]
+    parent[3] = [into[3, 0], into[0, 1], into[1, 2], -1, into[3, 4], into[2, 5]]
+    broken = type(routes)(routes.method, "", routes.source_of_host, routes.root, parent)
+    assert relation(fabric, broken) is None
+
+
+def test_load_counts_pairs_and_scales_bytes_by_speed():
+    fabric = make_fabric("mesh", 2, 1)
+    assert channel_load(fabric, route(fabric)).tolist() == [1, 1]
+    slow = make_fabric("mesh", 2, 1, extra='links: [{ends: ["s0:swp1", "s1:swp1"], speed: 100}]\n')
+    volume = np.array([[0.0, 500.0], [20.0, 0.0]])
+    assert channel_load(slow, route(slow), volume).tolist() == [5000, 200]
+
+
+def test_a_ring_that_cannot_be_routed_by_dimension_order_is_refused_with_a_way_out():
+    with pytest.raises(PlanError, match="up-down"):
+        route(make_fabric("ring", 5), "dor")
+    assert route(make_fabric("ring", 5)).method == "up-down"
+
+
+def test_unknown_methods_and_wrong_families_are_refused():
+    with pytest.raises(InputError):
+        route(make_fabric("ring", 5), "magic")
+    for method in set(METHODS) - {"auto", "tree", "up-down"}:
+        with pytest.raises(PlanError):
+            route(make_fabric("dragonfly", 3, 2), method)
