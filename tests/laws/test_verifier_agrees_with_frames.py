@@ -4,10 +4,10 @@ The data plane knows no arrays, no trees and no proofs; it was written apart fro
 """
 
 import numpy as np
-from conftest import make_fabric
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import make_fabric
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.switch_state import Frames, Membership, SwitchEditor
 from tagloom.route import route

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import ROOT, make_fabric
 
+from conftest import ROOT, make_fabric
 from tagloom.errors import InputError
 from tagloom.pipeline import predict
 from tagloom.platforms.power import fabric_watts

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, make_fabric
 
+from conftest import ROOT, make_fabric
 from tagloom.errors import InputError
-from tagloom.read.fabric_file import format_family, format_fabric, parse_fabric, read_fabric
+from tagloom.read.fabric_file import format_fabric, format_family, parse_fabric, read_fabric
 
 ERRORS = sorted((ROOT / "tests" / "golden" / "errors").glob("*.yml"))
 
@@ -36,11 +36,8 @@ def test_a_family_has_the_switches_links_and_hosts_the_contract_says(family, dim
 
 def test_ports_run_by_dimension_minus_before_plus_parallel_links_together_then_hosts():
     fabric = make_fabric("torus", 4, 4, parallel=2, model="powerconnect-5324")
-    at_s5 = {}
-    for link in fabric.links:
-        for s, port, other in ((link.a, link.a_port, link.b), (link.b, link.b_port, link.a)):
-            if s == 5:
-                at_s5[port] = other
+    at_s5 = {link.a_port: link.b for link in fabric.links if link.a == 5}
+    at_s5 |= {link.b_port: link.a for link in fabric.links if link.b == 5}
     assert [at_s5[p] for p in range(1, 9)] == [4, 4, 6, 6, 1, 1, 9, 9]
     assert fabric.hosts[5].port == 9
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_fabric
 
+from conftest import make_fabric
 from tagloom.errors import InputError
 from tagloom.read.traffic import place, read_traffic
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_fabric
 
+from conftest import make_fabric
 from tagloom.errors import InputError, PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import channel_load, dependencies, relation
@@ -98,7 +98,9 @@ def test_all_ties_one_way_would_close_a_ring():
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
-@pytest.mark.parametrize(("family", "dims"), [("mesh", (4, 4)), ("torus", (4, 4)), ("fat-tree", (2, 4, 2)), ("clos", (3, 3))])
+@pytest.mark.parametrize(
+    ("family", "dims"), [("mesh", (4, 4)), ("torus", (4, 4)), ("fat-tree", (2, 4, 2)), ("clos", (3, 3))]
+)
 def test_any_one_link_down_is_routed_around(family, dims, assignment):
     fabric = make_fabric(family, *dims)
     for link in range(len(fabric.links)):
@@ -115,7 +117,11 @@ def test_a_parallel_link_takes_over_without_a_longer_path():
 
 
 def test_renamed_gets_routes_that_follow_from_the_in_port_alone():
-    for family, dims, options in (("torus", (4, 4), {"parallel": 2}), ("dragonfly", (5, 2), {}), ("fat-tree", (2, 4, 2), {"hosts": 2})):
+    for family, dims, options in (
+        ("torus", (4, 4), {"parallel": 2}),
+        ("dragonfly", (5, 2), {}),
+        ("fat-tree", (2, 4, 2), {"hosts": 2}),
+    ):
         fabric = make_fabric(family, *dims, **options)
         assert relation(fabric, route(fabric, "auto", "renamed")) is not None
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import make_fabric
 
+from conftest import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.route import route
@@ -160,7 +160,7 @@ def test_a_dependency_cycle_is_found_and_shown_as_switches_and_ports():
 
 
 def test_minimal_routing_on_k44_by_sum_of_numbers_is_cyclic():
-    """"Minimal routings on indirect topologies are always deadlock-free" (Koibuchi Sect. 5.2) fails for Myri-clos."""
+    """ "Minimal routings on indirect topologies are always deadlock-free" (Koibuchi Sect. 5.2) fails for Myri-clos."""
     fabric = make_fabric("clos", 4, 4)
     into = {(int(t), int(h)): c for c, (t, h) in enumerate(zip(fabric.tail, fabric.head, strict=True))}
     held, wanted = [], []
@@ -182,7 +182,9 @@ def test_renamed_with_alternative_paths_duplicates_broadcasts():
     """The member sets of a mesh with a detour under renamed assignment: 60 of 240 pairs get a second copy."""
     fabric = make_fabric("torus", 5, 5, parallel=2)
     routes, state = planned(fabric, "renamed")
-    widened = edited(state, "s0", lambda e: [e.set_member(v, p, Membership.UNTAGGED) for v in (100, 101) for p in range(1, 10)])
+    widened = edited(
+        state, "s0", lambda e: [e.set_member(v, p, Membership.UNTAGGED) for v in (100, 101) for p in range(1, 10)]
+    )
     proof = verify(fabric, widened, Plan(routes))
     assert not proof.broadcast_exactly_once
 

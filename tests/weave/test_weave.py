@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import make_fabric
 
+from conftest import make_fabric
 from tagloom.errors import PlanError
 from tagloom.records.numbering import content, owned
 from tagloom.records.switch_state import Membership
@@ -104,7 +104,9 @@ def test_too_many_vlans_for_a_model_propose_the_other_assignment():
 
 def test_more_static_entries_than_a_mac_table_holds_are_refused_with_the_exact_count():
     fabric = make_fabric("dragonfly", 19, 6, hosts=5, model="powerconnect-6248")
-    with pytest.raises(PlanError, match=r"at most 8000 MAC addresses; s\d+ would need \d+ static entries for 570 hosts"):
+    with pytest.raises(
+        PlanError, match=r"at most 8000 MAC addresses; s\d+ would need \d+ static entries for 570 hosts"
+    ):
         plan(fabric, "fixed")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import signal
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tagloom.apply.outcomes import Outcomes
-    from tagloom.pipeline import Build
 
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 LAB = Path("inventory/lab")
@@ -89,9 +89,7 @@ class Screen:
 def _new(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import format_family  # noqa: PLC0415 - commands import what they need, so that --help is instant
 
-    text = format_family(
-        args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model
-    )
+    text = format_family(args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model)
     if args.output is None:
         screen.say(text.rstrip())
     else:
@@ -147,7 +145,10 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes)
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
-    screen.say("" if proof.proven else "not proven", *([] if proof.proven else ["next      tagloom plan, or mend the lines above"]))
+    screen.say(
+        "" if proof.proven else "not proven",
+        *([] if proof.proven else ["next      tagloom plan, or mend the lines above"]),
+    )
     screen.answer(proof.as_json())
     return GOOD if proof.proven else NO
 
@@ -180,7 +181,9 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*terminal.settings_lines(page))
     if args.output is not None:
         _write(args.output, json.dumps(page, indent=2) + "\n")
-        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.fabric} --settings {args.output} -o build")
+        screen.say(
+            f"wrote     {args.output}", f"next      tagloom plan {args.fabric} --settings {args.output} -o build"
+        )
     screen.answer(page)
     return GOOD
 
@@ -215,3 +218,378 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
     except OSError as error:
         raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
+
+
+# --- switches --------------------------------------------------------------------------------------------------------
+
+
+def _apply(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import operating  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    site = _site(args)
+    kind = "rollout" if (args.build / "rollout.json").exists() else "build"
+    with screen.waiting("proving what would be pushed"):
+        push = operating.prepare(args.build)
+    if not push.proof.proven:
+        screen.say(
+            *terminal.proof_lines(push.proof, len(push.fabric.hosts)),
+            "refused: nothing goes to a switch that was not proven",
+        )
+        screen.answer({**_pushed(None), **push.proof.as_json()})
+        return NO
+    names = [switch.name for switch in push.fabric.switches]
+    wanted = names if not args.limit else [n for n in names if n in args.limit.replace(":", ",").split(",")]
+    with screen.progress("switches read" if kind == "build" else "switches") as note:
+        survey = operating.survey(push, site, limit=args.limit, on_progress=_counter(note, len(wanted)))
+    if survey.failed or survey.error:
+        return _report(survey, screen, checked=True)
+    if kind == "build":
+        push = operating.order(push, survey, site)
+    if args.check or not survey.changed:
+        _show(survey, screen, diff=args.diff)
+        code = _report(survey, screen, checked=args.check, waves=push.waves)
+        if args.check and survey.changed:
+            screen.say(f"next      tagloom apply {args.build}{_inventory_words(args)}")
+        return code
+    if args.diff:
+        _show(survey, screen, diff=True)
+    with screen.progress("pushes") as note:
+        outcomes = operating.push(push, site, limit=args.limit, on_progress=_counter(note, push.waves * len(wanted)))
+    return _report(outcomes, screen, checked=False, waves=push.waves)
+
+
+def _site(args: argparse.Namespace) -> Any:
+    from tagloom.pipeline import operating  # noqa: PLC0415 - as above
+    from tagloom.share import share_directory  # noqa: PLC0415 - as above
+
+    inventory = args.inventory or (LAB if LAB.exists() else None)
+    if inventory is None or not inventory.exists():
+        raise InputError(
+            [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
+        )
+    return operating.Site(inventory, share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+
+
+def _inventory_words(args: argparse.Namespace) -> str:
+    return f" -i {args.inventory}" if args.inventory else ""
+
+
+def _counter(note: Callable[[int, int], None], of: int) -> Callable[[object], None]:
+    done = itertools.count(1)
+    note(0, of)
+    return lambda _outcome: note(next(done), of)
+
+
+def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    for outcome in survey.outcomes:
+        if outcome.changed:
+            screen.say(terminal.change_line(outcome.switch, outcome.diff))
+            if diff:
+                screen.say(*outcome.diff.splitlines())
+
+
+def _report(outcomes: Outcomes, screen: Screen, *, checked: bool, waves: int = 1) -> int:
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    screen.say(*terminal.outcome_lines(outcomes, checked=checked, waves=waves))
+    screen.answer(outcomes.as_json())
+    if outcomes.failed or outcomes.error:
+        return DEVICE_FAILED
+    return NO if outcomes.stopped else GOOD
+
+
+def _pushed(_: None) -> dict[str, Any]:
+    return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0}
+
+
+def _lab(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    folder: Path = args.dir
+    if args.lab == "up":
+        from tagloom.lab.directory import Order  # noqa: PLC0415 - as above
+        from tagloom.read import read_fabric  # noqa: PLC0415 - as above
+        from tagloom.share import share_directory  # noqa: PLC0415 - as above
+
+        fabric = read_fabric(args.fabric)
+        with screen.waiting("starting the rack"):
+            info = process.up(Order(fabric, share_directory() / "templates", base_port=args.base_port), folder)
+        ports = sorted(info.ports.values())
+        screen.say(
+            *terminal.row(
+                "rack",
+                f"{terminal.count(len(ports), 'switch')} on 127.0.0.1, ports {ports[0]} to {ports[-1]}, "
+                "user lab, password lab",
+            ),
+            *terminal.row("inventory", str(folder)),
+            "next      tagloom plan FABRIC -o build, then tagloom apply build"
+            + ("" if folder == LAB else f" -i {folder}"),
+        )
+        screen.answer({"pid": info.pid, "ports": info.ports, "inventory": str(folder)})
+    elif args.lab == "status":
+        page = process.status(folder)
+        rows = [(n, s["model"], s["address"], str(s["sessions"])) for n, s in page["switches"].items()]
+        screen.say(*terminal.table(("switch", "model", "address", "sessions"), rows, right=(3,)))
+        screen.answer(page)
+    elif args.lab == "ping":
+        page = process.ping(folder, args.a, args.b)
+        screen.say(*terminal.ping_lines(page))
+        screen.answer(page)
+        return GOOD if page["lost"] == 0 and not page["storm"] else NO
+    else:
+        process.down(folder)
+        screen.say("the rack is down")
+        screen.answer({"down": True})
+    return GOOD
+
+
+def _demo(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import demo  # noqa: PLC0415 - as above
+    from tagloom.share import share_directory  # noqa: PLC0415 - as above
+
+    start = time.monotonic()
+    good = demo.run(args.dir, share_directory(), dict(os.environ), screen.say, screen.progress)
+    screen.say(
+        "",
+        f"{'everything held' if good.held else 'not everything held: see NO above'}, {time.monotonic() - start:.0f} s",
+    )
+    screen.answer(good.page)
+    return GOOD if good.held else NO
+
+
+# --- the parser ------------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parse arguments; what is wrong with them is a finding like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise InputError instead of printing and exiting."""
+        raise InputError([Finding(self.prog, "arguments as in --help", message)])
+
+
+EXAMPLES = {
+    "tagloom": "tagloom demo",
+    "new": "tagloom new torus --dims 4 4 --parallel 2 -o fabric.yml",
+    "plan": "tagloom plan fabric.yml -o build",
+    "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
+    "rollout": "tagloom rollout build build-night -o to-night",
+    "apply": "tagloom apply build --check --diff",
+    "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
+    "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "lab": "tagloom lab up fabric.yml",
+    "demo": "tagloom demo",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of the whole command line."""
+    common = _Parser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print one JSON object and nothing else on standard output")
+    common.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more detail; an unexpected error's traceback"
+    )
+    routing = _Parser(add_help=False)
+    routing.add_argument(
+        "--routing",
+        default="auto",
+        metavar="METHOD",
+        help="auto, dor, direct, fat-tree, double-star, up-down or tree (default auto)",
+    )
+    routing.add_argument("--assignment", default="fixed", metavar="KIND", help="fixed or renamed (default fixed)")
+
+    top = _Parser(
+        prog="tagloom",
+        description=_about(
+            "tagloom", "Deadlock-free multipath routing over commodity Ethernet switches with VLAN tags alone."
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"tagloom {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: _Parser
+    ) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(
+            name,
+            help=what,
+            description=_about(name, what[0].upper() + what[1:] + "."),
+            parents=[common, *parents],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(run=run)
+        return added
+
+    new = command("new", _new, "write a fabric file of a regular family")
+    new.add_argument(
+        "family", metavar="FAMILY", help="mesh, torus, hypercube, ring, fat-tree, clos, complete, tree or dragonfly"
+    )
+    new.add_argument("--dims", type=int, nargs="+", required=True, metavar="N", help="the family's numbers, e.g. 4 4")
+    new.add_argument("--parallel", type=int, default=1, metavar="N", help="links between neighbours (default 1)")
+    new.add_argument(
+        "--hosts", type=int, default=1, metavar="N", help="hosts on each switch, in a fat tree on each leaf (default 1)"
+    )
+    new.add_argument("--model", default=DEFAULT_MODEL, metavar="M", help=f"switch model (default {DEFAULT_MODEL})")
+    new.add_argument("--name", metavar="NAME", help="name of the fabric (default: the family)")
+    new.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+
+    plan = command("plan", _plan, "route a fabric, weave its VLANs, prove them and render the configurations", routing)
+    plan.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    plan.add_argument("-o", "--output", type=Path, required=True, metavar="BUILD", help="directory to write")
+    plan.add_argument("--off", nargs="+", default=[], metavar="SWITCH:PORT", help="links to turn off, named by one end")
+    plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")
+    plan.add_argument(
+        "--previous",
+        type=Path,
+        metavar="BUILD",
+        help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
+    )
+
+    verify = command("verify", _verify, "prove a fabric from configuration texts alone")
+    verify.add_argument(
+        "build", type=Path, nargs="?", metavar="BUILD", help="a build; frames must keep to its planned paths"
+    )
+    verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
+    verify.add_argument(
+        "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+    )
+
+    rollout = command("rollout", _rollout, "order the change from one build to another into proven waves")
+    rollout.add_argument("old", type=Path, metavar="OLD", help="the build that runs")
+    rollout.add_argument("new", type=Path, metavar="NEW", help="the build that shall run")
+    rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
+
+    apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko")
+    apply.add_argument(
+        "build", type=Path, metavar="BUILD-or-ROLLOUT", help="directory made by tagloom plan or tagloom rollout"
+    )
+    apply.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
+    )
+    apply.add_argument("--check", action="store_true", help="read every switch and say what would change; send nothing")
+    apply.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
+    apply.add_argument("--limit", default="", metavar="S", help="only these switches, separated by commas")
+
+    regulate = command("regulate", _regulate, "choose links that traffic does not need", routing)
+    regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    regulate.add_argument(
+        "--traffic", type=Path, required=True, metavar="FILE", help="traffic matrix, by host or by rank"
+    )
+    regulate.add_argument(
+        "--method", default="static", choices=["static"], help="static: no channel gets busier than the busiest was"
+    )
+    regulate.add_argument(
+        "--placement",
+        default="",
+        metavar="HOW",
+        help="ranks on hosts: block or spread (default: rank i on host i where there are as many)",
+    )
+    regulate.add_argument(
+        "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
+    )
+
+    predict = command("predict", _predict, "say what a build costs in time and saves in watts")
+    predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix, by host or by rank")
+    predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    predict.add_argument(
+        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
+    )
+    predict.add_argument(
+        "--eee",
+        metavar="TIMEOUT,TS,TW",
+        help="sleep policy of the host ports in seconds (default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
+    )
+    predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+
+    lab = command("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
+    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|down", required=True)
+    for name, what in (
+        ("up", "start a rack"),
+        ("status", "say what runs"),
+        ("ping", "send a frame for every ordered host pair, or from A to B"),
+        ("down", "end the rack"),
+    ):
+        verb = verbs.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", parents=[common])
+        verb.add_argument(
+            "--dir", type=Path, default=LAB, metavar="DIR", help=f"the rack's directory, an inventory (default {LAB})"
+        )
+        if name == "up":
+            verb.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+            verb.add_argument(
+                "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
+            )
+        if name == "ping":
+            verb.add_argument("a", nargs="?", metavar="A", help="sending host")
+            verb.add_argument("b", nargs="?", metavar="B", help="receiving host")
+
+    demo = command("demo", _demo, "run the whole mission on the virtual rack")
+    demo.add_argument(
+        "--dir", type=Path, default=Path("demo"), metavar="DIR", help="where to keep builds and the rack (default demo)"
+    )
+    return top
+
+
+def _about(name: str, what: str) -> str:
+    return f"{what}\n\nexample:\n  {EXAMPLES[name]}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; give its exit status: 0 good, 1 the answer is no, 2 bad input, 3 a device failed."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in words
+    screen = Screen(as_json=as_json)
+    verbose = any(w in {"-v", "-vv", "-vvv", "--verbose"} for w in words)
+    try:
+        args = parser().parse_args(words)
+        screen = Screen(as_json=args.json, verbose=args.verbose)
+        run: Callable[[argparse.Namespace, Screen], int] = args.run
+        return run(args, screen)
+    except InputError as error:
+        screen.remark(*map(str, error.findings))
+        count = len(error.findings)
+        screen.remark(f"{count} finding{'' if count == 1 else 's'}; nothing was changed")
+        screen.answer({"findings": [finding.as_json() for finding in error.findings]})
+        return BAD_INPUT
+    except PlanError as error:
+        screen.remark(
+            f"no        {error.rule}",
+            *([f"witness   {error.witness}"] if error.witness else []),
+            *([f"next      {error.way_out}"] if error.way_out else []),
+        )
+        finding = Finding("plan", error.rule, error.witness or "otherwise")
+        screen.answer(
+            {"findings": [finding.as_json()], "refused": error.rule, "witness": error.witness, "next": error.way_out}
+        )
+        return NO
+    except DeviceError as error:
+        screen.remark(str(error))
+        page = {"switch": error.switch, "command": error.command, "text": error.text}
+        screen.answer({**_pushed(None), "failed": [error.switch], "error": page})
+        return DEVICE_FAILED
+    except TagloomError as error:
+        screen.remark(str(error))
+        return error.exit_status
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has seen enough
+        return GOOD
+    except KeyboardInterrupt:
+        screen.remark("interrupted")
+        return 128 + signal.SIGINT
+    except Exception as error:
+        if verbose:
+            raise
+        screen.remark(
+            f"tagloom has a fault: {type(error).__name__}: {error}",
+            "next      the same command with -v, and report what it prints",
+        )
+        return NO
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Read what people and tools write: fabric files, family names, traffic."""
 
-from tagloom.read.fabric_file import format_family, format_fabric, read_fabric
+from tagloom.read.fabric_file import format_fabric, format_family, read_fabric
 from tagloom.read.families import FAMILIES
 from tagloom.read.traffic import place, read_traffic
 

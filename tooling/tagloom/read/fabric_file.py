@@ -56,7 +56,7 @@ class _Link(_Page):
 
 
 class _Vlans(_Page):
-    first: int = Field(100, ge=2, le=4000)
+    first: int = Field(default=100, ge=2, le=4000)
 
 
 class _FabricFile(_Page):
@@ -93,7 +93,7 @@ def parse_fabric(text: str, source: str) -> Fabric:
     """Read a fabric from the text of its file; `source` names it in findings. Raises InputError."""
     try:
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
-        raw = yaml.load(text, Loader=yaml.CSafeLoader)  # noqa: S506 - CSafeLoader is the safe loader, in C
+        raw = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{source}:{mark.line + 1}" if mark else source
@@ -209,9 +209,7 @@ class _Reader:
             port[end, e, lane] = used[end]
         for e, edge in enumerate(layout.edges):
             for lane in range(shape.parallel):
-                draft.links.append(
-                    (f"s{edge.a}", port[edge.a, e, lane], f"s{edge.b}", port[edge.b, e, lane], 0, True)
-                )
+                draft.links.append((f"s{edge.a}", port[edge.a, e, lane], f"s{edge.b}", port[edge.b, e, lane], 0, True))
                 draft.link_pages.append("shape")
         h = 0
         for s in layout.with_hosts:
@@ -278,10 +276,8 @@ class _Reader:
             part = given or _Host()
             path: Path_ = ("hosts", name)
             switch, port, mac = draft.hosts.get(name, ("", None, FIRST_HOST_MAC + len(draft.hosts)))
-            if part.switch is not None:
-                if part.switch != switch:
-                    port = None
-                switch = part.switch
+            if part.switch is not None and part.switch != switch:
+                switch, port = part.switch, None
             if switch not in draft.switches:
                 self.find((*path, "switch"), "a switch of this fabric", repr(part.switch))
                 continue
@@ -315,20 +311,25 @@ class _Reader:
             links.append(Link(index[a], p, index[b], q, speed, up, lane))
         hosts: list[Host] = []
         macs: dict[int, str] = {}
-        for name, (switch, port, mac) in draft.hosts.items():
+        for name, (switch, given, mac) in draft.hosts.items():
             label = f"hosts.{name}"
-            if port is None:
-                port = next(n for n in range(1, 10_000) if (switch, n) not in taken)  # noqa: PLW2901 - the free port
+            port = given or next(n for n in range(1, 10_000) if (switch, n) not in taken)
             self._take(taken, overfull, draft, switch, port, label)
             if mac in macs:
-                self.find(("hosts", name, "mac"), "a MAC address of its own", f"{format_mac(mac)} (that of {macs[mac]})")
+                self.find(
+                    ("hosts", name, "mac"), "a MAC address of its own", f"{format_mac(mac)} (that of {macs[mac]})"
+                )
             macs.setdefault(mac, name)
             hosts.append(Host(name, index[switch], port, mac))
         self._overfull(overfull, draft)
         if not self._found and (apart := _unreached(len(index), links)):
             names = list(index)
-            self.find(("links",), "a connected fabric", f"no way from {names[0]} to {names[apart[0]]}"
-                      + (f" and {len(apart) - 1} more" if len(apart) > 1 else ""))
+            self.find(
+                ("links",),
+                "a connected fabric",
+                f"no way from {names[0]} to {names[apart[0]]}"
+                + (f" and {len(apart) - 1} more" if len(apart) > 1 else ""),
+            )
         if self._found:
             return None
         shape = None
@@ -358,7 +359,13 @@ class _Reader:
             self.find(path, expected, f"{count} ports asked for")
 
     def _take(
-        self, taken: dict[tuple[str, int], str], overfull: dict[str, int], draft: _Draft, name: str, port: int, label: str
+        self,
+        taken: dict[tuple[str, int], str],
+        overfull: dict[str, int],
+        draft: _Draft,
+        name: str,
+        port: int,
+        label: str,
     ) -> None:
         switch = draft.switches[name]
         if switch.model not in platforms.models():
@@ -388,7 +395,7 @@ def _unreached(switches: int, links: list[Link]) -> list[int]:
     return [s for s in range(switches) if s not in seen]
 
 
-def _without(raw: dict[str, Any], path: Path_) -> dict[str, Any]:
+def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
     """Give the file's content without the part at `path`; a list keeps its length, and loses the whole item."""
     head, rest = path[0], path[1:]
     if not rest or not isinstance(raw[head], dict | list):
@@ -434,9 +441,7 @@ def _plain(kind: str, message: str) -> str:
     return words.get(kind, message[0].lower() + message[1:].removeprefix("nput should be ").removeprefix(" should be "))
 
 
-def format_family(
-    name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str
-) -> str:
+def format_family(name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str) -> str:
     """Write the fabric file of a family. Raises InputError where the family cannot be built."""
     shape = f"{{family: {family}, dims: [{', '.join(map(str, dims))}], parallel: {parallel}, hosts: {hosts}}}"
     text = f"name: {name}\nmodel: {model}\nshape: {shape}\n"

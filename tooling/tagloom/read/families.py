@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
+from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MAX_SWITCHES = 20_000  # twice the size the planner is made for; a typing error asks for millions
 
@@ -40,7 +43,7 @@ def grid(dims: tuple[int, ...], *, wrap: bool) -> Layout:
     """
     at = tuple(tuple(reversed(c)) for c in product(*(range(k) for k in reversed(dims))))
     stride = [prod(dims[:d]) for d in range(len(dims))]
-    edges = []
+    edges: list[Edge] = []
     for s, c in enumerate(at):
         for d, k in enumerate(dims):
             if c[d] + 1 < k:
@@ -69,7 +72,7 @@ def fat_tree(up: int, down: int, levels: int) -> Layout:
     first = [0]
     for level in range(r):
         first.append(first[-1] + len(nodes[level]))
-    edges = []
+    edges: list[Edge] = []
     for level in range(r - 1):
         number = {key: first[level + 1] + i for i, key in enumerate(nodes[level + 1])}
         for i, key in enumerate(nodes[level]):
@@ -91,7 +94,9 @@ def clos(a: int, b: int) -> Layout:
 
 def complete(n: int) -> Layout:
     """Lay out a complete graph."""
-    return Layout(tuple((i,) for i in range(n)), tuple(Edge(i, j) for i, j in combinations(range(n), 2)), tuple(range(n)))
+    return Layout(
+        tuple((i,) for i in range(n)), tuple(Edge(i, j) for i, j in combinations(range(n), 2)), tuple(range(n))
+    )
 
 
 def tree(arity: int, depth: int) -> Layout:
@@ -107,10 +112,11 @@ def dragonfly(groups: int, routers: int) -> Layout:
     at = tuple((g, i) for g in range(groups) for i in range(routers))
     edges = [Edge(g * routers + i, g * routers + j) for g in range(groups) for i, j in combinations(range(routers), 2)]
     for g in range(groups):
-        for j in range(groups - 1 - g):  # global link j of group g leads to group g + j + 1
-            edges.append(
-                Edge(g * routers + j // per_router, (g + j + 1) * routers + (groups - 2 - j) // per_router, 1)
-            )
+        # global link j of group g leads to group g + j + 1, and is number groups - 2 - j there
+        edges += [
+            Edge(g * routers + j // per_router, (g + j + 1) * routers + (groups - 2 - j) // per_router, 1)
+            for j in range(groups - 1 - g)
+        ]
     return Layout(at, tuple(edges), tuple(range(len(at))))
 
 

@@ -87,8 +87,7 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
     """List every cell in which two states of one switch differ.
 
     The laws ``apply_changes(a, difference(a, b)) == b`` and its inverse hold for all states of equal port count;
-    raises ValueError where the counts differ. A port outside general mode that changes VLANs brings its mode along
-    as a change to the same, since every mode has its own words for membership.
+    raises ValueError where the counts differ.
     """
     if before.ports != after.ports:
         raise ValueError(f"states of {before.ports} and {after.ports} ports cannot be of one switch")
@@ -110,11 +109,6 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
         for port, (x, y) in enumerate(zip(getattr(old, name), getattr(new, name), strict=True), start=1):
             if x != y:
                 changes.append(Change(cell, x, y, port=port))
-    moved = {change.port for change in changes if change.cell in (Cell.MEMBER, Cell.PVID)}
-    for port in sorted(moved):
-        mode = old.mode[port - 1]
-        if mode == new.mode[port - 1] != PortMode.GENERAL:
-            changes.append(Change(Cell.MODE, mode, mode, port=port))
     for vlan, mac in sorted(old.entries.keys() | new.entries.keys()):
         ports_was, ports_now = old.entries.get((vlan, mac), ()), new.entries.get((vlan, mac), ())
         if ports_was != ports_now:

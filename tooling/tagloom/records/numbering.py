@@ -1,4 +1,4 @@
-"""Number VLANs so that an id never names two different trees: unchanged ones keep theirs, changed ones get fresh ones."""
+"""Number VLANs so that an id never names two different trees: unchanged ones keep theirs, others get fresh ones."""
 
 from __future__ import annotations
 

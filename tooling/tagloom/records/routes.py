@@ -104,6 +104,7 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
         load = load * 1000.0 / speed_mbps if len(load) else load
     return load
 
+
 UNUSED, DELIVERED = -2, -1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,7 +93,7 @@ class SwitchState:
     eee             bool[P], IEEE 802.3az low power idle
     port_spanning_tree  bool[P], the port takes part when spanning_tree is on
     entry_vlan int32[E], entry_mac uint64[E], entry_port int32[E]
-                    static MAC entries, ascending by (vlan, mac, port); several rows with one (vlan, mac) are a group entry
+                    static MAC entries, ascending by (vlan, mac, port); rows with one (vlan, mac) are a group entry
     spanning_tree   bool; aging_seconds int
     """
 
@@ -122,7 +123,7 @@ class SwitchState:
         if count == 0 or self.vlans[0] != DEFAULT_VLAN or np.any(np.diff(self.vlans) <= 0):
             raise ValueError("VLAN ids must ascend and begin with VLAN 1, which cannot be deleted")
         keys = list(zip(self.entry_vlan.tolist(), self.entry_mac.tolist(), self.entry_port.tolist(), strict=True))
-        if any(a >= b for a, b in zip(keys, keys[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(keys)):
             raise ValueError("static entries must ascend by (vlan, mac, port)")
         for each in fields(self):
             value = getattr(self, each.name)

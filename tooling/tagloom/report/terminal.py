@@ -10,6 +10,7 @@ from tagloom import platforms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tagloom.apply.outcomes import Outcomes
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
@@ -31,11 +32,14 @@ def row(label: str, text: str) -> list[str]:
 def count(number: int, noun: str) -> str:
     """Say a number of things.
 
-    >>> count(1, "link"), count(64, "switch")
-    ('1 link', '64 switches')
+    >>> count(1, "link"), count(64, "switch"), count(2, "static entry")
+    ('1 link', '64 switches', '2 static entries')
     """
-    plural = "es" if noun.endswith(("s", "ch", "sh", "x")) else "s"
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
 def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
@@ -50,8 +54,11 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
             f"{count(summary['switches'], 'switch')} ({models}), {count(summary['links'], 'link')}{off}, "
             f"{count(summary['hosts'], 'host')}",
         ),
-        *row("routes", f"{summary['routing_reason']}; {summary['average_hops']:.2f} switches on a path, "
-             f"{count(summary['max_channel_load'], 'host pair')} on the busiest channel"),
+        *row(
+            "routes",
+            f"{summary['routing_reason']}; {summary['average_hops']:.2f} switches on a path, "
+            f"{count(summary['max_channel_load'], 'host pair')} on the busiest channel",
+        ),
         *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
     ]
 
@@ -64,8 +71,12 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     good_broadcast = proof.storm_free and proof.broadcast_exactly_once
     broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
     lines = [
-        _verdict("proof", "every pair arrives on its own path", f"{max(on_path, 0):,} of {proof.pairs:,}",
-                 on_path == proof.pairs),
+        _verdict(
+            "proof",
+            "every pair arrives on its own path",
+            f"{max(on_path, 0):,} of {proof.pairs:,}",
+            on_path == proof.pairs,
+        ),
         _verdict("", storm, broadcasts, good_broadcast),
         _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
@@ -90,7 +101,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
     width = [max(len(r[c]) for r in cells) for c in range(len(header))]
     lines = []
     for n, r in enumerate(cells):
-        line = "  ".join(cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(r, width, strict=True)))
+        line = "  ".join(
+            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(r, width, strict=True))
+        )
         lines.append(line.rstrip())
         if n == 0:
             lines.append("  ".join("-" * w for w in width))
@@ -108,8 +121,11 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
     lost = page["peak_lost_pairs"]
     return [
         *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
-        *row("proof", f"{count(page['proven_states'], 'state')} proven; "
-             + ("no pair cut off at any time" if not lost else f"{lost} pairs cut off at worst")),
+        *row(
+            "proof",
+            f"{count(page['proven_states'], 'state')} proven; "
+            + ("no pair cut off at any time" if not lost else f"{lost} pairs cut off at worst"),
+        ),
         *row("changes", f"{page['changes']:,} cells; {page['drain_seconds']:.0f} s of waiting for old frames to leave"),
     ]
 
@@ -119,8 +135,11 @@ def settings_lines(page: Mapping[str, Any]) -> list[str]:
     before, after = page["max_channel_load_before"], page["max_channel_load_after"]
     connected = "any one link may still fail" if page["two_connected"] else "some links are now the only way"
     lines = [
-        *row("saving", f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W "
-             f"(no connected fabric draws less than {page['lower_bound_watts']:.1f} W)"),
+        *row(
+            "saving",
+            f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W "
+            f"(no connected fabric draws less than {page['lower_bound_watts']:.1f} W)",
+        ),
         *row("links", f"{count(page['links_off'], 'link')} off, least loaded first; {connected}"),
         *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
     ]
@@ -155,16 +174,79 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
     """Say a forecast: the three numbers first, then what they rest on."""
     sources = page["sources"]
     lines = [
-        *row("slow-down", f"{page['slowdown_percent']:.2f} % if host ports sleep: {page['seconds_base']:.4g} s -> "
-             f"{page['seconds_predicted']:.4g} s" if page["seconds_base"] else "unknown: no traffic given"),
+        *row(
+            "slow-down",
+            f"{page['slowdown_percent']:.2f} % if host ports sleep: {page['seconds_base']:.4g} s -> "
+            f"{page['seconds_predicted']:.4g} s"
+            if page["seconds_base"]
+            else "unknown: no traffic given",
+        ),
         *row("loss", f"{page['lost_bytes']} bytes ({sources['lost_bytes']})"),
         *row("saving", f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"),
     ]
     if page["seconds_base"]:
-        lines += row("eee", f"mean gap {page['idle_seconds'] * 1e6:.1f} us ({sources['idle_seconds']}), "
-                     f"{page['overhead_seconds'] * 1e6:.2f} us per message and link ({sources['overhead_seconds']}); "
-                     f"{sources['seconds_predicted']}")
+        lines += row(
+            "eee",
+            f"mean gap {page['idle_seconds'] * 1e6:.1f} us ({sources['idle_seconds']}), "
+            f"{page['overhead_seconds'] * 1e6:.2f} us per message and link ({sources['overhead_seconds']}); "
+            f"{sources['seconds_predicted']}",
+        )
     lines += row("watts", sources["watts_before"])
     if page["toggle_seconds"]:
-        lines += row("toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({sources['toggle_seconds']})")
+        lines += row(
+            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({sources['toggle_seconds']})"
+        )
+    return lines
+
+
+def change_line(switch: str, diff: str) -> str:
+    """Say what would change on a switch: lines added and removed, and what they are about."""
+    added = [line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    gone = [line[1:] for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
+    entries = sum("address" in line for line in added)
+    parts = [count(entries, "static entry")] if entries else []
+    vlans = [line for line in added if line.startswith("vlan ") and line != "vlan database"]
+    parts = [*(line for line in vlans), *parts]
+    if any(line.strip() == "shutdown" for line in added):
+        parts.append("ports shut")
+    sizes = f"+{len(added)} -{len(gone)}"
+    return f"{switch:<{LABEL}}{sizes:<12}{'; '.join(parts)}"[:WIDTH].rstrip()
+
+
+def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[str]:
+    """Say what became of every switch, failures first and by line."""
+    lines: list[str] = []
+    for outcome in outcomes.outcomes:
+        if outcome.failed:
+            at = f" at {outcome.command!r}" if outcome.command else ""
+            lines += row(outcome.switch, f"failed{at}: {outcome.error}")
+            lines += row(
+                "",
+                f"{len(outcome.sent)} of {len(outcome.commands)} lines had reached it"
+                + (f", the last {outcome.sent[-1]!r}" if outcome.sent else ""),
+            )
+            lines += [f"{'':<{LABEL}}{finding}" for finding in outcome.findings]
+    if outcomes.error:
+        lines += row("stopped", outcomes.error)
+    if outcomes.stopped:
+        lines += row("stopped", f"after wave {outcomes.reached} of {outcomes.waves}, in a proven state, as asked")
+    verb = "would change" if checked else "changed"
+    of_waves = f" in {count(waves, 'wave')}" if outcomes.changed else ""
+    text = f"{verb} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
+    if outcomes.failed:
+        text += f", {len(outcomes.failed)} FAILED"
+    lines += row("apply", f"{text}, {outcomes.seconds:.1f} s")
+    return lines
+
+
+def ping_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say which pairs frames reached."""
+    lines = row("ping", f"{page['reached']} of {page['pairs']} pairs reached, {page['lost']} lost")
+    if page.get("path"):
+        lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in page["path"]))
+    if page.get("lost_pairs"):
+        shown = [f"{a} -> {b}" for a, b in page["lost_pairs"][:SHOWN_FINDINGS]]
+        lines += row("lost", ", ".join(shown))
+    if page["storm"]:
+        lines += row("storm", page["storm"])
     return lines

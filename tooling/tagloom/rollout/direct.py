@@ -55,7 +55,9 @@ def direct(
     before_proof = prove(before)
     if not before_proof.proven:
         witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
-        raise PlanError("a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go")
+        raise PlanError(
+            "a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go"
+        )
     if before == after:
         return Rollout("unchanged", before, after, (), before_proof)
     _same_kind(fabric, before, after)
@@ -71,7 +73,12 @@ def direct(
     flipped = {name: _flip(fabric, name, added[name], after[name]) for name in before}
     raises_links = any(np.any(after[name].enabled & ~before[name].enabled) for name in before)
     steps = (
-        ("add", "new VLANs, members and entries; nothing names them yet", added, LINK_UP_SECONDS if raises_links else 0.0),
+        (
+            "add",
+            "new VLANs, members and entries; nothing names them yet",
+            added,
+            LINK_UP_SECONDS if raises_links else 0.0,
+        ),
         ("flip", "each host's PVID; every frame is wholly old or wholly new", flipped, DRAIN_SECONDS),
         ("remove", "old VLANs, once their last frames are gone; then links nobody uses are shut", after, 0.0),
     )

@@ -50,9 +50,7 @@ def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
     return [set(links) for links in sets], tree_of
 
 
-def _mend(
-    fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]
-) -> Routes | None:
+def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]) -> Routes | None:
     """Rejoin one tree, gap by gap, with the first choice that leaves all dependencies acyclic."""
     for gap in sorted(links & down):
         kept = links - {gap}

@@ -51,7 +51,9 @@ def refusal(fabric: Fabric) -> str:
     lanes = _channels(fabric).shape[3]
     for k in _dims(fabric):
         if k > 4 and lanes < 2:
-            return f"a ring of {k} switches with one link between neighbours closes a dependency cycle: add a second link"
+            return (
+                f"a ring of {k} switches with one link between neighbours closes a dependency cycle: add a second link"
+            )
     return ""
 
 
@@ -128,16 +130,13 @@ def _channels(fabric: Fabric) -> NDArray[np.int32]:
         if len(differ) != 1:
             continue  # a link beyond the grid; dimension order does not use it
         d = differ[0]
-        step = (b[d] - a[d]) % dims[d] if _wraps(fabric) and dims[d] > 2 else b[d] - a[d]
-        if step in {1, dims[d] - 1} or step == -1:
+        step = b[d] - a[d]
+        if _wraps(fabric) and abs(step) == dims[d] - 1 > 1:
+            step = -1 if step > 0 else 1  # the link that closes the ring
+        if abs(step) == 1:
             plus = PLUS if step == 1 else MINUS
             into[link.b, d, plus, link.lane] = 2 * i
             into[link.a, d, 1 - plus, link.lane] = 2 * i + 1
     # a grid with fewer lanes somewhere has only as many as its thinnest pair
-    present = (into >= 0).any(axis=(0, 1, 2))
-    full = [lane for lane in range(lanes) if present[lane] and _everywhere(into[..., lane], into[..., 0])]
-    return into[..., : max(1, len(full))]
-
-
-def _everywhere(lane: NDArray[np.int32], first: NDArray[np.int32]) -> bool:
-    return bool(np.all((lane >= 0) == (first >= 0)))
+    full = [lane for lane in range(lanes) if np.array_equal(into[..., lane] >= 0, into[..., 0] >= 0)]
+    return into[..., : len(full)]

@@ -1,4 +1,4 @@
-"""Route fat trees, Clos networks and complete graphs from the source's side, so that the paths of every source form a tree."""
+"""Route fat trees, Clos networks and complete graphs from the source's side, every source's paths a tree."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def double_star(fabric: Fabric) -> Routes:
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
     a, b = fabric.shape.dims
     between = {
-        (link.a, link.b - a): i for i, link in enumerate(fabric.links) if link.lane == 0 and link.a < a <= link.b < a + b
+        (link.a, link.b - a): i
+        for i, link in enumerate(fabric.links)
+        if link.lane == 0 and link.a < a <= link.b < a + b
     }
     if len(between) != a * b:
         raise PlanError("double-star routing needs every link of the family", way_out="use --routing up-down")
@@ -81,7 +83,9 @@ def double_star(fabric: Fabric) -> Routes:
         centre_a, centre_b = (s, side % b) if s < a else (side % a, side)
         star = {between[centre_a, j] for j in range(b)} | {between[i, centre_b] for i in range(a)}
         parent[source] = rooted(fabric, star, s)
-    return Routes("double-star", "one switch of each side as the two centres", source_of_host, root, pruned(fabric, parent))
+    return Routes(
+        "double-star", "one switch of each side as the two centres", source_of_host, root, pruned(fabric, parent)
+    )
 
 
 def direct(fabric: Fabric) -> Routes:
@@ -100,7 +104,9 @@ def direct(fabric: Fabric) -> Routes:
         for other in range(len(fabric.switches)):
             if other != s:
                 if (s, other) not in lanes:
-                    raise PlanError("direct routing needs a link between every two switches", way_out="use --routing up-down")
+                    raise PlanError(
+                        "direct routing needs a link between every two switches", way_out="use --routing up-down"
+                    )
                 parent[source, other] = lanes[s, other][0 if s < other else -1]
     return Routes("direct", "every switch is a neighbour", source_of_host, root, pruned(fabric, parent))
 

@@ -41,7 +41,7 @@ def up_down(fabric: Fabric) -> Routes:
 
 
 def shared_tree(fabric: Fabric) -> Routes:
-    """Send everything over one breadth-first spanning tree from the most central switch: the paths of plain Ethernet."""
+    """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
     rank = _rank(fabric, top)

@@ -1,4 +1,4 @@
-"""Follow every copy of every host's broadcast: no storm, each other host exactly once, which channels depend on which."""
+"""Follow every copy of every host's broadcast: no storm, each other host once, which channels depend on which."""
 
 from __future__ import annotations
 

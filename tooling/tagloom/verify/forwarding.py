@@ -101,8 +101,8 @@ def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
     node_of = np.full((len(switches), MAX_VLAN + 2), NOWHERE, np.int32)
     node_of[node_switch, node_vlan] = np.arange(len(node_vlan), dtype=np.int32)
     ports = max(fabric.ports, default=0) + 1
-    pvid, frames = _by_port(switches, ports, "pvid", np.int32), _by_port(switches, ports, "frames", np.uint8)
-    enabled, filters = _by_port(switches, ports, "enabled", np.bool_), _by_port(switches, ports, "ingress_filter", np.bool_)
+    pvid, frames = _by_port(switches, ports, "pvid"), _by_port(switches, ports, "frames")
+    enabled, filters = _by_port(switches, ports, "enabled") > 0, _by_port(switches, ports, "ingress_filter") > 0
     member = np.zeros((len(node_vlan), ports), np.uint8)
     row = 0
     for s in switches:
@@ -115,7 +115,9 @@ def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
         """Give the node an arriving frame is classified to, NOWHERE where it is dropped."""
         wanted = np.where(tagged, vlan, pvid[switch, port])
         node = np.where(wanted > 0, node_of[switch, wanted], NOWHERE)
-        refused = np.where(tagged, frames[switch, port] == Frames.UNTAGGED_ONLY, frames[switch, port] == Frames.TAGGED_ONLY)
+        refused = np.where(
+            tagged, frames[switch, port] == Frames.UNTAGGED_ONLY, frames[switch, port] == Frames.TAGGED_ONLY
+        )
         filtered = filters[switch, port] & (member[node, port] == Membership.NONE)
         return np.where(refused | filtered | ~enabled[switch, port], NOWHERE, node).astype(np.int32)
 
@@ -153,8 +155,8 @@ def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
     )
 
 
-def _by_port(switches: list[SwitchState], ports: int, name: str, kind: type) -> NDArray[np.generic]:
-    table = np.zeros((len(switches), ports), kind)
+def _by_port(switches: list[SwitchState], ports: int, name: str) -> NDArray[np.int32]:
+    table = np.zeros((len(switches), ports), np.int32)
     for s, switch in enumerate(switches):
         table[s, 1 : switch.ports + 1] = getattr(switch, name)
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -113,54 +114,48 @@ def _walk_block(
     for step in range(model.nodes + 2):
         if not len(source):
             break
+        pairs = source, column + block.start
         dropped = node == NOWHERE
-        _note(result.lost, source, column, block, dropped, lambda i, h=held, s=source: _dropped(model, int(s[i]), int(h[i])))
+        _note(result.lost, pairs, dropped, partial(_dropped, model), source, held)
         port = pin[node, column]
         flooded = ~dropped & (port == NO_ENTRY)
-        result.floods += [(int(s), int(c) + block.start) for s, c in zip(source[flooded], column[flooded], strict=True)]
-        _note(result.off_path, source, column, block, flooded, lambda i, n=node: f"flooded at {_node(model, int(n[i]))}")
+        result.floods += zip(pairs[0][flooded].tolist(), pairs[1][flooded].tolist(), strict=True)
+        _note(result.off_path, pairs, flooded, partial(_flooded, model), node)
         way = table[node, port]
         stuck = ~dropped & ~flooded & ((way == NOWHERE) | (port == in_port))
-        _note(
-            result.lost, source, column, block, stuck,
-            lambda i, n=node, p=port: f"dropped at {_node(model, int(n[i]))}: the entry's port {int(p[i])} leads nowhere",
-        )
+        _note(result.lost, pairs, stuck, partial(_stuck, model), node, port)
         on = ~dropped & ~flooded & ~stuck
         source, column, way, held, strayed = source[on], column[on], way[on], held[on], strayed[on]
+        pairs = source, column + block.start
         channel, host = model.way_channel[way], model.way_host[way]
         at_end = channel < 0
         if planned is not None and routes is not None:
-            last = planned.shape[2] - 1
-            want = planned[routes.source_of_host[source], column, min(step, last)]
-            if step > last:
+            want = planned[routes.source_of_host[source], column, min(step, planned.shape[2] - 1)]
+            if step >= planned.shape[2]:
                 want = np.full_like(want, -1)
-            strayed = strayed | (want != np.where(at_end, -1, channel))
-        wrong = at_end & (host != column + block.start)
-        _note(
-            result.lost, source, column, block, wrong,
-            lambda i, w=way: f"led out of {_way(model, int(w[i]))}, where that host is not",
-        )
-        _note(result.off_path, source, column, block, at_end & ~wrong & strayed, lambda _: "another path than planned")
+            strayed |= want != np.where(at_end, -1, channel)
+        wrong = at_end & (host != pairs[1])
+        _note(result.lost, pairs, wrong, partial(_wrong_end, model), way)
+        _note(result.off_path, pairs, at_end & ~wrong & strayed, _strayed)
         on = ~at_end
         turn = on & (held >= 0)
         if turn.any():
             keys.append(np.unique(held[turn] * channels + channel[turn]))
         source, column, strayed = source[on], column[on], strayed[on]
         held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.way_to[way[on]]
-    everyone = np.ones(len(source), np.bool_)
-    _note(result.lost, source, column, block, everyone, lambda i, n=node: f"goes round for ever by {_node(model, int(n[i]))}")
+    _note(result.lost, (source, column + block.start), source >= 0, partial(_endless, model), node)
 
 
 def _note(
     kept: list[tuple[int, int, str]],
-    source: NDArray[np.int64],
-    column: NDArray[np.int64],
-    block: range,
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     which: NDArray[np.bool_],
-    why: object,
+    why: Callable[..., str],
+    *details: NDArray[np.integer],
 ) -> None:
+    """Keep the pairs that `which` masks, with `why` said of the details of each."""
     for i in np.flatnonzero(which).tolist():
-        kept.append((int(source[i]), int(column[i]) + block.start, why(i)))  # type: ignore[operator]  # a function of i
+        kept.append((int(pairs[0][i]), int(pairs[1][i]), why(*(int(detail[i]) for detail in details))))
 
 
 def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: range, result: Unicast) -> None:
@@ -191,8 +186,25 @@ def _node(model: Forwarding, node: int) -> str:
     return f"{model.fabric.switches[model.node_switch[node]].name} in VLAN {model.node_vlan[node]}"
 
 
-def _way(model: Forwarding, way: int) -> str:
-    return f"port {model.way_port[way]} of {_node(model, int(model.way_node[way]))}"
+def _flooded(model: Forwarding, node: int) -> str:
+    return f"flooded at {_node(model, node)}"
+
+
+def _stuck(model: Forwarding, node: int, port: int) -> str:
+    return f"dropped at {_node(model, node)}: the entry's port {port} leads nowhere"
+
+
+def _wrong_end(model: Forwarding, way: int) -> str:
+    node = _node(model, int(model.way_node[way]))
+    return f"led out of port {model.way_port[way]} of {node}, where that host is not"
+
+
+def _strayed() -> str:
+    return "another path than planned"
+
+
+def _endless(model: Forwarding, node: int) -> str:
+    return f"goes round for ever by {_node(model, node)}"
 
 
 def _dropped(model: Forwarding, source: int, channel: int) -> str:

@@ -56,7 +56,9 @@ class Draft:
         reach into the fabric. A link that is wanted down is shut at both ends.
         """
         fabric = self.fabric
-        columns = [np.concatenate(column) if self.entries else np.empty(0) for column in zip(*self.entries, strict=True)]
+        columns = [
+            np.concatenate(column) if self.entries else np.empty(0) for column in zip(*self.entries, strict=True)
+        ]
         if not self.entries:
             columns = [np.empty(0, np.int64)] * 4
         switch_of, vlan_of, mac_of, port_of = columns

@@ -1,22 +1,20 @@
-"""Lead the records through the verbs: the only file that knows the order of the steps."""
+"""Plan, prove, regulate and forecast: which verb follows which, from records to records."""
 
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom import __version__, platforms
+from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548, Eee
-from tagloom.read import format_fabric, read_fabric, read_traffic
-from tagloom.records.forecast import Forecast
+from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.regulate import static
 from tagloom.render import parse_configuration, render_configuration
@@ -31,12 +29,11 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
+    from tagloom.records.forecast import Forecast
     from tagloom.records.rollout import Rollout
     from tagloom.records.settings import LinkSettings
     from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
-
-BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +93,12 @@ def plan(
 
 
 def _plannable(fabric: Fabric) -> None:
-    findings = []
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
-    for model in sorted({s.model for s in fabric.switches} - set(speaking)):
-        findings.append(Finding(f"model {model}", "a model whose command line is known: " + ", ".join(speaking), model))
+    known = ", ".join(speaking)
+    findings = [
+        Finding(f"model {model}", f"a model whose command line is known: {known}", model)
+        for model in sorted({switch.model for switch in fabric.switches} - set(speaking))
+    ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     reached = _reached(fabric)
@@ -151,105 +150,6 @@ def prove(fabric: Fabric, texts: Mapping[str, str], routes: Routes | None) -> tu
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, Plan(routes))
     return state, replace(proof, findings=(*unknown, *proof.findings))
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path) -> None:
-    """Write a build directory whole or not at all. Raises InputError where something else stands in its place."""
-    routes = build.routes
-    page = {
-        "tagloom": __version__,
-        "format": BUILD_FORMAT,
-        "summary": summary,
-        "routes": {
-            "method": routes.method,
-            "reason": routes.reason,
-            "source_of_host": routes.source_of_host.tolist(),
-            "root": routes.root.tolist(),
-            "parent": routes.parent.tolist(),
-        },
-    }
-    with _replaced(directory, "plan.json") as fresh:
-        (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
-        (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
-        write_texts(fresh / "configs", texts)
-
-
-class _replaced:  # noqa: N801 - reads as a verb where it is used
-    """Fill a directory beside `directory` and swap the two at the end; `mark` proves an existing one to be ours."""
-
-    def __init__(self, directory: Path, mark: str) -> None:
-        self.directory, self.mark = directory, mark
-        self.fresh = directory.with_name(f".{directory.name}.new")
-
-    def __enter__(self) -> Path:
-        if self.directory.exists() and not (self.directory / self.mark).exists():
-            empty = self.directory.is_dir() and not any(self.directory.iterdir())
-            if not empty:
-                raise InputError([Finding(str(self.directory), f"a new directory, or one with a {self.mark}", "neither")])
-        shutil.rmtree(self.fresh, ignore_errors=True)
-        try:
-            self.fresh.mkdir(parents=True)
-        except OSError as error:
-            raise InputError([Finding(str(self.directory), "a directory that can be written", str(error))]) from None
-        return self.fresh
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            if self.directory.exists():
-                shutil.rmtree(self.directory)
-            self.fresh.rename(self.directory)
-        else:
-            shutil.rmtree(self.fresh, ignore_errors=True)
-
-
-def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
-    """Write one ``<switch>.cfg`` per switch."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (directory / f"{name}.cfg").write_text(text, "utf-8")
-
-
-def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
-    """Read one ``<switch>.cfg`` per switch. Raises InputError for files that are missing or belong to no switch."""
-    texts: dict[str, str] = {}
-    findings: list[Finding] = []
-    if not directory.is_dir():
-        raise InputError([Finding(str(directory), "a directory of configurations", "none")])
-    for switch in fabric.switches:
-        path = directory / f"{switch.name}.cfg"
-        try:
-            texts[switch.name] = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            findings.append(Finding(str(path), "a readable configuration", getattr(error, "strerror", None) or str(error)))
-    for path in sorted(directory.glob("*.cfg")):
-        if path.stem not in fabric.index:
-            findings.append(Finding(str(path), "a file named after a switch of the fabric", path.stem))
-    if findings:
-        raise InputError(findings)
-    return texts
-
-
-def read_build(directory: Path) -> Build:
-    """Read a build directory back. Raises InputError where it is not one."""
-    try:
-        page = json.loads((directory / "plan.json").read_text("utf-8"))
-        if page["format"] != BUILD_FORMAT:
-            raise InputError([Finding(f"{directory}/plan.json", f"format {BUILD_FORMAT}", str(page["format"]))])
-        raw, summary = page["routes"], page["summary"]
-        routes = Routes(
-            raw["method"],
-            raw["reason"],
-            *(np.array(raw[key], np.int32) for key in ("source_of_host", "root")),
-            np.array(raw["parent"], np.int32).reshape(len(raw["root"]), -1),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
-    fabric = read_fabric(directory / "fabric.yml")
-    state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
-    return Build(fabric, routes, summary["assignment"], summary["vlans"], state)
 
 
 # --- links off -------------------------------------------------------------------------------------------------------
@@ -375,27 +275,6 @@ def rollout_between(old: Build, new: Build) -> Rollout:
     ] != [(x.a, x.a_port, x.b, x.b_port) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
     return rollout(new.fabric, old.state, new.state)
-
-
-def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
-    """Write a rollout directory: rollout.json, the state before, after every wave, and the target build."""
-    fabric = plan_of.fabric
-    page = rollout_page(change)
-    with _replaced(directory, "rollout.json") as fresh:
-        write_texts(fresh / "before", render(fabric, change.before, templates))
-        waves = []
-        for number, wave in enumerate(change.waves, start=1):
-            folder = f"waves/{number}"
-            write_texts(fresh / folder, render(fabric, wave.state, templates))
-            waves.append({"name": wave.name, "why": wave.why, "configs": folder, "drain_seconds": wave.drain_seconds})
-        target = replace(plan_of, state=change.after)
-        proof = change.waves[-1].proof if change.waves else change.before_proof
-        (fresh / "rollout.json").write_text(
-            json.dumps({"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, "waves": waves}) + "\n",
-            "utf-8",
-        )
-        write_build(target, target.summary(proof), render(fabric, change.after, templates), fresh / "build")
-    return page
 
 
 def rollout_page(change: Rollout) -> dict[str, Any]:

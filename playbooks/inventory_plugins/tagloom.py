@@ -1,0 +1,73 @@
+"""Give Ansible every switch of a fabric file as a host, so that no address is said twice."""  # noqa: INP001 - Ansible loads plugins by path
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin
+
+from tagloom.errors import InputError
+from tagloom.read import read_fabric
+
+DOCUMENTATION = """
+name: tagloom
+short_description: The switches of a tagloom fabric file
+description:
+  - Makes a host of every switch, with O(ansible_host), O(ansible_port) and C(tagloom_model), grouped by model.
+  - A C(known_hosts) file beside the inventory becomes C(tagloom_known_hosts), unless group or host variables say else.
+  - Users and passwords come from group variables, a vault, or wherever else Ansible takes them.
+options:
+  plugin:
+    description: Always V(tagloom).
+    required: true
+    choices: [tagloom]
+  fabric:
+    description: The fabric file, relative to this one.
+    default: fabric.yml
+"""
+EXAMPLES = """
+# inventory/lab/tagloom.yml
+plugin: tagloom
+fabric: fabric.yml
+"""
+
+
+class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible ships no types
+    """Read files named tagloom.yml or tagloom.yaml."""
+
+    NAME = "tagloom"
+
+    def verify_file(self, path: str) -> bool:
+        """Take the files that are ours by name."""
+        return bool(super().verify_file(path)) and path.endswith(("tagloom.yml", "tagloom.yaml"))
+
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
+        """Fill the inventory. Raises AnsibleParserError with all findings of the fabric file."""
+        super().parse(inventory, loader, path, cache)
+        self._read_config_data(path)
+        folder = Path(path).absolute().parent
+        try:
+            fabric = read_fabric(folder / str(self.get_option("fabric")))
+        except InputError as error:
+            raise AnsibleParserError(str(error)) from error
+        known_hosts = folder / "known_hosts"
+        if known_hosts.is_file():
+            inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
+        for switch in fabric.switches:
+            group = inventory.add_group(switch.model.replace("-", "_"))
+            inventory.add_host(switch.name, group=group)
+            host, port = split_address(switch.address or switch.name)
+            inventory.set_variable(switch.name, "ansible_host", host)
+            if port:
+                inventory.set_variable(switch.name, "ansible_port", port)
+            inventory.set_variable(switch.name, "tagloom_model", switch.model)
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Read ``host``, ``host:port`` or ``[2001:db8::1]:port``; port 0 where none is said."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and (":" not in host or host.endswith("]")):
+        return host.strip("[]"), int(port)
+    return address.strip("[]"), 0

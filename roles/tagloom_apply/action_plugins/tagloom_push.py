@@ -1,0 +1,92 @@
+"""Push one wave to one switch. Loaded before Ansible forks its workers, and netmiko with it."""  # noqa: INP001 - Ansible loads plugins by path
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+
+from tagloom import platforms
+from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.apply.outcomes import Outcome
+from tagloom.apply.playbook import RunDirectory
+from tagloom.apply.switch import Language, bring
+from tagloom.errors import Finding, InputError, TagloomError
+from tagloom.render import parse_configuration, render_commands, render_configuration
+from tagloom.share import share_directory
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
+    """Unpack the arguments, call tagloom.apply, leave the outcome in the run's directory, give Ansible its diff.
+
+    Passwords are read from the host's variables here, and so never are arguments that Ansible could show.
+    """
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Bring this host to the wave's target; in check mode say what that would take."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            {
+                "wave": {"type": "dict", "required": True},
+                "ahead": {"type": "bool", "default": False},
+                "model": {"type": "str", "required": True},
+                "ports": {"type": "list", "elements": "int", "required": True},
+                "directory": {"type": "path", "required": True},
+            }
+        )
+        variables = task_vars or {}
+        switch, wave = str(variables["inventory_hostname"]), arguments["wave"]
+        files = RunDirectory(Path(arguments["directory"]))
+        platform, templates = platforms.load(arguments["model"]), share_directory() / "templates"
+
+        def target_of(directory: str) -> Any:
+            path = Path(directory) / f"{switch}.cfg"
+            try:
+                parsed = parse_configuration(platform, path.read_text("utf-8"))
+            except OSError as error:
+                raise InputError([Finding(str(path), "a configuration", str(error))]) from error
+            if parsed.unknown:
+                raise InputError(Finding(f"{path}:{line.number}", "a known line", line.text) for line in parsed.unknown)
+            return parsed.state
+
+        access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
+        language = Language(
+            parse=lambda text: parse_configuration(platform, text).state,
+            text=lambda state: render_configuration(platform, state, templates),
+            commands=lambda changes: render_commands(platform, changes, templates),
+        )
+        try:
+            outcome = bring(
+                SshSwitch(switch, platform, Access.of_host(access)),
+                switch,
+                language,
+                target_of(wave["configs"]),
+                arguments["ports"],
+                check=self._task.check_mode,
+                backups=files.backups,
+                expected=target_of(wave["expected"]) if wave["expected"] else None,
+                ahead=arguments["ahead"],
+                wave=wave["name"],
+                number=wave["number"],
+            )
+        except (TagloomError, OSError) as error:  # no target, or no place for the backup: nothing was sent
+            outcome = Outcome(switch, wave["name"], wave["number"], error=str(error))
+        files.write(outcome)
+        at = f" at {outcome.command!r}" if outcome.command else ""
+        return result | {
+            "changed": outcome.changed,
+            "commands": list(outcome.commands),
+            "sent": list(outcome.sent),
+            "diff": {
+                "before": outcome.before,
+                "after": outcome.after,
+                "before_header": switch,
+                "after_header": f"{switch} ({wave['name']})",
+            },
+            **({"failed": True, "msg": f"{switch}{at}: {outcome.error}"} if outcome.failed else {}),
+        }

@@ -1,0 +1,188 @@
+"""A virtual rack of two models over real SSH, targets made by hand, and real ansible-playbook runs."""
+
+import json
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from functools import partial
+
+import pytest
+import yaml
+
+from tagloom import platforms
+from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.apply.playbook import run
+from tagloom.apply.switch import Language
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.lab.directory import Order
+from tagloom.records.change import difference
+from tagloom.records.fabric import Fabric, Host, Link, Switch
+from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
+from tagloom.render import parse_configuration, render_commands, render_configuration
+from tagloom.share import share_directory
+
+SHARE = share_directory()
+TEMPLATES = SHARE / "templates"
+MODELS = ["powerconnect-5324", "powerconnect-6248", "powerconnect-5324", "powerconnect-6248"]
+HOST_PORT = 24
+
+
+def square(models=MODELS):
+    """Give a ring of switches: port 1 to the next, port 2 from the one before, a host on port 24."""
+    count = len(models)
+    return Fabric(
+        name="square",
+        switches=tuple(Switch(f"s{i}", model) for i, model in enumerate(models)),
+        hosts=tuple(Host(f"h{i}", i, HOST_PORT, 0x0200_0000_0000 + i) for i in range(count)),
+        links=tuple(Link(i, 1, (i + 1) % count, 2) for i in range(count)),
+        ports=tuple(platforms.load(model).ports for model in models),
+    )
+
+
+def target(ports, vlans=(100, 101), pvid=100):
+    """Give a state that tagloom might plan: tagged between switches, untagged to the host, two static entries."""
+    editor = SwitchEditor.blank(ports)
+    for vlan in vlans:
+        editor.create_vlan(vlan)
+        editor.name_vlan(vlan, "tagloom")
+        editor.set_member(vlan, 1, Membership.TAGGED)
+        editor.set_member(vlan, HOST_PORT, Membership.UNTAGGED)
+        editor.set_entry(vlan, 0x0200_0000_0009, [1])
+    editor.set_member(vlans[0], 2, Membership.TAGGED)
+    for port in (1, 2, HOST_PORT):
+        editor.mode[port - 1] = PortMode.GENERAL
+        editor.set_member(1, port, Membership.NONE)
+        editor.set_pvid(port, pvid if port == HOST_PORT else 0)
+    editor.spanning_tree = False
+    return editor.freeze()
+
+
+def language(model):
+    platform = platforms.load(model)
+    return Language(
+        parse=lambda text: parse_configuration(platform, text).state,
+        text=lambda state: render_configuration(platform, state, TEMPLATES),
+        commands=lambda changes: render_commands(platform, changes, TEMPLATES),
+    )
+
+
+class Bench:
+    """Hold a running rack and what the tests do with it."""
+
+    def __init__(self, directory, fabric):
+        self.fabric = fabric
+        self.rack = directory / "rack"
+        self.directory = directory
+        self.build = directory / "build"
+        self.run_directory = directory / "run"
+        self.info = process.up(Order(fabric, TEMPLATES), self.rack)
+        self.names = [switch.name for switch in fabric.switches]
+        self.models = {switch.name: switch.model for switch in fabric.switches}
+        self.used = dict(zip(self.names, fabric.used_ports, strict=True))
+        self.born = self.configurations()
+
+    def configurations(self, *, startup=False):
+        return process.configurations(self.rack, startup=startup)
+
+    def fresh(self):
+        """Put every switch back to how it was born, and clear its quirks and everybody's files."""
+        process.quirks(self.rack, {"*": asdict(Quirks())})
+        if self.configurations() != self.born:
+            with ThreadPoolExecutor() as pool:
+                list(pool.map(self.load, self.names, map(self.born.get, self.names)))
+        for folder in (self.build, self.run_directory, self.directory / "rollout"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def quirk(self, switch, **quirks):
+        process.quirks(self.rack, {switch: quirks})
+
+    def access(self, switch, **changes):
+        settings = {"known_hosts": str(self.rack / "known_hosts"), "fast_cli": True} | changes
+        return Access(
+            **{"host": "127.0.0.1", "port": self.info.ports[switch], "user": "lab", "password": "lab"} | settings
+        )
+
+    def connection(self, switch, **changes):
+        return SshSwitch(switch, platforms.load(self.models[switch]), self.access(switch, **changes))
+
+    def state(self, switch):
+        return language(self.models[switch]).parse(self.configurations()[switch])
+
+    def target(self, switch, **how):
+        return target(platforms.load(self.models[switch]).ports, **how)
+
+    def rendered(self, switch, **how):
+        return language(self.models[switch]).text(self.target(switch, **how))
+
+    def load(self, switch, text):
+        """Make a switch forward as a text says, by what its user would type."""
+        speak = language(self.models[switch])
+        self.type(switch, *speak.commands(difference(self.state(switch), speak.parse(text))))
+
+    def type(self, switch, *lines):
+        with self.connection(switch) as connection:
+            connection.send(lines)
+            connection.save()
+
+    def write_configs(self, directory, state):
+        directory.mkdir(parents=True)
+        for name in self.names:
+            (directory / f"{name}.cfg").write_text(language(self.models[name]).text(state(name)), "utf-8")
+
+    def write_build(self, **how):
+        self.write_configs(self.build / "configs", partial(self.target, **how))
+        shutil.copy(self.rack / "fabric.yml", self.build / "fabric.yml")
+
+    def write_rollout(self, *waves, drain_seconds=0):
+        """Write a rollout of waves, each the keyword arguments of `target`, from what the switches hold."""
+        place = self.directory / "rollout"
+        self.write_configs(place / "before", self.state)
+        for number, how in enumerate(waves, start=1):
+            self.write_configs(place / f"waves/{number}", partial(self.target, **how))
+        page = {
+            "before": "before",
+            "waves": [
+                {"name": f"wave {n}", "configs": f"waves/{n}", "drain_seconds": drain_seconds}
+                for n in range(1, len(waves) + 1)
+            ],
+        }
+        (place / "rollout.json").write_text(json.dumps(page))
+        (place / "build").mkdir()
+        shutil.copy(self.rack / "fabric.yml", place / "build/fabric.yml")
+        return place
+
+    def apply(self, build=None, **options):
+        environment = {key: os.environ[key] for key in ("PATH", "HOME")}
+        options = {"inventory": self.rack, "directory": self.run_directory} | options
+        return run(build or self.build, switches=self.names, share=SHARE, environment=environment, **options)
+
+    def log(self):
+        return (self.run_directory / "ansible.log").read_text()
+
+    def with_variables(self, **variables):
+        """Copy the inventory with other group variables."""
+        place = self.directory / "inventory"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        for name in ("fabric.yml", "tagloom.yml", "known_hosts"):
+            shutil.copy(self.rack / name, place / name)
+        page = yaml.safe_load((self.rack / "group_vars/all.yml").read_text()) | variables
+        page = {key: value for key, value in page.items() if value is not None}
+        (place / "group_vars").mkdir()
+        (place / "group_vars/all.yml").write_text(yaml.safe_dump(page))
+        return place
+
+
+@pytest.fixture(scope="session")
+def running_bench(tmp_path_factory):
+    made = Bench(tmp_path_factory.mktemp("bench"), square())
+    yield made
+    process.down(made.rack)
+
+
+@pytest.fixture
+def bench(running_bench):
+    running_bench.fresh()
+    return running_bench

@@ -1,0 +1,296 @@
+"""Real ansible-playbook, real SSH, the virtual rack: what an apply does, and what it leaves alone."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from tagloom.apply.outcomes import Outcome
+from tagloom.apply.playbook import request_stop
+from tagloom.errors import InputError
+from tagloom.records.ownership import overlay
+
+NAMES = ("s0", "s1", "s2", "s3")
+
+
+def foreign_lines(text):
+    """Give the lines of a configuration that speak of nothing tagloom may touch."""
+    return [line for line in text.splitlines() if re.match(r"(user|snmp|logging|hostname|ip |description)", line)]
+
+
+def everything_written(bench, *, but="backups"):
+    folders = (bench.run_directory, bench.build)
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and but not in path.parts]
+    return {path.name: path.read_text("utf-8") for path in files}
+
+
+def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
+    bench.write_build()
+    outcomes = bench.apply(check=True, diff=True)
+    assert outcomes.changed == NAMES
+    assert bench.configurations() == bench.born
+    assert not (bench.run_directory / "backups").exists()
+    ros, fastpath = outcomes.by_switch["s0"][0], outcomes.by_switch["s1"][0]
+    for outcome in (ros, fastpath):
+        assert not outcome.sent
+        assert "vlan 100-101" in outcome.commands
+        assert "+vlan 100-101\n" in outcome.diff
+    assert "+bridge address 02:00:00:00:00:09 ethernet g1\n" in ros.diff
+    assert "+bridge address 0200.0000.0009 ethernet 1/g1 permanent\n" in fastpath.diff
+    assert bench.log().count("+vlan 100-101") == len(NAMES)
+    plain = json.loads(json.dumps(outcomes.as_json()))
+    assert [plain[key] for key in ("changed", "unchanged", "failed")] == [list(NAMES), [], []]
+    assert outcomes.outcomes == tuple(map(Outcome.of_json, plain["outcomes"]))
+
+
+def test_a_push_reaches_the_target_saves_it_and_a_second_push_finds_nothing_to_do(bench):
+    bench.type("s0", "vlan database", "vlan 500", "exit", "interface vlan 500", "name office", "exit",
+               "interface range ethernet g(7,24)", "switchport mode general",
+               "switchport general allowed vlan add 500 tagged", "exit")  # fmt: skip
+    before = {name: bench.state(name) for name in NAMES}
+    texts = bench.configurations()
+    bench.write_build()
+
+    first = bench.apply()
+    assert (first.changed, first.failed, first.error) == (NAMES, (), "")
+    for name in NAMES:
+        assert bench.state(name) == overlay(before[name], bench.target(name), bench.used[name])
+        assert foreign_lines(bench.configurations()[name]) == foreign_lines(texts[name])
+        assert first.by_switch[name][0].sent == first.by_switch[name][0].commands
+    assert bench.state("s0").port(24).tagged == (500,)
+    assert bench.state("s0").port(7).tagged == (500,)
+    assert bench.configurations(startup=True) == bench.configurations()
+
+    pushed = bench.configurations()
+    second = bench.apply()
+    assert (second.changed, second.unchanged, second.failed) == ((), NAMES, ())
+    assert bench.configurations() == pushed
+
+
+def test_the_whole_configuration_is_kept_before_the_first_line_for_its_owner_alone(bench):
+    bench.write_build()
+    outcomes = bench.apply()
+    backups = bench.run_directory / "backups"
+    assert stat.S_IMODE(backups.stat().st_mode) == 0o700
+    for name in NAMES:
+        path = backups / f"{name}.cfg"
+        assert outcomes.by_switch[name][0].backup == str(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.read_text() == bench.born[name].strip("\n") + "\n"
+        assert "username plant password 0" in path.read_text()
+    bench.write_rollout({"vlans": (100, 102)})
+    bench.apply(bench.directory / "rollout")
+    assert (backups / "s0.cfg").read_text() == bench.born["s0"].strip("\n") + "\n", "the older backup stays"
+    assert "vlan 100-101" in (backups / "s0.2.cfg").read_text()
+
+
+def test_failures_are_told_by_switch_and_line_while_the_others_finish(bench):
+    bench.write_build()
+    bench.quirk("s0", reject_line="^name ")
+    bench.quirk("s1", refuse_login=True)
+    bench.quirk("s2", drop_after=11)
+    outcomes = bench.apply()
+    assert outcomes.failed == ("s0", "s1", "s2")
+    assert outcomes.changed == ("s3",)
+    refused, locked_out, dropped = (outcomes.by_switch[name][0] for name in ("s0", "s1", "s2"))
+    assert refused.command == "name tagloom"
+    assert refused.error.startswith("% ")
+    assert refused.sent == refused.commands[: refused.commands.index("name tagloom")]
+    assert (locked_out.command, locked_out.error, locked_out.sent) == ("login", "refused for user 'lab'", ())
+    assert (dropped.command, dropped.error) == (dropped.commands[len(dropped.sent)], "the session was dropped")
+    assert 0 < len(dropped.sent) < len(dropped.commands)
+    assert f"s0 at 'name tagloom': {refused.error}" in bench.log()
+
+    again = bench.apply()  # s2's one cut is spent; s0's lines were sent half
+    assert again.failed == ("s0", "s1")
+    assert bench.state("s2") == bench.target("s2")
+
+
+def test_a_login_refused_inside_the_session_and_a_switch_that_is_not_there(bench):
+    bench.write_build()
+    bench.quirk("s0", refuse_login=True)
+    inventory = bench.with_variables()
+    page = (inventory / "fabric.yml").read_text()
+    (inventory / "fabric.yml").write_text(page.replace(f"127.0.0.1:{bench.info.ports['s1']}", "127.0.0.1:1"))
+    outcomes = bench.apply(inventory=inventory, check=True)
+    assert outcomes.failed == ("s0", "s1")
+    assert outcomes.changed == ("s2", "s3")
+    assert outcomes.by_switch["s0"][0].error == "refused for user 'lab'"
+    assert outcomes.by_switch["s1"][0].error.startswith("cannot reach 127.0.0.1:1 (")
+
+
+def test_a_line_accepted_but_not_done_is_found_and_never_saved(bench):
+    bench.write_build()
+    bench.quirk("s3", ignore_line="general pvid 100")
+    outcomes = bench.apply()
+    assert outcomes.failed == ("s3",)
+    (cell,) = outcomes.by_switch["s3"][0].findings
+    assert str(cell) == "s3: g24 pvid: expected 100, actual 1"
+    assert bench.configurations(startup=True)["s3"] == bench.born["s3"]
+
+
+def test_what_stands_in_the_way_is_named_and_nothing_is_sent(bench):
+    bench.type("s2", "vlan database", "vlan 100", "exit", "interface vlan 100", "name office", "exit")
+    before = bench.configurations()["s2"]
+    bench.write_build()
+    outcomes = bench.apply()
+    assert outcomes.failed == ("s2",)
+    assert outcomes.by_switch["s2"][0].error == (
+        "refused, nothing was sent: s2: VLAN 100: expected a free VLAN id, actual a VLAN of others, named 'office'"
+    )
+    assert bench.configurations()["s2"] == before
+
+
+@pytest.mark.parametrize("succeeds", [True, False], ids=["good login", "refused login"])
+def test_no_password_is_ever_shown_or_written_but_in_backups(bench, succeeds):
+    secret = "correct horse {} battery"  # braces: a template engine must not touch what it brings in
+    bench.write_build()
+    word = "ansible_become_password" if succeeds else "ansible_password"
+    inventory = bench.with_variables(**{"vault_word": secret, word: "{{ vault_word }}"})
+    bench.quirk("s2", reject_line="^name ")
+    outcomes = bench.apply(inventory=inventory, diff=True, verbosity=3)
+    assert outcomes.changed == (("s0", "s1", "s3") if succeeds else ())
+    texts = everything_written(bench)
+    assert {"ansible.log", "1.s0.json", "hosts.json"} <= texts.keys()
+    for name, text in texts.items():
+        assert "horse" not in text, name
+        assert "watchtower" not in text, name
+        assert not re.search(r"password 0{31}", text), name
+
+
+def test_a_changed_or_unknown_host_key_refuses_the_switch_unless_told_otherwise(bench):
+    bench.write_build()
+    lines = (bench.rack / "known_hosts").read_text().splitlines()
+    by_port = {line.split("]:")[1].split()[0]: line for line in lines}
+    ports = [str(bench.info.ports[name]) for name in NAMES]
+    other = by_port[ports[1]].split()[1:]
+    wrong = bench.directory / "wrong_hosts"
+    kept = [by_port[port] for port in ports[2:]]
+    wrong.write_text("\n".join([" ".join([by_port[ports[0]].split()[0], *other]), *kept]) + "\n")
+    outcomes = bench.apply(inventory=bench.with_variables(tagloom_known_hosts=str(wrong)), check=True)
+    if by_port[ports[0]].split()[1:] == other:  # the rack's switches may share one key
+        assert outcomes.failed == ("s1",)
+    else:
+        assert outcomes.failed == ("s0", "s1")
+        assert "is not the one in known_hosts" in outcomes.by_switch["s0"][0].error
+    assert "not found in known_hosts" in outcomes.by_switch["s1"][0].error
+    trusting = bench.with_variables(tagloom_known_hosts=str(wrong), tagloom_host_key_checking=False)
+    assert bench.apply(inventory=trusting, check=True).failed == ()
+
+
+def test_a_limit_reaches_the_named_switches_only(bench):
+    bench.write_build()
+    outcomes = bench.apply(limit="s1,s2")
+    assert (outcomes.changed, outcomes.unchanged, outcomes.failed) == (("s1", "s2"), (), ())
+    assert bench.configurations()["s0"] == bench.born["s0"]
+    with pytest.raises(InputError, match=r"limit 's9': expected an inventory with switches .* no hosts to target"):
+        bench.apply(limit="s9")
+
+
+def test_an_inventory_that_is_not_the_builds_reaches_no_switch(bench):
+    bench.write_build()
+    page = (bench.build / "fabric.yml").read_text()
+    (bench.build / "fabric.yml").write_text(page.replace("s3:", "s4:").replace("switch: s3", "switch: s4"))
+    with pytest.raises(InputError) as raised:
+        bench.apply()
+    assert [finding.where for finding in raised.value.findings] == ["s3", "s4"]
+    assert bench.configurations() == bench.born
+    with pytest.raises(InputError, match="neither"):
+        bench.apply(bench.directory / "nowhere")
+
+
+def test_a_target_with_a_line_that_is_not_understood_is_not_pushed(bench):
+    bench.write_build()
+    with (bench.build / "configs/s0.cfg").open("a") as file:
+        file.write("interface ethernet g1\nswitchport frobnicate\nexit\n")
+    outcomes = bench.apply()
+    assert outcomes.failed == ("s0",)
+    assert outcomes.by_switch["s0"][0].error.endswith("expected a known line, actual switchport frobnicate")
+    assert bench.configurations()["s0"] == bench.born["s0"]
+
+
+def test_a_switch_whose_worker_was_killed_has_failed(bench):
+    bench.write_build()
+    bench.quirk("s0", delay_seconds=0.4)
+    heard = []
+
+    def kill_the_last_worker(outcome):
+        heard.append(outcome.switch)
+        if len(heard) == len(NAMES) - 1:
+            for worker in workers(str(bench.run_directory)):
+                os.kill(worker, signal.SIGKILL)
+
+    outcomes = bench.apply(on_progress=kill_the_last_worker)
+    assert set(heard) == {"s1", "s2", "s3"}
+    assert outcomes.failed == ("s0",)
+    assert outcomes.changed == ("s1", "s2", "s3")
+    assert outcomes.by_switch["s0"][0].error.startswith("no word from it: ")
+
+
+def workers(directory):
+    """Find the processes that the ansible-playbook of a run directory forked."""
+    found = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if directory in (place / "cmdline").read_text():
+                found[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    return [process for process, parent in found.items() if parent in found]
+
+
+# Rollouts
+
+
+def test_waves_land_in_order_each_on_what_the_one_before_left(bench):
+    place = bench.write_rollout({}, {"pvid": 101}, {"vlans": (101,), "pvid": 101})
+    order = []
+    preview = bench.apply(place, check=True)
+    assert [(o.number, o.changed) for o in preview.outcomes] == [(n, True) for n in (1, 2, 3) for _ in NAMES]
+    assert bench.configurations() == bench.born
+    outcomes = bench.apply(place, on_progress=lambda outcome: order.append(outcome.number))
+    assert outcomes.changed == NAMES
+    assert (outcomes.waves, outcomes.reached) == (3, 3)
+    assert order == sorted(order)
+    assert bench.state("s1") == bench.target("s1", vlans=(101,), pvid=101)
+    for name in NAMES:
+        seen = outcomes.by_switch[name]
+        foretold = preview.by_switch[name]
+        assert [o.commands for o in seen] == [o.commands for o in foretold]
+
+
+def test_a_failure_stops_the_waves_after_its_own_and_the_run_can_go_on_from_there(bench):
+    place = bench.write_rollout({}, {"pvid": 101})
+    bench.quirk("s0", drop_after=9)
+    first = bench.apply(place)
+    assert first.failed == ("s0",)
+    assert first.changed == ("s1", "s2", "s3")
+    assert first.reached == 1
+    assert all(bench.state(name) == bench.target(name) for name in ("s1", "s2", "s3"))
+    again = bench.apply(place)  # from the start: switches at the wave's target, and s0 half way, are taken as they are
+    assert (again.failed, again.reached) == ((), 2)
+    assert bench.state("s0") == bench.target("s0", pvid=101)
+    last = bench.apply(place, first_wave=2)
+    assert (last.unchanged, last.reached) == (NAMES, 2)
+
+
+def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift(bench):
+    place = bench.write_rollout({}, {"pvid": 101})
+    bench.type("s1", "interface ethernet 1/g24", "shutdown", "exit")
+    for check in (True, False):
+        outcomes = bench.apply(place, check=check)
+        assert outcomes.failed == ("s1",)
+        assert outcomes.by_switch["s1"][0].error == (
+            "refused, nothing was sent: s1: g24 enabled: expected on, actual off"
+        )
+
+
+def test_a_run_asked_to_stop_does_so_between_two_waves(bench):
+    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=1)
+    outcomes = bench.apply(place, on_progress=lambda _: request_stop(bench.run_directory))
+    assert outcomes.stopped
+    assert (outcomes.failed, outcomes.reached, outcomes.error) == ((), 1, "")
+    assert all(bench.state(name) == bench.target(name) for name in NAMES)

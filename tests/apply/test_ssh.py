@@ -1,0 +1,139 @@
+"""One login to one virtual switch: the traps of the conversation, each sprung."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tagloom.adapters.ssh import Access, scrub
+from tagloom.errors import DeviceError
+from tagloom.lab import process
+
+MODELS = pytest.mark.parametrize("switch", ["s0", "s1"], ids=["ros", "fastpath"])
+LINES = ("vlan database", "vlan 100", "exit")
+
+
+@MODELS
+def test_lines_are_answered_one_by_one_and_the_session_ends_in_privileged_exec(bench, switch):
+    with bench.connection(switch) as connection:
+        transcript = connection.send(LINES)
+        assert [line for line, _ in transcript] == list(LINES)
+        assert connection.sent == list(LINES)
+        assert connection.running_configuration().count("vlan 100\n") == 1
+        connection.save()
+        connection.send(("vlan database", "no vlan 100", "exit"))
+    assert "vlan 100" in bench.configurations(startup=True)[switch]
+    assert "vlan 100" not in bench.configurations()[switch]
+
+
+@MODELS
+def test_a_refused_line_ends_the_batch_and_leaves_no_submode_behind(bench, switch):
+    with bench.connection(switch) as connection:
+        with pytest.raises(DeviceError) as raised:
+            connection.send(("vlan database", "vlan 100", "vlan 9999", "vlan 101", "exit"))
+        assert raised.value.command == "vlan 9999"
+        assert raised.value.switch == switch
+        assert connection.sent == ["vlan database", "vlan 100"]
+        connection.send(LINES)
+    assert "101" not in bench.configurations()[switch]
+
+
+@MODELS
+def test_a_batch_that_ends_in_a_submode_is_an_error(bench, switch):
+    with bench.connection(switch) as connection:
+        with pytest.raises(DeviceError, match=r"ended in \(config-vlan\), not at \(config\)"):
+            connection.send(LINES[:-1])
+        connection.send(LINES)
+
+
+@MODELS
+def test_prompts_full_of_control_bytes_are_read(bench, switch):
+    bench.quirk(switch, raw=True)
+    with bench.connection(switch) as connection:
+        connection.send(LINES)
+        assert bench.born[switch].splitlines()[-1] in connection.running_configuration()
+        connection.save()
+
+
+@MODELS
+def test_a_switch_that_garbles_echoes_is_talked_to_by_prompts_alone(bench, switch):
+    with bench.connection(switch, echo=False) as connection:
+        assert [line for line, _ in connection.send(LINES)] == list(LINES)
+        connection.save()
+        assert "vlan 100\n" in connection.running_configuration()
+        with pytest.raises(DeviceError) as raised:
+            connection.send(("vlan database", "vlan 9999", "exit"))
+        assert raised.value.command == "vlan 9999"
+
+
+@MODELS
+def test_old_firmware_that_cannot_turn_its_pager_off_is_paged_through(bench, switch):
+    speak = {"s0": "no terminal datadump", "s1": "terminal length 24"}
+    bench.load(switch, bench.rendered(switch))
+    with bench.connection(switch) as connection:
+        whole = connection.running_configuration()
+        connection._exchange(speak[switch])
+        paged = connection.running_configuration()
+    assert [line for line in map(str.strip, paged.splitlines()) if line] == [
+        line for line in whole.splitlines() if line
+    ]
+
+
+def test_a_locked_configuration_is_told(bench):
+    bench.quirk("s0", locked=True)
+    with bench.connection("s0") as connection, pytest.raises(DeviceError, match="Database locked") as raised:
+        connection.send(LINES)
+    assert raised.value.command == "configure"
+
+
+def test_the_long_delays_of_a_real_5324_work_too(bench):
+    bench.quirk("s0", delay_seconds=0.1)
+    with bench.connection("s0", fast_cli=False) as connection:
+        connection.send(LINES)
+
+
+def test_a_switch_that_does_not_answer_in_time_is_told_with_its_line(bench):
+    with bench.connection("s0", answer_seconds=1.0) as connection:
+        bench.quirk("s0", delay_seconds=1.5)
+        with pytest.raises(DeviceError, match="no answer in 1 s") as raised:
+            connection.running_configuration()
+        assert raised.value.command == "show running-config"
+
+
+def test_a_session_cut_is_noticed_at_once_and_not_after_the_time_out(bench):
+    with bench.connection("s1", answer_seconds=60) as connection:
+        process.reboot(bench.rack, "s1")
+        with pytest.raises(DeviceError, match="dropped"):
+            connection.running_configuration()
+
+
+def test_many_logins_to_many_switches_at_once_do_not_mix(bench):
+    def read(switch):
+        with bench.connection(switch) as connection:
+            return connection.running_configuration()
+
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(read, bench.names * 2))
+    assert [text.strip("\n") for text in texts] == [bench.born[name].strip("\n") for name in bench.names * 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("username plant password 0123 level 15 encrypted", "username plant password <hidden> level 15 encrypted"),
+        ("enable password level 15 encrypted 77fe", "enable password level 15 encrypted <hidden>"),
+        ('snmp-server community "two words" rw', "snmp-server community <hidden> rw"),
+        ("radius-server host 192.0.2.1 key s3cret", "radius-server host 192.0.2.1 key <hidden>"),
+        ("tacacs-server key s3cret", "tacacs-server key <hidden>"),
+        ("encrypted radius-server key s3cret", "encrypted radius-server key <hidden>"),
+        ("radius-server key encrypted 99ab", "radius-server key encrypted <hidden>"),
+        ("snmp-server user u g v3 auth md5 s3cret priv des ano-s3cret",
+         "snmp-server user u g v3 auth md5 <hidden> priv des <hidden>"),
+        ("ip ssh server", "ip ssh server"),
+    ],
+)  # fmt: skip
+def test_secrets_are_hidden(line, shown):
+    assert scrub(f"before\n{line}\nafter") == f"before\n{shown}\nafter"
+
+
+def test_an_access_says_nothing_of_its_secrets():
+    assert "hush" not in repr(Access("192.0.2.1", user="admin", password="hush", enable_password="hush"))

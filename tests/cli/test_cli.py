@@ -1,0 +1,254 @@
+"""The command line: the contract's keys, exit statuses, every finding at once, nothing written on a no."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tagloom.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: (exit status, standard output, standard error)."""
+
+    def run(*words):
+        status = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def answer(run):
+    """Run a command with --json: (exit status, the object)."""
+
+    def answer(*words):
+        status, out, _ = run(*words, "--json")
+        return status, json.loads(out)
+
+    return answer
+
+
+@pytest.fixture
+def torus(tmp_path, run):
+    """Plan the issue's torus: (fabric file, build)."""
+    fabric, build = tmp_path / "f.yml", tmp_path / "b"
+    assert run("new", "torus", "--dims", 4, 4, "--parallel", 2, "-o", fabric)[0] == 0
+    assert run("plan", fabric, "-o", build)[0] == 0
+    return fabric, build
+
+
+def test_the_torus_plans_with_the_keys_and_figures_promised(tmp_path, answer, run):
+    run("new", "torus", "--dims", 4, 4, "--parallel", 2, "-o", tmp_path / "f.yml")
+    status, page = answer("plan", tmp_path / "f.yml", "-o", tmp_path / "b")
+    assert status == 0
+    assert (page["switches"], page["links"], page["hosts"], page["average_hops"]) == (16, 64, 16, 3.0)
+    assert (page["routing"], page["assignment"], page["vlans"], page["max_channel_load"]) == ("dor", "fixed", 8, 8)
+    assert page["deadlock_free"] is page["storm_free"] is page["broadcast_exactly_once"] is True
+    assert (page["unreachable_pairs"], page["fdb_entries_max"], page["findings"]) == (0, 28, [])
+    assert all(isinstance(page[k], int) for k in ("switches", "links", "hosts", "vlans", "max_channel_load"))
+    assert sorted(p.name for p in (tmp_path / "b").iterdir()) == ["configs", "fabric.yml", "plan.json"]
+    assert len(list((tmp_path / "b" / "configs").iterdir())) == 16
+
+
+def test_verify_says_the_same_from_text_alone(torus, answer):
+    fabric, build = torus
+    for words in ((build,), ("--fabric", fabric, "--configs", build / "configs")):
+        status, page = answer("verify", *words)
+        assert status == 0
+        assert (page["reachable_pairs"], page["unreachable_pairs"], page["off_path_pairs"]) == (240, 0, 0)
+        assert page["storm_free"] is page["broadcast_exactly_once"] is page["deadlock_free"] is True
+        assert (page["deadlock_cycle"], page["fdb_entries_max"], page["findings"]) == ([], 28, [])
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "names"),
+    [
+        ("switchport general pvid 100", "switchport general pvid 107", "h0 -> "),
+        ("bridge address 02:00:00:00:00:01 ethernet g4", "bridge address 02:00:00:00:00:01 ethernet g2", "h0 -> h1"),
+        ("bridge address 02:00:00:00:00:01 ethernet g4\n", "", "flooded at s0 in VLAN 100"),
+        ("switchport general allowed vlan add 102-105 tagged", "switchport general allowed vlan add 102-104 tagged", "-> "),
+        ("vlan 100-107", "vlan 100-106", "VLAN was not created by user"),
+        ("name tagloom", "nome tagloom", "expected a line tagloom knows, actual 'nome tagloom'"),
+    ],
+)  # fmt: skip
+def test_an_edited_line_is_found_and_named_with_exit_1(torus, run, answer, was, now, names):
+    fabric, build = torus
+    text = (build / "configs" / "s0.cfg").read_text()
+    assert was in text
+    (build / "configs" / "s0.cfg").write_text(text.replace(was, now, 1))
+    status, out, _ = run("verify", "--fabric", fabric, "--configs", build / "configs")
+    assert status == 1
+    assert names in out
+    status, page = answer("verify", build)
+    assert status == 1
+    assert page["findings"]
+
+
+def test_a_loop_in_a_vlan_is_named_as_switches_and_ports(torus, run):
+    fabric, build = torus
+    for name, port in (("s3", 3), ("s0", 1)):  # the link that closes row 0, which lane 0 leaves out
+        path = build / "configs" / f"{name}.cfg"
+        more = f"interface ethernet g{port}\nswitchport general allowed vlan add 100-107 tagged\nexit\n"
+        path.write_text(path.read_text() + more)
+    status, out, _ = run("verify", "--fabric", fabric, "--configs", build / "configs")
+    assert status == 1
+    assert "expected no storm, actual copies go round" in out
+    assert "(VLAN 10" in out
+
+
+def test_a_broken_fabric_gets_all_findings_and_exit_2_and_writes_nothing(tmp_path, run, answer):
+    broken = tmp_path / "broken.yml"
+    broken.write_text(
+        'shape: {family: mesh, dims: [2, 2]}\ncolour: red\nhosts:\n  h2: {mac: "zz"}\nlinks:\n  - ["s0:g1", "s3:g9"]\n'
+    )
+    status, out, err = run("plan", broken, "-o", tmp_path / "b")
+    assert (status, out) == (2, "")
+    assert err.splitlines() == [
+        f"{broken}:2  colour: expected a key the fabric file has, actual 'colour'",
+        f'{broken}:4  hosts.h2.mac: expected six hex pairs, actual "zz"',
+        f"{broken}:6  links[0]: expected a free port, actual s0:g1 (taken by shape)",
+        "3 findings; nothing was changed",
+    ]
+    assert not (tmp_path / "b").exists()
+    status, page = answer("plan", broken, "-o", tmp_path / "b")
+    assert status == 2
+    assert len(page["findings"]) == 3
+    assert set(page["findings"][0]) == {"where", "expected", "actual"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["fly"],
+        ["plan"],
+        ["plan", "none.yml", "-o", "b"],
+        ["new", "torus", "--dims", "four"],
+        ["new", "star", "--dims", "4"],
+        ["verify"],
+        ["verify", "nowhere"],
+        ["rollout", "a", "b", "-o", "c"],
+        ["apply", "nowhere", "-i", "nowhere"],
+        ["predict", "nowhere"],
+        ["regulate", "none.yml", "--traffic", "none.csv"],
+        ["lab", "status", "--dir", "nowhere"],
+        ["lab", "ping", "--dir", "nowhere"],
+        ["lab", "down", "--dir", "nowhere"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_exit_2_without_a_traceback(words, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(*words)
+    assert status == 2
+    assert out == ""
+    assert ": expected " in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_never_replaces_a_directory_that_is_not_one(torus, run, tmp_path):
+    fabric, _ = torus
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.tex").write_text("years of work")
+    status, _, err = run("plan", fabric, "-o", home)
+    assert status == 2
+    assert "expected a new directory" in err
+    assert (home / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_new_plan_replaces_the_old_one_but_not_the_backups_of_a_run(torus, run):
+    fabric, build = torus
+    (build / "apply" / "backups").mkdir(parents=True)
+    (build / "apply" / "backups" / "s0.cfg").write_text("precious")
+    assert run("plan", fabric, "-o", build, "--assignment", "renamed")[0] == 0
+    assert json.loads((build / "plan.json").read_text())["summary"]["assignment"] == "renamed"
+    assert (build / "apply" / "backups" / "s0.cfg").read_text() == "precious"
+
+
+def test_a_model_without_a_known_command_line_is_a_finding(tmp_path, run):
+    run("new", "mesh", "--dims", 2, 2, "--model", "sf-0420g", "-o", tmp_path / "f.yml")
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")
+    assert status == 2
+    assert "expected a model whose command line is known" in err
+
+
+def test_links_off_that_cut_the_fabric_are_a_finding(tmp_path, run):
+    run("new", "mesh", "--dims", 2, 1, "-o", tmp_path / "f.yml")
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--off", "s0:g1")
+    assert status == 2
+    assert "no way to s1" in err
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--off", "s0:g9", "s7:g1")
+    assert status == 2
+    assert err.count("expected switch:port of a link") == 2
+
+
+def test_a_routing_that_cannot_be_deadlock_free_is_exit_1_with_a_way_out(tmp_path, run):
+    run("new", "ring", "--dims", 7, "-o", tmp_path / "f.yml")
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--routing", "dor")
+    assert status == 1
+    assert "dependency cycle" in err
+    assert "--routing up-down" in err
+
+
+def test_regulate_plan_rollout_and_predict_follow_from_one_another(torus, tmp_path, npb, answer, run):
+    fabric, build = torus
+    settings, off, change = tmp_path / "s.json", tmp_path / "off", tmp_path / "r"
+    status, chosen = answer("regulate", fabric, "--traffic", npb / "is.S.16.matrix.csv", "-o", settings)
+    assert status == 0
+    assert chosen["links_off"] == 32
+    assert chosen["links_slowed"] == 0
+    assert chosen["saving_percent"] == pytest.approx(18.6, abs=0.05)
+    assert chosen["max_channel_load_after"] <= chosen["max_channel_load_before"]
+    assert chosen["watts_before"] == 412.8
+    assert chosen["lower_bound_watts"] <= chosen["watts_after"]
+    assert chosen["gap_percent"] == pytest.approx(
+        100 * (chosen["watts_after"] - chosen["lower_bound_watts"]) / chosen["watts_after"], abs=1e-4
+    )
+    assert chosen["two_connected"] is True
+    status, page = answer("plan", fabric, "--settings", settings, "--previous", build, "-o", off)
+    assert status == 0
+    assert page["links_off"] == 32
+    status, page = answer("rollout", build, off, "-o", change)
+    assert status == 0
+    assert (page["waves"], page["strategy"], page["peak_lost_pairs"], page["downtime_seconds"]) == (3, "direct", 0, 0.0)
+    assert page["proven_states"] == 4
+    assert page["changes"] > 100
+    assert answer("verify", change / "build")[0] == 0
+    status, page = answer(
+        "predict", build, "--settings", settings, "--traffic", npb / "is.S.16.matrix.csv", "--seconds", 1
+    )
+    assert status == 0
+    keys = "watts_before watts_after saving_percent joules seconds_base seconds_predicted slowdown_percent lost_bytes"
+    assert set(keys.split()) | {"toggle_seconds"} <= set(page)
+    assert page["saving_percent"] == chosen["saving_percent"]
+    assert page["toggle_seconds"] == 3.2
+    assert page["seconds_predicted"] >= page["seconds_base"] == 1
+    assert run("predict", build, "--eee", "1,2")[0] == 2
+
+
+def test_every_command_has_help_that_opens_with_an_example(capsys):
+    for words in (["plan"], ["verify"], ["apply"], ["lab"], ["lab", "up"], ["demo"], []):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--help"])
+        assert ended.value.code == 0
+        shown = capsys.readouterr().out
+        assert "usage: tagloom" in shown
+        if words not in (["lab", "up"],):
+            assert "example:\n  tagloom" in shown
+
+
+def test_the_installed_command_answers(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "tagloom.cli", "new", "ring", "--dims", "4"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("name: ring\n")

@@ -1,0 +1,116 @@
+"""Say what every connection to a switch must do; nothing here knows whether the switch is virtual."""
+
+import re
+
+import pytest
+
+from tagloom.errors import DeviceError
+from tagloom.platforms.grammar import Grammar
+from tagloom.records.switch_state import SwitchEditor
+from tagloom.render import parse_configuration
+
+VLAN = 3999
+
+
+@pytest.fixture
+def lines(platform):
+    grammar = Grammar.of(platform)
+    database = grammar.line("vlan_database")
+    create = [database, grammar.line("vlan_create", vlans=[VLAN]), "exit"]
+    name = [grammar.line("interface_vlan", vlan=VLAN), grammar.line("vlan_name", name="tagloom-probe"), "exit"]
+    delete = [database, grammar.line("vlan_delete", vlans=[VLAN]), "exit"]
+    return [*create, *name], delete
+
+
+def foreign(text):
+    """Give the lines of a running configuration that no plan of ours ever wrote."""
+    return [line for line in text.splitlines() if re.match(r"\s*(hostname|username|snmp-server|logging|ip )", line)]
+
+
+def test_two_readings_of_an_idle_switch_are_the_same(log_in):
+    with log_in() as switch:
+        assert switch.running_configuration() == switch.running_configuration()
+
+
+def test_the_running_configuration_is_whole_and_free_of_the_session(log_in):
+    with log_in() as switch:
+        text = switch.running_configuration()
+    assert not re.search(r"\r|\x1b|More:|--More--|show running-config", text)
+    assert "hostname" in text
+    assert not re.search(r"[>#] ?$", text)
+
+
+def test_lines_are_done_and_undone_and_leave_no_trace(log_in, lines):
+    create, delete = lines
+    with log_in() as switch:
+        before = switch.running_configuration()
+        transcript = switch.send(create)
+        assert [line for line, _ in transcript] == create
+        between = switch.running_configuration()
+        assert re.search(rf"(?m)^\s*vlan .*\b{VLAN}\b", between)
+        assert "tagloom-probe" in between
+        switch.send(delete)
+        assert switch.running_configuration() == before
+        assert foreign(between) == foreign(before) != []
+
+
+def test_what_it_shows_is_what_we_read(log_in, lines, platform):
+    create, delete = lines
+    with log_in() as switch:
+        before = parse_configuration(platform, switch.running_configuration()).state
+        switch.send(create)
+        after = parse_configuration(platform, switch.running_configuration()).state
+        switch.send(delete)
+    expected = SwitchEditor.of(before)
+    expected.create_vlan(VLAN)
+    expected.name_vlan(VLAN, "tagloom-probe")
+    assert after == expected.freeze()
+
+
+def test_a_refused_line_names_itself_changes_nothing_and_leaves_the_session_usable(log_in, lines, platform):
+    missing = Grammar.of(platform).line("interface_vlan", vlan=VLAN)
+    with log_in() as switch:
+        before = switch.running_configuration()
+        with pytest.raises(DeviceError) as caught:
+            switch.send([missing, "exit"])
+        assert caught.value.command == missing
+        assert caught.value.text
+        assert switch.running_configuration() == before
+        create, delete = lines
+        switch.send(create)
+        switch.send(delete)
+        assert switch.running_configuration() == before
+
+
+def test_an_unknown_word_is_refused(log_in):
+    with log_in() as switch, pytest.raises(DeviceError):
+        switch.send(["tagloom-knows-no-such-line"])
+
+
+def test_batches_follow_one_another(log_in, lines):
+    create, delete = lines
+    with log_in() as switch:
+        before = switch.running_configuration()
+        for batch in (create, delete, create, delete):
+            switch.send(batch)
+        assert switch.running_configuration() == before
+
+
+def test_saving_is_confirmed_and_the_session_goes_on(log_in):
+    with log_in() as switch:
+        switch.save()
+        assert "hostname" in switch.running_configuration()
+
+
+def test_two_sessions_see_one_switch(log_in, lines):
+    create, delete = lines
+    with log_in() as first, log_in() as second:
+        first.send(create)
+        assert "tagloom-probe" in second.running_configuration()
+        first.send(delete)
+        assert "tagloom-probe" not in second.running_configuration()
+
+
+def test_a_wrong_password_is_refused(log_in):
+    with pytest.raises(DeviceError), log_in(password="not-the-password"):
+        pass

@@ -1,0 +1,84 @@
+"""Generate the states a PowerConnect can hold, the odd ones included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from tagloom.platforms.grammar import Grammar
+from tagloom.records.switch_state import (
+    DISCARD_PVID,
+    OWNED_VLAN_NAME,
+    FlowControl,
+    Frames,
+    Membership,
+    PortMode,
+    SwitchEditor,
+)
+
+if TYPE_CHECKING:
+    from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchState
+
+NAMES = st.sampled_from(["", OWNED_VLAN_NAME, OWNED_VLAN_NAME, "office", "VOICE-1", "two words", "x" * 32, "a#b"])
+
+
+@st.composite
+def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
+    """Draw a state the platform can express, with few VLANs, MACs and odd ports, so that examples shrink well."""
+    grammar = Grammar.of(platform)
+    editor = SwitchEditor.blank(platform.ports)
+    vlan_ids = st.one_of(st.integers(2, 9), st.integers(2, platform.max_vlan_id))
+    for vlan in draw(st.lists(vlan_ids, unique=True, max_size=8)):
+        editor.create_vlan(vlan)
+        editor.name_vlan(vlan, draw(NAMES))
+    vlans = sorted(editor.vlans)
+    flows = [
+        flow for flow, key in zip(FlowControl, ("flow_off", "flow_on", "flow_auto"), strict=True) if grammar.has(key)
+    ]
+    if grammar.flow_control_scope == "global":
+        editor.flow_control = [draw(st.sampled_from(flows))] * platform.ports
+    for port in draw(st.lists(st.integers(1, platform.ports), unique=True, max_size=6)):
+        _draw_vlans(draw, editor, grammar, port, vlans)
+        at = port - 1
+        editor.enabled[at] = draw(st.booleans())
+        editor.negotiation[at] = draw(st.booleans())
+        editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
+        editor.port_spanning_tree[at] = draw(st.booleans())
+        editor.eee[at] = platform.eee and draw(st.booleans())
+        if grammar.flow_control_scope == "port":
+            editor.flow_control[at] = draw(st.sampled_from(flows))
+    macs = st.one_of(st.integers(0x02_00_00_00_00_00, 0x02_00_00_00_00_03), st.integers(0, 2**48 - 1))
+    ports = st.one_of(
+        st.integers(1, platform.ports).map(lambda port: (port,)),
+        st.lists(st.integers(1, platform.ports), min_size=2, max_size=5, unique=True),  # group entries
+    )
+    for vlan, mac, where in draw(st.lists(st.tuples(st.sampled_from(vlans), macs, ports), max_size=10)):
+        editor.set_entry(vlan, mac, where)
+    editor.spanning_tree = draw(st.booleans())
+    editor.aging_seconds = draw(st.one_of(st.just(300), st.integers(10, 1_000_000)))
+    return editor.freeze()
+
+
+def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: int, vlans: list[int]) -> None:
+    at = port - 1
+    editor.mode[at] = mode = draw(
+        st.sampled_from([PortMode.GENERAL, PortMode.GENERAL, PortMode.ACCESS, PortMode.TRUNK])
+    )
+    editor.pvid[at] = draw(st.sampled_from(vlans))
+    hows = {
+        PortMode.GENERAL: list(Membership),
+        PortMode.ACCESS: [Membership.NONE],
+        PortMode.TRUNK: [Membership.NONE, Membership.TAGGED],
+    }[mode]
+    for vlan in vlans:
+        editor.set_member(vlan, port, draw(st.sampled_from(hows)))
+    if mode is not PortMode.GENERAL:
+        editor.set_member(editor.pvid[at], port, Membership.UNTAGGED)
+        return
+    if draw(st.booleans()):
+        editor.pvid[at] = DISCARD_PVID
+    editor.ingress_filter[at] = draw(st.booleans())
+    keys = zip(Frames, ("frames_all", "frames_tagged", "frames_untagged"), strict=True)
+    editor.frames[at] = draw(st.sampled_from([frames for frames, key in keys if grammar.has(key)]))

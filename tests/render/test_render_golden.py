@@ -1,0 +1,215 @@
+"""Whole texts of small hand-made states, to be reviewed as differences, and the order of commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tagloom.errors import PlanError
+from tagloom.platforms import load
+from tagloom.platforms.grammar import Grammar, Interpreter
+from tagloom.records.change import Cell, Change, Patch, difference
+from tagloom.records.switch_state import (
+    DISCARD_PVID,
+    FlowControl,
+    Frames,
+    Membership,
+    PortMode,
+    SwitchEditor,
+    SwitchState,
+)
+from tagloom.render import parse_configuration, render_commands, render_configuration
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES, GOLDEN = ROOT / "templates", ROOT / "tests" / "golden" / "render"
+MODELS = ("powerconnect-5324", "powerconnect-6224")
+
+
+def woven(ports):
+    """Two links and two hosts of a fabric: hosts send by PVID, every VLAN leaves to hosts untagged."""
+    editor = SwitchEditor.blank(ports)
+    for vlan in (100, 101, 102, 103):
+        editor.create_vlan(vlan)
+        editor.name_vlan(vlan, "tagloom")
+    for port in (1, 2, 3, 4):
+        editor.mode[port - 1] = PortMode.GENERAL
+        editor.set_member(1, port, Membership.NONE)
+        editor.port_spanning_tree[port - 1] = port > 2
+        for vlan in (100, 101, 102, 103):
+            editor.set_member(vlan, port, Membership.TAGGED if port < 3 else Membership.UNTAGGED)
+        editor.pvid[port - 1] = 97 + port if port > 2 else DISCARD_PVID
+        editor.frames[port - 1] = Frames.TAGGED_ONLY if port < 3 else Frames.ALL
+    editor.ingress_filter[2:4] = [False, False]
+    for mac, port in ((0x02_00_00_00_00_00, 3), (0x02_00_00_00_00_01, 4), (0x02_00_00_00_00_02, 1)):
+        for vlan in (100, 101):
+            editor.set_entry(vlan, mac, [port])
+    editor.spanning_tree = False
+    return editor.freeze()
+
+
+def odd(ports):
+    """What an office left behind: access and trunk ports, a slow one, a shut one, a group entry."""
+    editor = SwitchEditor.blank(ports)
+    for vlan, name in ((7, "office"), (8, "two words"), (9, "")):
+        editor.create_vlan(vlan)
+        editor.name_vlan(vlan, name)
+    for port in (5, 6):
+        editor.set_member(1, port, Membership.NONE)
+        editor.set_member(7, port, Membership.UNTAGGED)
+        editor.pvid[port - 1] = 7
+    editor.mode[7], editor.pvid[7] = PortMode.TRUNK, 8
+    editor.set_member(1, 8, Membership.NONE)
+    editor.set_member(8, 8, Membership.UNTAGGED)
+    editor.set_member(9, 8, Membership.TAGGED)
+    editor.negotiation[9], editor.speed_mbps[9] = False, 100
+    editor.enabled[10] = False
+    editor.flow_control = [FlowControl.ON] * ports
+    editor.set_entry(7, 0x01_00_5E_00_00_01, [5, 6, 8])
+    editor.aging_seconds = 600
+    return editor.freeze()
+
+
+STATES = {"woven": woven, "odd": odd}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", STATES)
+def test_a_whole_configuration_reads_as_reviewed(model, name):
+    platform = load(model)
+    text = render_configuration(platform, STATES[name](platform.ports), TEMPLATES)
+    assert text == (GOLDEN / f"{model}-{name}.cfg").read_text("utf-8")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model):
+    platform = load(model)
+    changes = difference(SwitchState.factory(platform.ports), woven(platform.ports))
+    there = render_commands(platform, changes, TEMPLATES)
+    back = render_commands(platform, Patch("s0", changes).inverse.changes, TEMPLATES)
+    text = "\n".join(["! there", *there, "! and back", *back, ""])
+    assert text == (GOLDEN / f"{model}-woven-commands.cfg").read_text("utf-8")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_factory_switch_needs_no_commands_and_prints_no_setting(model):
+    platform = load(model)
+    factory = SwitchState.factory(platform.ports)
+    assert render_commands(platform, (), TEMPLATES) == ()
+    assert parse_configuration(platform, render_configuration(platform, factory, TEMPLATES)).state == factory
+    assert "interface" not in render_configuration(platform, factory, TEMPLATES)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_port_is_in_vlan_1_when_spanning_tree_is_off_at_any_line(model):
+    """There and back, a loop of VLAN 1 is never closed without spanning tree guarding it."""
+    platform = load(model)
+    used = (1, 2, 3, 4)
+    changes = difference(SwitchState.factory(platform.ports), woven(platform.ports))
+    switch = Interpreter(platform, SwitchEditor.blank(platform.ports))
+    for step in (changes, Patch("s0", changes).inverse.changes):
+        for line in render_commands(platform, step, TEMPLATES):
+            assert switch.feed(line).accepted
+            assert switch.editor.spanning_tree or not any(port in switch.editor.members[1] for port in used)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_pvid_names_at_every_line_a_vlan_the_port_is_in(model):
+    platform = load(model)
+    before, changes = woven(platform.ports), []
+    for port, vlan in ((3, 101), (4, 100)):  # two hosts swap their VLANs
+        changes.append(Change(Cell.PVID, 97 + port, vlan, port=port))
+    for vlan, ports in ((100, (4,)), (101, (3,))):
+        changes.extend(
+            Change(Cell.ENTRY, (port,), ports, vlan=vlan, mac=mac) for mac, port in ((2**41, 3), (2**41 + 1, 4))
+        )
+    switch = Interpreter(platform, SwitchEditor.of(before))
+    for line in render_commands(platform, tuple(changes), TEMPLATES):
+        assert switch.feed(line).accepted
+        for port in (3, 4):
+            assert switch.editor.members[switch.editor.pvid[port - 1]][port] is Membership.UNTAGGED
+
+
+def test_a_moved_entry_and_a_retagged_member_are_one_line_each():
+    changes = (
+        Change(Cell.ENTRY, (1,), (2,), vlan=100, mac=5),
+        Change(Cell.MEMBER, Membership.TAGGED, Membership.UNTAGGED, vlan=100, port=1),
+    )
+    lines = render_commands(load("powerconnect-5324"), changes, TEMPLATES)
+    assert [line for line in lines if line.startswith(("bridge", "switchport"))] == [
+        "switchport general allowed vlan add 100 untagged",
+        "bridge address 00:00:00:00:00:05 permanent ethernet g2",
+    ]
+
+
+def test_deleting_a_vlan_takes_members_entries_and_name_along_without_a_line_for_each():
+    platform = load("powerconnect-5324")
+    editor = SwitchEditor.of(woven(platform.ports))
+    editor.delete_vlan(103)
+    changes = difference(woven(platform.ports), editor.freeze())
+    assert render_commands(platform, changes, TEMPLATES) == ("vlan database", "no vlan 103", "exit")
+
+
+def test_a_port_on_its_way_to_trunk_mode_keeps_the_tagged_vlan_that_was_its_pvid():
+    platform = load("powerconnect-5324")
+    editor = SwitchEditor.blank(platform.ports)
+    editor.create_vlan(2)
+    editor.mode[0] = PortMode.GENERAL
+    editor.set_member(1, 1, Membership.TAGGED)
+    before = editor.freeze()
+    editor.mode[0], editor.pvid[0] = PortMode.TRUNK, 2
+    editor.set_member(2, 1, Membership.UNTAGGED)
+    switch = Interpreter(platform, SwitchEditor.of(before))
+    lines = render_commands(platform, difference(before, editor.freeze()), TEMPLATES)
+    assert all(switch.feed(line).accepted for line in lines)
+    assert switch.editor.freeze() == editor.freeze()
+
+
+def test_long_lists_of_vlans_and_ports_are_split():
+    platform = load("powerconnect-6248")
+    vlans = range(2, 4000, 2)
+    changes = [Change(Cell.VLAN, 0, 1, vlan=vlan) for vlan in vlans]
+    changes += [Change(Cell.ENABLED, 1, 0, port=port) for port in range(1, 49, 2)]
+    lines = render_commands(platform, tuple(changes), TEMPLATES)
+    assert max(map(len, lines)) < 150
+    switch = Interpreter(platform, SwitchEditor.blank(platform.ports))
+    assert all(switch.feed(line).accepted for line in lines)
+    assert sorted(switch.editor.vlans) == [1, *vlans]
+    assert switch.editor.enabled == [False, True] * 24
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "rule"),
+    [
+        ("powerconnect-5324", Change(Cell.EEE, 0, 1, port=1), "no line for eee_on"),
+        ("powerconnect-6224", Change(Cell.FRAMES, 0, Frames.UNTAGGED_ONLY, port=1), "no line for frames_untagged"),
+        ("powerconnect-6224", Change(Cell.FLOW_CONTROL, 0, 1, port=1), "for all its ports at once"),
+        ("powerconnect-6224", Change(Cell.VLAN_NAME, "", 'say "x"', vlan=2), "printable characters without quotes"),
+    ],
+)
+def test_what_a_model_has_no_words_for_is_an_error_of_the_plan(model, change, rule):
+    with pytest.raises(PlanError, match=rule):
+        render_commands(load(model), (change,), TEMPLATES)
+
+
+def test_an_access_port_that_is_tagged_somewhere_cannot_be_rendered():
+    platform = load("powerconnect-5324")
+    editor = SwitchEditor.blank(platform.ports)
+    editor.create_vlan(2)
+    editor.set_member(2, 1, Membership.TAGGED)
+    with pytest.raises(PlanError, match="general mode"):
+        render_configuration(platform, editor.freeze(), TEMPLATES)
+
+
+def test_flow_control_by_port_is_a_matter_of_the_data_file():
+    assert Grammar.of(load("powerconnect-6224")).flow_control_scope == "global"
+    assert Grammar.of(load("powerconnect-5324")).flow_control_scope == "port"
+
+
+def test_a_model_with_eee_renders_it():
+    platform = replace(load("powerconnect-5324"), eee=True)
+    editor = SwitchEditor.blank(platform.ports)
+    editor.eee[0:3] = [True] * 3
+    text = render_configuration(platform, editor.freeze(), TEMPLATES)
+    assert text.split("\n") == ["interface range ethernet g(1-3)", "eee enable", "exit", ""]

@@ -1,0 +1,1 @@
+"""The wires: SSH to switches; later SNMP and power meters."""

@@ -1,0 +1,327 @@
+"""Talk to one switch over SSH, through netmiko's own driver for its family."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import paramiko
+from netmiko import ConnectHandler, NetmikoAuthenticationException
+from netmiko.exceptions import NetmikoBaseException
+
+from tagloom.errors import DeviceError
+from tagloom.platforms.grammar import Grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from netmiko import BaseConnection
+
+    from tagloom.platforms import Platform
+
+# What paramiko and netmiko raise, beside the errors of sockets. netmiko's time-outs are paramiko's SSHException.
+_WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, ValueError)
+LOGIN_SECONDS = 30.0
+ANSWER_SECONDS = 120.0
+_POLL_SECONDS = 0.005
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # one that fell between two reads, where netmiko does not see it
+_LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
+_LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
+_LOGIN_REFUSED = re.compile(r"user ?name: ?$|^\W*(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE)
+_LOGIN_ENDS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.pattern})")
+_PAGER = r"(?:More: <space>.*<return> ?|--More-- or \(q\)uit)"
+_SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
+_SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
+_SUBMODES_DEEP = 4
+
+_SECRETS = re.compile(
+    r"(?i)(\b(?:"
+    r"password (?:level \d+ |encrypted )*"
+    r"|snmp-server community "
+    r"|(?:radius|tacacs)-server [^\n]*?key (?:encrypted )?"
+    r"|auth[ -](?:md5|sha)\w* |priv[ -](?:3?des|aes)\w* "  # of snmp-server user
+    r'))("[^"\n]*"|\S+)'
+)
+
+# Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+def scrub(text: str) -> str:
+    """Hide the secrets a configuration may hold, so that its lines can be shown or kept.
+
+    >>> print(scrub("username plant password 0123 level 15 encrypted"))
+    username plant password <hidden> level 15 encrypted
+    """
+    return _SECRETS.sub(r"\1<hidden>", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Say how a switch is reached; secrets are kept out of its `repr`.
+
+    known_hosts        the OpenSSH file its host key must be in; "" = the user's own
+    host_key_checking  false takes any key: only where the operator says so
+    fast_cli           netmiko's short delays; a real 5324 needs the long ones to log in
+    echo               wait for each line's echo before its answer; off for a switch that garbles echoes
+    answer_seconds     how long one line may take; `vlan 2-4094` takes a 5500 minutes
+    """
+
+    host: str
+    port: int = 22
+    user: str = ""
+    password: str = field(default="", repr=False)
+    enable_password: str = field(default="", repr=False)
+    known_hosts: str = ""
+    host_key_checking: bool = True
+    fast_cli: bool = False
+    echo: bool = True
+    login_seconds: float = LOGIN_SECONDS
+    answer_seconds: float = ANSWER_SECONDS
+
+    VARIABLES: ClassVar = (
+        *("inventory_hostname", "ansible_host", "ansible_port"),
+        *("ansible_user", "ansible_password", "ansible_become_password"),
+        *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
+        *("tagloom_login_seconds", "tagloom_answer_seconds"),
+    )
+
+    @classmethod
+    def of_host(cls, variables: Mapping[str, Any]) -> Access:
+        """Read `VARIABLES`, which Ansible has of a host, as they come out of its templates."""
+        say = variables.get
+        return cls(
+            host=str(say("ansible_host") or say("inventory_hostname")),
+            port=int(say("ansible_port") or 22),
+            user=str(say("ansible_user") or ""),
+            password=str(say("ansible_password") or ""),
+            enable_password=str(say("ansible_become_password") or ""),
+            known_hosts=str(say("tagloom_known_hosts") or ""),
+            host_key_checking=_yes(say("tagloom_host_key_checking", True)),
+            fast_cli=_yes(say("tagloom_fast_cli", False)),
+            echo=_yes(say("tagloom_echo", True)),
+            login_seconds=float(say("tagloom_login_seconds", LOGIN_SECONDS)),
+            answer_seconds=float(say("tagloom_answer_seconds", ANSWER_SECONDS)),
+        )
+
+
+def _yes(value: object) -> bool:
+    """Read a switch of the inventory, which comes as text from a command line's key=value."""
+    return str(value).strip().lower() not in ("false", "no", "off", "0", "n", "f", "none", "")
+
+
+class SshSwitch:
+    """Hold one login to one switch; enter it as a context to log in, leave it to log out.
+
+    Every method raises DeviceError: with the line and the switch's answer where one was refused, and with what
+    happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far.
+    netmiko brings the connection, the login dialogs, `enable` and the paging commands. The conversation after that
+    is ours, because netmiko does not notice sub-modes, waits its whole time-out after a session has been cut, and
+    spends seconds of silence on every change of mode.
+    """
+
+    def __init__(self, name: str, platform: Platform, access: Access) -> None:
+        self.name = name
+        self.sent: list[str] = []
+        self._platform = platform
+        self._access = access
+        self._is_error = Grammar.of(platform).is_error
+        self._wire: BaseConnection | None = None
+        self._unread = ""
+        self._prompt = re.compile("")
+        self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
+
+    def __enter__(self) -> Self:
+        """Log in, leave paging, and stand at the privileged prompt."""
+        access = self._access
+        try:
+            self._wire = ConnectHandler(
+                device_type=self._platform.netmiko_driver,
+                host=access.host,
+                port=access.port,
+                username=access.user,
+                password=access.password,
+                secret=access.enable_password,
+                fast_cli=access.fast_cli,
+                conn_timeout=access.login_seconds,
+                banner_timeout=access.login_seconds,
+                auth_timeout=access.login_seconds,
+                auto_connect=False,
+                # netmiko takes any host key unless it is told not to. AutoAddPolicy would write into known_hosts.
+                ssh_strict=access.host_key_checking,
+                system_host_keys=access.host_key_checking and not access.known_hosts,
+                alt_host_keys=access.host_key_checking and bool(access.known_hosts),
+                alt_key_file=access.known_hosts,
+            )
+            self._log_in(self._wire)
+        except _WIRE_ERRORS as error:
+            self._hang_up()
+            raise DeviceError(self.name, "login", self._why_no_login(error)) from error
+        except DeviceError:
+            self._hang_up()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the modes a lost batch stood in, and log out."""
+        with contextlib.suppress(DeviceError):
+            if self._wire is not None:
+                self._leave_configuration()
+                self._write("exit\n", "exit")
+        self._hang_up()
+
+    def running_configuration(self) -> str:
+        """Give the running configuration as the switch shows it, secrets and all."""
+        text = self._exchange("show running-config")
+        self._check("show running-config", text)
+        return text.strip("\n") + "\n"
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.
+
+        `lines` begin and end at ``(config)#``. The first line that is refused ends the batch.
+        """
+        transcript: list[tuple[str, str]] = []
+        if not lines:
+            return ()
+        self._check("configure", self._exchange("configure"))
+        for line in lines:
+            answer = self._exchange(line)
+            if self._is_error(answer):
+                with contextlib.suppress(DeviceError):
+                    self._leave_configuration()
+            self._check(line, answer)
+            self.sent.append(line)
+            transcript.append((line, answer))
+        left_in = self._mode
+        self._leave_configuration()
+        if left_in != "(config)":
+            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in}, not at (config)")
+        return tuple(transcript)
+
+    def save(self) -> None:
+        """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
+        command = "copy running-config startup-config"
+        yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
+        self._write(f"{command}\n", command)
+        if self._access.echo:
+            self._until(self._echo_of(command), command)
+        asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
+        text, found = self._until(asked, command)
+        if not self._prompt.match(found):
+            self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
+            text, _ = self._until(self._prompt, command)
+            self._settle()
+        if not _SAVED.search(text):
+            raise DeviceError(self.name, command, scrub(text).strip() or "the switch did not say that it saved")
+
+    # The session
+
+    def _log_in(self, wire: BaseConnection) -> None:
+        wire.establish_connection()  # with the dialog of the ROS family, which asks inside the session
+        _, found = self._until(_LOGIN_ENDS, "login", self._access.login_seconds)
+        if not _LOGGED_IN.search(found):
+            raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
+        wire.write_channel(wire.RETURN)
+        wire.session_preparation()
+        self._settle()
+        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
+
+    def _settle(self) -> None:
+        """Forget what is printed yet and answers nothing we asked: prompts of empty commands."""
+        if self._wire is not None:
+            self._wire.clear_buffer()
+        self._unread = ""
+
+    def _why_no_login(self, error: Exception) -> str:
+        access, cause = self._access, error.__context__ or error
+        if isinstance(cause, paramiko.BadHostKeyException):
+            return f"the host key of {access.host}:{access.port} is not the one in known_hosts"
+        if isinstance(error, NetmikoAuthenticationException):
+            return f"refused for user {access.user!r}"
+        if isinstance(cause, OSError):
+            return f"cannot reach {access.host}:{access.port} ({cause.strerror or cause})"
+        return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+
+    def _hang_up(self) -> None:
+        if self._wire is not None:
+            with contextlib.suppress(Exception):  # nothing that fails on the way out changes what was done
+                self._wire.paramiko_cleanup()
+            self._wire = None
+
+    def _leave_configuration(self) -> None:
+        for _ in range(_SUBMODES_DEEP):
+            if not self._mode:
+                return
+            self._exchange("exit")
+        raise DeviceError(self.name, "exit", f"does not leave {self._mode}")
+
+    # One line and its answer
+
+    def _exchange(self, line: str) -> str:
+        """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
+        self._write(f"{line}\n", line)
+        if self._access.echo:
+            self._until(self._echo_of(line), line)
+        pieces: list[str] = []
+        stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
+        while True:
+            text, found = self._until(stop, line)
+            pieces.append(text)
+            if prompt := self._prompt.match(found):
+                self._mode = prompt[1] or ""
+                break
+            self._write(" ", line)  # old firmware without a way to turn paging off
+        answer = "".join(pieces)
+        if not self._access.echo:
+            answer = answer.replace(line, "", 1)
+        return _LOG_LINE.sub("", answer)
+
+    def _check(self, line: str, answer: str) -> None:
+        if self._is_error(answer):
+            raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
+
+    @staticmethod
+    def _echo_of(line: str) -> re.Pattern[str]:
+        return re.compile(re.escape(line) + r"[ \t]*\n")
+
+    def _write(self, text: str, command: str) -> None:
+        if self._wire is None:
+            raise DeviceError(self.name, command, "no session")
+        try:
+            self._wire.write_channel(text)
+        except _WIRE_ERRORS as error:
+            raise self._lost(command, "the session was dropped") from error
+
+    def _until(self, pattern: re.Pattern[str], command: str, seconds: float = 0.0) -> tuple[str, str]:
+        """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it."""
+        wire, limit = self._wire, seconds or self._access.answer_seconds
+        if wire is None:
+            raise DeviceError(self.name, command, "no session")
+        deadline = time.monotonic() + limit
+        while True:
+            if match := pattern.search(self._unread):
+                text, self._unread = self._unread, self._unread[match.end() :]
+                return text[: match.start()], match[0]
+            hung_up = wire.remote_conn is None or bool(getattr(wire.remote_conn, "closed", False))
+            try:
+                piece = wire.read_channel()
+            except _WIRE_ERRORS as error:
+                raise self._lost(command, "the session was dropped") from error
+            if piece:
+                self._unread = _ESCAPES.sub("", self._unread + piece)
+            elif hung_up:
+                raise self._lost(command, "the session was dropped")
+            elif time.monotonic() > deadline:
+                raise self._lost(command, f"no answer in {limit:.0f} s")
+            else:
+                time.sleep(_POLL_SECONDS)
+
+    def _lost(self, command: str, how: str) -> DeviceError:
+        self._hang_up()  # so that nobody waits for this session a second time
+        return DeviceError(self.name, command, how)

@@ -1,0 +1,1 @@
+"""Bring switches to a target state, and say what became of each."""

@@ -1,0 +1,47 @@
+"""Keep configurations where only their owner can read them: they hold the switch's secrets."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def keep(directory: Path, switch: str, text: str) -> Path:
+    """Write a backup, whole, as ``SWITCH.cfg``, or ``SWITCH.2.cfg`` and so on: an older one is never overwritten.
+
+    Files are made with mode 0600 in a directory of mode 0700. Raises OSError.
+    """
+    _private(directory)
+    for number in count(1):
+        path = directory / (f"{switch}.cfg" if number == 1 else f"{switch}.{number}.cfg")
+        try:
+            _write(path, text, os.O_EXCL)
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError("count() does not end")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file, whole or not at all, with mode 0600 in a directory of mode 0700. Raises OSError."""
+    _private(path.parent)
+    draft = path.with_name(f".{path.name}.new")
+    draft.unlink(missing_ok=True)
+    _write(draft, text, os.O_EXCL)
+    draft.replace(path)
+
+
+def _private(directory: Path) -> None:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory.chmod(0o700)
+
+
+def _write(path: Path, text: str, flags: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())

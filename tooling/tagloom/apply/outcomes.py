@@ -1,0 +1,139 @@
+"""Hold what became of each switch in each wave of an apply."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from tagloom.errors import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Hold what became of one switch in one wave; it never holds a line of the switch that is not tagloom's.
+
+    changed    lines were accepted, or would be sent (check mode)
+    commands   the lines the change takes; `sent` those that the switch has accepted
+    before, after  the state found and the state wanted, rendered; equal where nothing is to do
+    error      "" = good; else one sentence, `command` being the line it happened at, which may or may not be done
+    findings   conflicts, drift, or cells that a read-back did not find as sent
+    backup     where the whole running configuration was kept before the first line, with all its secrets
+    """
+
+    switch: str
+    wave: str = ""
+    number: int = 1
+    changed: bool = False
+    commands: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    error: str = ""
+    command: str = ""
+    findings: tuple[Finding, ...] = ()
+    backup: str = ""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether the switch is not where the wave wants it."""
+        return bool(self.error)
+
+    @property
+    def diff(self) -> str:
+        """Give the change as a unified diff of rendered states."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.switch, self.switch, n=1
+        )
+        return "".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the outcome as plain values; `of_json` reads them back."""
+        return {
+            "switch": self.switch,
+            "wave": self.wave,
+            "number": self.number,
+            "changed": self.changed,
+            "failed": self.failed,
+            "commands": list(self.commands),
+            "sent": list(self.sent),
+            "before": self.before,
+            "after": self.after,
+            "error": self.error,
+            "command": self.command,
+            "findings": [finding.as_json() for finding in self.findings],
+            "backup": self.backup,
+            "seconds": self.seconds,
+        }
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what `as_json` gave."""
+        values = {name: plain[name] for name in cls.__dataclass_fields__}
+        values["findings"] = tuple(Finding(**finding) for finding in plain["findings"])
+        return cls(**values | {name: tuple(plain[name]) for name in ("commands", "sent")})
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Hold the outcomes of a whole apply, by wave and then in the fabric's order of switches.
+
+    `error` says why the run as a whole went no further, where that is not the fault of one switch; `stopped`, that
+    somebody asked it to stop, and that it did so between two waves. `waves` is how many the order has, `reached`
+    the number of the last one begun (0 = none).
+    """
+
+    switches: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    waves: int = 1
+    reached: int = 0
+    error: str = ""
+    stopped: bool = False
+    seconds: float = 0.0
+    by_switch: dict[str, tuple[Outcome, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        grouped: dict[str, list[Outcome]] = {switch: [] for switch in self.switches}
+        for outcome in self.outcomes:
+            grouped.setdefault(outcome.switch, []).append(outcome)
+        object.__setattr__(self, "by_switch", {switch: tuple(found) for switch, found in grouped.items()})
+
+    @cached_property
+    def failed(self) -> tuple[str, ...]:
+        """List the switches that failed in some wave."""
+        return tuple(switch for switch, found in self.by_switch.items() if any(o.failed for o in found))
+
+    @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """List the switches that are (in check mode: would be) changed, and did not fail."""
+        return tuple(s for s, found in self.by_switch.items() if s not in self.failed and any(o.changed for o in found))
+
+    @cached_property
+    def unchanged(self) -> tuple[str, ...]:
+        """List the switches that were reached and hold what they must already."""
+        settled = {*self.failed, *self.changed}
+        return tuple(switch for switch, found in self.by_switch.items() if found and switch not in settled)
+
+    @property
+    def good(self) -> bool:
+        """Tell whether every switch is where the last wave wants it."""
+        return not self.failed and not self.error and not self.stopped
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the outcomes with the keys of the command line."""
+        return {
+            "changed": list(self.changed),
+            "unchanged": list(self.unchanged),
+            "failed": list(self.failed),
+            "seconds": self.seconds,
+            "waves": self.waves,
+            "waves_reached": self.reached,
+            "stopped": self.stopped,
+            "error": self.error,
+            "outcomes": [outcome.as_json() for outcome in self.outcomes],
+        }

@@ -1,0 +1,221 @@
+"""Run the apply playbook for a build, and gather what became of every switch."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tagloom.apply.build import read_waves
+from tagloom.apply.outcomes import Outcome, Outcomes
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+MAX_FORKS = 64
+_POLL_SECONDS = 0.1
+_TROUBLE = re.compile(r"ERROR|fatal:|FAILED!")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """Name the files of one run, which the playbook's plugins write: outcomes, backups, Ansible's log.
+
+    One directory per run; a rerun in the same one begins a new journal and keeps the older backups.
+    """
+
+    path: Path
+
+    @property
+    def outcomes(self) -> Path:
+        """Hold one JSON file per wave and switch."""
+        return self.path / "outcomes"
+
+    @property
+    def backups(self) -> Path:
+        """Hold whole running configurations, secrets and all: mode 0600 in 0700."""
+        return self.path / "backups"
+
+    @property
+    def log(self) -> Path:
+        """Hold what ansible-playbook printed."""
+        return self.path / "ansible.log"
+
+    @property
+    def stop(self) -> Path:
+        """Exist when somebody wants the run to end between two waves."""
+        return self.path / "stop"
+
+    @property
+    def hosts(self) -> Path:
+        """Hold the switches that the run reaches for, as Ansible's limit left them."""
+        return self.path / "hosts.json"
+
+    @property
+    def findings(self) -> Path:
+        """Hold what is wrong with the order itself, where that kept every switch from being reached."""
+        return self.path / "findings.json"
+
+    def write(self, outcome: Outcome) -> None:
+        """Leave an outcome for `read`, whole or not at all."""
+        self.outcomes.mkdir(parents=True, exist_ok=True)
+        path = self.outcomes / f"{outcome.number}.{outcome.switch}.json"
+        draft = path.with_suffix(".new")
+        draft.write_text(json.dumps(outcome.as_json()) + "\n", "utf-8")
+        draft.replace(path)
+
+    def read(self, seen: set[str]) -> Iterator[Outcome]:
+        """Give the outcomes written since, and add their file names to `seen`."""
+        found = [path for path in self.outcomes.glob("*.json") if path.name not in seen]
+        for path in sorted(found, key=lambda each: int(each.name.partition(".")[0])):
+            seen.add(path.name)
+            yield Outcome.of_json(json.loads(path.read_text("utf-8")))
+
+    def start(self) -> None:
+        """Begin a new journal; backups stay."""
+        for old in (*self.outcomes.glob("*.json"), self.stop, self.hosts, self.findings):
+            old.unlink(missing_ok=True)
+        self.outcomes.mkdir(parents=True, exist_ok=True)
+
+
+def request_stop(directory: Path) -> None:
+    """Ask the run of a directory to end after the wave it is in."""
+    RunDirectory(directory).stop.touch()
+
+
+def run(
+    build: Path,
+    inventory: Path,
+    *,
+    switches: Sequence[str],
+    directory: Path,
+    share: Path,
+    environment: Mapping[str, str],
+    check: bool = False,
+    diff: bool = False,
+    limit: str = "",
+    first_wave: int = 1,
+    verbosity: int = 0,
+    on_progress: Callable[[Outcome], None] | None = None,
+) -> Outcomes:
+    """Push a build or a rollout with ``playbooks/apply.yml`` of `share`, and give every switch's outcome.
+
+    `switches` is the fabric's order. `directory` takes the run's files. `environment` is the process's, on which
+    ours is laid. The run is a process group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the
+    wave it is in and goes on waiting; a second one ends it. A switch of which a begun wave brought no word has
+    failed. Raises InputError where nothing could be begun: no build, or none of this inventory; no host of that limit.
+    """
+    began = time.monotonic()
+    waves = read_waves(build)
+    files = RunDirectory(directory.absolute())
+    files.start()
+    arguments = {
+        "tagloom_apply_build": str(build.absolute()),
+        "tagloom_apply_directory": str(files.path),
+        "tagloom_apply_first_wave": first_wave,
+    }
+    command = [
+        *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "apply.yml")),
+        *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
+        *(["--check"] if check else []),
+        *(["--diff"] if diff else []),
+        *(["--limit", limit] if limit else []),
+        *(["-" + "v" * verbosity] if verbosity else []),
+    ]
+    found: list[Outcome] = []
+    seen: set[str] = set()
+    with files.log.open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env=ansible_environment(environment, share, len(switches)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        interrupted = False
+        while True:
+            try:
+                ended = _wait(process)
+                for outcome in files.read(seen):
+                    found.append(outcome)
+                    if on_progress is not None:
+                        on_progress(outcome)
+                if ended:
+                    break
+            except KeyboardInterrupt:
+                if interrupted:
+                    process.terminate()
+                interrupted = True
+                files.stop.touch()
+    if not files.hosts.is_file():
+        raise InputError(_findings(files, inventory, limit))
+    return replace(
+        _gather(files, tuple(switches), found, process.returncode),
+        waves=len(waves),
+        seconds=time.monotonic() - began,
+    )
+
+
+def ansible_environment(environment: Mapping[str, str], share: Path, switches: int) -> dict[str, str]:
+    """Give the environment in which Ansible finds our roles and plugins and keeps its own counsel."""
+    return dict(environment) | {
+        "LC_ALL": "C.UTF-8",  # Ansible does not start without a UTF-8 locale
+        "ANSIBLE_ROLES_PATH": str(share / "roles"),
+        "ANSIBLE_INVENTORY_PLUGINS": str(share / "playbooks" / "inventory_plugins"),
+        "ANSIBLE_INVENTORY_ENABLED": "tagloom,auto,yaml,ini,host_list",
+        "ANSIBLE_FORKS": str(max(1, min(switches, MAX_FORKS))),
+        "ANSIBLE_NOCOWS": "1",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_RETRY_FILES_ENABLED": "0",
+        "ANSIBLE_STDOUT_CALLBACK": "default",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def inventory_source(inventory: Path) -> Path:
+    """Give the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
+    page = inventory / "tagloom.yml"
+    return page if page.is_file() else inventory
+
+
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _gather(files: RunDirectory, switches: tuple[str, ...], found: list[Outcome], status: int) -> Outcomes:
+    order = {switch: place for place, switch in enumerate(switches)}
+    reached = max((outcome.number for outcome in found), default=0)
+    trouble = _trouble(files.log) if status else ""
+    if reached:
+        heard = {outcome.switch for outcome in found if outcome.number == reached}
+        error = "no word from it: " + (trouble or "its push did not end")
+        silent = [switch for switch in json.loads(files.hosts.read_text("utf-8")) if switch not in heard]
+        found = [*found, *(Outcome(switch, number=reached, error=error) for switch in silent)]
+    outcomes = tuple(sorted(found, key=lambda each: (each.number, order.get(each.switch, len(order)), each.switch)))
+    failed = any(outcome.failed for outcome in outcomes)
+    stopped = files.stop.exists() and status != 0 and not failed
+    return Outcomes(switches, outcomes, reached=reached, stopped=stopped, error="" if failed or stopped else trouble)
+
+
+def _findings(files: RunDirectory, inventory: Path, limit: str) -> tuple[Finding, ...]:
+    if files.findings.is_file():
+        return tuple(Finding(**each) for each in json.loads(files.findings.read_text("utf-8")))
+    where = f"{inventory}, limit {limit!r}" if limit else str(inventory)
+    return (Finding(where, "an inventory with switches to reach", _trouble(files.log)),)
+
+
+def _trouble(log: Path) -> str:
+    """Give the line in which Ansible says what stopped it."""
+    lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+    return next((line for line in lines if _TROUBLE.search(line)), lines[-1] if lines else "ansible-playbook is silent")

@@ -1,0 +1,164 @@
+"""Bring one switch to its target: read, compare, send, read back, save."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, Self
+
+from tagloom.apply.keep import keep
+from tagloom.apply.outcomes import Outcome
+from tagloom.errors import DeviceError, Finding, PlanError
+from tagloom.records.change import Cell, Change, difference
+from tagloom.records.ownership import conflicts, overlay
+from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from enum import IntEnum
+    from pathlib import Path
+
+    from tagloom.records.change import Value
+    from tagloom.records.switch_state import SwitchState
+
+
+class SwitchConnection(Protocol):
+    """Talk to one switch; entering logs in, leaving logs out, everything raises DeviceError.
+
+    `sent` lists the configuration lines the switch has accepted since the login, also after a failure.
+    """
+
+    sent: list[str]
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    def running_configuration(self) -> str:
+        """Give the whole running configuration."""
+        ...
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Send configuration lines up to the first one refused; give (line, answer) pairs."""
+        ...
+
+    def save(self) -> None:
+        """Make the running configuration the one the switch starts with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Hold a switch's language as functions: its text to a state, a state to text, changes to command lines."""
+
+    parse: Callable[[str], SwitchState]
+    text: Callable[[SwitchState], str]
+    commands: Callable[[tuple[Change, ...]], tuple[str, ...]]
+
+
+def bring(
+    connection: SwitchConnection,
+    switch: str,
+    language: Language,
+    target: SwitchState,
+    ports: Collection[int],
+    *,
+    check: bool,
+    backups: Path,
+    expected: SwitchState | None = None,
+    ahead: bool = False,
+    wave: str = "",
+    number: int = 1,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
+
+    `expected` is what the switch must hold on those cells beforehand; a switch on the way from there to `target`
+    (an interrupted push: some cells at the one, some at the other) is taken as well, anything else is drift.
+    `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
+    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line.
+    Never raises DeviceError: a failing switch is an outcome.
+    """
+    began = clock()
+    outcome = Outcome(switch, wave, number)
+    try:
+        with connection:
+            text = connection.running_configuration()
+            running = language.parse(text)
+            wanted = overlay(running, target, ports)
+            findings = conflicts(running, target, ports, switch)
+            if expected is not None:
+                assumed = overlay(running, expected, ports)
+                if ahead:
+                    running, wanted = assumed, overlay(assumed, target, ports)
+                else:
+                    findings += _drift(switch, running, assumed, wanted)
+            changes = difference(running, wanted)
+            commands = language.commands(changes)
+            outcome = replace(
+                outcome,
+                changed=bool(changes) and check and not findings,
+                commands=commands,
+                before=language.text(running),
+                after=language.text(wanted),
+            )
+            if findings:
+                outcome = replace(outcome, error=f"refused, nothing was sent: {findings[0]}", findings=findings)
+            elif changes and not check:
+                outcome = replace(outcome, backup=str(keep(backups, switch, text)))
+                connection.send(commands)
+                outcome = replace(outcome, changed=True)
+                found = language.parse(connection.running_configuration())
+                if found != wanted:
+                    missed = tuple(cell_finding(switch, each) for each in difference(wanted, found))
+                    error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
+                    outcome = replace(outcome, error=error, findings=missed)
+                else:
+                    connection.save()
+    except DeviceError as error:
+        outcome = replace(outcome, error=error.text, command=error.command)
+    except PlanError as error:  # the model has no words for a change
+        outcome = replace(outcome, error=f"refused, nothing was sent: {error}")
+    sent = tuple(connection.sent)
+    return replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
+
+
+def _drift(switch: str, running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> tuple[Finding, ...]:
+    """List the cells that are neither where the wave before left them nor where this one brings them."""
+    planned = set(difference(assumed, wanted))  # a change carries both values of its cell
+    return tuple(cell_finding(switch, each) for each in difference(assumed, running) if each not in planned)
+
+
+def cell_finding(switch: str, change: Change) -> Finding:
+    """Say of one cell what was expected (`before`) and what is there (`after`).
+
+    >>> print(cell_finding("s0", Change(Cell.MEMBER, Membership.TAGGED, Membership.NONE, port=3, vlan=100)))
+    s0: VLAN 100 g3 member: expected tagged, actual none
+    """
+    key = [f"VLAN {change.vlan}"] if change.vlan else []
+    key += [f"g{change.port}"] if change.port else []
+    key += [format_mac(change.mac)] if change.cell is Cell.ENTRY else []
+    key += [] if change.cell is Cell.VLAN else [change.cell.value.removeprefix("vlan-")]
+    before, after = (_words(change.cell, value) for value in (change.before, change.after))
+    return Finding(f"{switch}: {' '.join(key)}", before, after)
+
+
+_KINDS: dict[Cell, type[IntEnum]] = {
+    Cell.MODE: PortMode,
+    Cell.MEMBER: Membership,
+    Cell.FRAMES: Frames,
+    Cell.FLOW_CONTROL: FlowControl,
+}
+_NUMBERS = {Cell.PVID, Cell.SPEED, Cell.AGING}
+
+
+def _words(cell: Cell, value: Value) -> str:
+    if isinstance(value, str):
+        return repr(value) if value else "no name"
+    if isinstance(value, tuple):
+        return " ".join(f"g{port}" for port in value) or "none"
+    if cell in _KINDS:
+        return _KINDS[cell](value).name.lower().replace("_", " ")
+    if cell in _NUMBERS:
+        return str(value)
+    return ("absent", "present")[value] if cell is Cell.VLAN else ("off", "on")[value]

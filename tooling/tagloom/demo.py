@@ -1,0 +1,298 @@
+"""Run the whole mission on the virtual rack, step by step, and say in plain words what happens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tagloom import pipeline
+from tagloom.lab import process
+from tagloom.lab.directory import Order
+from tagloom.pipeline import operating
+from tagloom.read import read_fabric
+from tagloom.report import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from tagloom.apply.outcomes import Outcomes
+    from tagloom.pipeline import Build
+    from tagloom.records.fabric import Fabric
+
+MATRIX = "lu.S.16.matrix.csv"
+MATRIX_SECONDS = 0.06  # the run that MATRIX was recorded from: NPB 3.4 LU class S, 16 ranks
+SHOWN_DIFF = 14  # lines of one switch's diff
+
+
+@dataclass(slots=True)
+class Demo:
+    """Hold what the demo found; `held` is whether every check came out as it must."""
+
+    held: bool = True
+    page: dict[str, Any] = field(default_factory=dict)
+
+    def check(self, what: str, figure: str, good: bool) -> str:
+        """Note a check and say it as a line."""
+        self.held = self.held and good
+        return f"{'':<{terminal.LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
+
+
+def run(
+    home: Path,
+    share: Path,
+    environment: Mapping[str, str],
+    say: Callable[..., None],
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+) -> Demo:
+    """Do the main job for real, in a directory of its own, and end the rack whatever happens."""
+    demo, templates, rack = Demo(), share / "templates", home / "rack"
+    shutil.rmtree(home / "build", ignore_errors=True)
+    shutil.rmtree(home / "build-saving", ignore_errors=True)
+    home.mkdir(parents=True, exist_ok=True)
+
+    def step(number: int, title: str, *words: str) -> None:
+        say("", f"{number}. {title}", *(line for w in words for line in terminal.row("", w)))
+
+    fabric_file = share / "inventory" / "testbed" / "fabric.yml"
+    step(
+        1,
+        f"Read {fabric_file.relative_to(share)}",
+        "Sixteen switches cabled as a torus: with plain Ethernet its loops would storm.",
+    )
+    fabric = read_fabric(fabric_file)
+    _describe(fabric, say)
+
+    step(
+        2,
+        "Plan it and prove the plan",
+        "Paths by dimension order; one VLAN per tree of paths; every proof is made from the rendered texts.",
+    )
+    build, proof, texts = pipeline.plan(fabric, templates)
+    demo.held &= proof.proven
+    summary = build.summary(proof)
+    pipeline.write_build(build, summary, texts, home / "build")
+    demo.page["plan"] = summary
+    say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
+    say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
+
+    step(
+        3,
+        "Start the virtual rack",
+        "Sixteen switches in factory state, each an SSH console on loopback, all in one process of its own.",
+    )
+    if (rack / "rack.json").exists():
+        process.down(rack)
+    info = process.up(Order(fabric, templates), rack)
+    try:
+        ports = sorted(info.ports.values())
+        shown = [(n, "127.0.0.1", str(info.ports[n])) for n in list(info.ports)[:3]]
+        say(
+            *_indent(terminal.table(("switch", "address", "SSH port"), shown, right=(2,))),
+            f"{'':<10}... {len(ports)} in all",
+        )
+        site = operating.Site(rack, share, environment, "demo")
+        _mission(demo, home, build, site, say, progress, step)
+    finally:
+        process.down(rack)
+    return demo
+
+
+def _mission(
+    demo: Demo,
+    home: Path,
+    build: Build,
+    site: operating.Site,
+    say: Callable[..., None],
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+    step: Callable[..., None],
+) -> None:
+    fabric, rack = build.fabric, site.inventory
+    step(
+        4,
+        "Push with ansible-playbook: first check mode, then for real",
+        "Check mode reads every switch over SSH and computes the true difference; nothing is sent.",
+    )
+    push = operating.prepare(home / "build")
+    hosts = len(fabric.switches)
+    with progress("switches read") as note:
+        found = operating.survey(push, site, on_progress=_count(note, hosts))
+    say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
+    if found.outcomes:
+        lines = found.outcomes[0].diff.splitlines()
+        say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
+    say(*terminal.outcome_lines(found, checked=True))
+    with progress("switches pushed") as note:
+        pushed = operating.push(operating.order(push, found, site), site, on_progress=_count(note, hosts))
+    say(*terminal.outcome_lines(pushed, checked=False))
+    say(
+        demo.check(
+            "every switch changed, none failed",
+            f"{len(pushed.changed)} of {len(fabric.switches)}",
+            pushed.good and len(pushed.changed) == len(fabric.switches),
+        )
+    )
+    demo.page["apply"] = _counts(pushed)
+
+    step(
+        5,
+        "Read every running configuration back over SSH and prove those texts",
+        "Nothing of the plan is used here: the texts alone say what frames will do.",
+    )
+    demo.page["verify"] = _prove_running(demo, fabric, site, say)
+
+    step(
+        6,
+        "Send frames through the rack",
+        "A frame for every ordered pair of hosts, each followed switch by switch, and a broadcast from every host.",
+    )
+    demo.page["ping"] = _ping(demo, build, rack, say)
+
+    step(7, "Apply the same build again")
+    with progress("switches compared") as note:
+        again = operating.push(push, site, on_progress=_count(note, hosts))
+    say(*terminal.outcome_lines(again, checked=False))
+    say(
+        demo.check(
+            "nothing changes",
+            f"{len(again.unchanged)} of {len(fabric.switches)}",
+            len(again.unchanged) == len(fabric.switches),
+        )
+    )
+    demo.page["apply_again"] = _counts(again)
+
+    _save_power(demo, home, build, site, say, progress, step)
+
+
+def _save_power(
+    demo: Demo,
+    home: Path,
+    build: Build,
+    site: operating.Site,
+    say: Callable[..., None],
+    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
+    step: Callable[..., None],
+) -> None:
+    """Turn off what one application's traffic does not need, paths first, and say what that is worth."""
+    fabric, templates = build.fabric, site.share / "templates"
+    matrix = site.share / "tests" / "data" / "npb" / MATRIX
+    step(
+        8,
+        "Turn off the links that one application does not need",
+        f"Traffic: {MATRIX}, NAS LU class S on 16 ranks. A link goes off when no channel gets busier than the busiest "
+        "was (Koibuchi et al. 2011, Sect. 5.4.2). Paths are moved away first: add, flip, remove.",
+    )
+    traffic = pipeline.traffic_of(matrix, fabric, "", MATRIX_SECONDS)
+    settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
+    page = pipeline.settings_page(fabric, settings)
+    (home / "settings.json").write_text(json.dumps(page, indent=2) + "\n", "utf-8")
+    say(*terminal.settings_lines({**page, "off": page["off"][:4]}), f"{'':<10}...")
+    saving_fabric = pipeline.with_links_off(fabric, [], home / "settings.json")
+    saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
+    demo.held &= proof.proven
+    pipeline.write_build(saving, saving.summary(proof), texts, home / "build-saving")
+    change = pipeline.rollout_between(build, saving)
+    rollout = pipeline.write_rollout(saving, change, templates, home / "rollout")
+    say(*terminal.rollout_lines(rollout))
+    say(
+        f"{'':<10}paths grow from {build.routes.average_hops(fabric):.2f} to "
+        f"{saving.routes.average_hops(saving_fabric):.2f} switches"
+    )
+    pushes = sum(rollout["switches_by_wave"])
+    with progress("pushes") as note:
+        pushed = operating.push(operating.prepare(home / "rollout"), site, on_progress=_count(note, pushes))
+    say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
+    say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
+    demo.page["rollout"] = rollout
+    demo.page["regulate"] = page
+    demo.page["verify_after"] = _prove_running(demo, saving_fabric, site, say)
+    demo.page["ping_after"] = _ping(demo, saving, site.inventory, say)
+
+    step(
+        9,
+        "Predict what it saves and costs",
+        "Watts by the paper's table 2; run time if host ports slept as a PowerConnect 5548's do (a 5324's cannot).",
+    )
+    forecast = terminal.forecast_page(pipeline.predict(fabric, saving_fabric, traffic))
+    demo.page["predict"] = forecast
+    say(*terminal.forecast_lines(forecast))
+
+
+def _describe(fabric: Fabric, say: Callable[..., None]) -> None:
+    rows = [
+        ("switches", str(len(fabric.switches)), ", ".join(sorted({s.model for s in fabric.switches}))),
+        ("links", str(len(fabric.links)), "two between neighbours"),
+        ("hosts", str(len(fabric.hosts)), "one on each switch"),
+    ]
+    say(*_indent(terminal.table(("what", "count", "which"), rows, right=(1,))))
+
+
+def _prove_running(demo: Demo, fabric: Fabric, site: operating.Site, say: Callable[..., None]) -> dict[str, Any]:
+    texts = operating.read_back(fabric, site)
+    _, proof = pipeline.prove(fabric, texts, None)
+    demo.held &= proof.proven
+    say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    return proof.as_json()
+
+
+def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dict[str, Any]:
+    """Compare where frames went, switch by switch and port by port, with where the plan wants them."""
+    fabric = build.fabric
+    walked = process.trace(rack)
+    on_path = sum(
+        walked.get(f"{a.name} {b.name}") == _intended(build, i, j)
+        for i, a in enumerate(fabric.hosts)
+        for j, b in enumerate(fabric.hosts)
+        if i != j
+    )
+    pairs = len(fabric.hosts) * (len(fabric.hosts) - 1)
+    told = process.broadcast(rack)
+    say(
+        demo.check("frames arrive, each on exactly its planned path", f"{on_path} of {pairs}", on_path == pairs),
+        demo.check(
+            "broadcasts reach each other host exactly once",
+            f"{told['exactly_once']} of {told['hosts']}",
+            told["exactly_once"] == told["hosts"],
+        ),
+    )
+    return {"pairs": pairs, "on_path": on_path, "broadcasts_exactly_once": told["exactly_once"]}
+
+
+def _intended(build: Build, source: int, target: int) -> list[list[Any]]:
+    """List the hops planned for a pair as (switch, in-port, out-port)."""
+    fabric, routes = build.fabric, build.routes
+    tree = routes.parent[routes.source_of_host[source]]
+    channels = []
+    here = fabric.hosts[target].switch
+    while tree[here] >= 0:
+        channels.append(int(tree[here]))
+        here = int(fabric.tail[channels[-1]])
+    channels.reverse()
+    into = [fabric.hosts[source].port, *(int(fabric.head_port[c]) for c in channels)]
+    out = [*(int(fabric.tail_port[c]) for c in channels), fabric.hosts[target].port]
+    switches = [fabric.hosts[source].switch, *(int(fabric.head[c]) for c in channels)]
+    return [[fabric.switches[s].name, i, o] for s, i, o in zip(switches, into, out, strict=True)]
+
+
+def _counts(outcomes: Outcomes) -> dict[str, Any]:
+    return {
+        "changed": list(outcomes.changed),
+        "unchanged": list(outcomes.unchanged),
+        "failed": list(outcomes.failed),
+        "seconds": round(outcomes.seconds, 1),
+    }
+
+
+def _count(note: Callable[[int, int], None], of: int) -> Callable[[object], None]:
+    """Count outcomes as they come."""
+    done = itertools.count(1)
+    note(0, of)
+    return lambda _outcome: note(next(done), of)
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return [f"{'':<{terminal.LABEL}}{line}".rstrip() for line in lines]

@@ -1,0 +1,341 @@
+"""Hold one login's conversation with a switch: keys in, text out, and no wire in between (sans-I/O).
+
+Both families under the PowerConnect brand are here: ROS (5324) and FASTPATH (6224, 6248). What they print differs as
+data; what they do differs where the methods below say so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tagloom.lab import shows
+from tagloom.platforms.grammar import CONFIG, Grammar, Interpreter, OutcomeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tagloom.lab.device import Device
+
+LOCKED = "Configuration Database locked by another application - try later"
+LOGIN_TRIES = 3
+_RETURN, _CONTROL_C, _CONTROL_Z, _ERASE = "\r\n", "\x03", "\x1a", "\x7f\b"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Hold what a family prints around its answers."""
+
+    login_in_shell: bool  # asks `User Name:` inside the session, and takes SSH authentication "none"
+    page_lines: int
+    pager: str
+    pager_wipe: str  # what takes the pager's line away again
+    repeats_header: bool
+    save_question: str
+    save_by_key: bool  # one key, no Return
+    saved: str
+    not_saved: str
+    paging_off: str
+    paging_on: str
+    after_prompt: str
+    blank_after: bool  # an accepted command answers with one blank line
+    exit_closes: bool  # `exit` at the privileged prompt ends the session; else it leads back to `>`
+
+
+_ROS_PAGER = "More: <space>,  Quit: q, One line: <return>"
+_FASTPATH_PAGER = "--More-- or (q)uit"
+FAMILIES = {
+    "ros": Family(
+        login_in_shell=True,
+        page_lines=24,
+        pager=_ROS_PAGER,
+        pager_wipe="\r" + " " * len(_ROS_PAGER) + "\r\x1b[K",
+        repeats_header=False,
+        save_question="Overwrite file [startup-config].... (Y/N)[N] ?",
+        save_by_key=False,
+        saved="Copy succeeded",
+        not_saved="",
+        paging_off="terminal datadump",
+        paging_on="no terminal datadump",
+        after_prompt=" ",
+        blank_after=False,
+        exit_closes=True,
+    ),
+    "fastpath": Family(
+        login_in_shell=False,
+        page_lines=23,
+        pager=_FASTPATH_PAGER,
+        pager_wipe="\r" + " " * len(_FASTPATH_PAGER) + "\r",
+        repeats_header=True,
+        save_question=(
+            "\nThis operation may take a few minutes.\n"
+            "Management interfaces will not be available during this time.\n\n"
+            "Are you sure you want to save? (y/n) "
+        ),
+        save_by_key=True,
+        saved="\n\nConfiguration Saved!\n",
+        not_saved="\n\nConfiguration Not Saved!\n",
+        paging_off="terminal length 0",
+        paging_on="terminal length 24",
+        after_prompt="",
+        blank_after=True,
+        exit_closes=False,
+    ),
+}
+
+
+def _is(line: str, pattern: str) -> bool:
+    """Tell whether the words of a line abbreviate those of a command, as `conf` does `configure`."""
+    typed, words = line.lower().split(), pattern.split()
+    return len(typed) == len(words) and all(w.startswith(t) for t, w in zip(typed, words, strict=True))
+
+
+class Console:
+    """Answer the keys of one session on `device`; every returned text is ready for the wire.
+
+    `closed` turns true when the switch hangs up. Each character is echoed when it is processed, never before: an
+    answer is always behind the echo of what it answers, however far ahead a client types.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.family = FAMILIES[device.platform.grammar]
+        self.closed = False
+        self._grammar = Grammar.of(device.platform)
+        self._line = ""
+        self._after_return = False
+        self._hidden = False  # a password is being typed
+        self._on_line: Callable[[str], str] = self._command
+        self._on_key: Callable[[str], str] | None = None
+        self._question = ""  # what a dialog asked; "" at a command prompt
+        self._user = ""
+        self._tries = 0
+        self._privileged = False
+        self._paging = True
+        self._commands = 0
+        self._asked_at = ""  # the prompt that the current line was typed behind
+        self._waiting: list[str] = []
+        self._header: tuple[str, ...] = ()
+        self._editing: Interpreter | None = None
+
+    def start(self) -> str:
+        """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password."""
+        if self.family.login_in_shell:
+            return _RETURN + self._ask("User Name:", self._user_name)
+        return _RETURN + self._prompt()
+
+    @property
+    def pause_seconds(self) -> float:
+        """Tell how long the switch thinks before it takes the next line."""
+        return 0.0 if self._question else self.device.quirks.delay_seconds
+
+    def close(self) -> None:
+        """Hang up, and leave `configure` to others."""
+        self.closed = True
+        self._leave_configuration()
+
+    def feed(self, keys: str) -> str:
+        """Take keys as they come, whole lines or one at a time, and give what the screen shows for them."""
+        shown = []
+        for key in keys:
+            if self.closed:
+                break
+            shown.append(self._key(key))
+        return "".join(shown)
+
+    def _key(self, key: str) -> str:
+        return_of_pair, self._after_return = key == "\n" and self._after_return, key == "\r"
+        if return_of_pair:
+            return ""
+        if self._on_key is not None:
+            return self._on_key(key)
+        if key in _RETURN:
+            line, self._line = self._line, ""
+            return _RETURN + self._on_line(line)
+        if key == _CONTROL_Z:
+            self._line = ""
+            self._leave_configuration()
+            return _RETURN + self._prompt()
+        if key == _CONTROL_C:
+            self._line = ""
+            return _RETURN + (self._question or self._prompt())
+        if key in _ERASE:
+            echo, self._line = ("\b \b" if self._line else ""), self._line[:-1]
+            return echo
+        if not key.isprintable():
+            return ""
+        self._line += key
+        return "*" if self._hidden else key
+
+    # Prompts and dialogs
+
+    def _prompt(self) -> str:
+        self._question, self._on_line, self._hidden = "", self._command, False
+        return ("\r\n\r\r\x1b[K" if self.device.quirks.raw else "") + self._prompt_text()
+
+    def _prompt_text(self) -> str:
+        if self._editing is not None:
+            return self._grammar.prompt(self.device.hostname, self._editing.context)
+        return self.device.hostname + ("#" if self._privileged else ">") + self.family.after_prompt
+
+    def _ask(self, question: str, answer: Callable[[str], str], *, hidden: bool = False) -> str:
+        self._question, self._on_line, self._hidden = question, answer, hidden
+        return question
+
+    def _user_name(self, line: str) -> str:
+        if not line:
+            return self._ask("User Name:", self._user_name)
+        self._user = line
+        return self._ask("Password:", self._password, hidden=True)
+
+    def _password(self, line: str) -> str:
+        if self.device.accepts(self._user, line):
+            return _RETURN + self._prompt()
+        self._tries += 1
+        if self._tries == LOGIN_TRIES:
+            self.close()
+            return "authentication failed" + _RETURN
+        return "authentication failed" + _RETURN + _RETURN + self._ask("User Name:", self._user_name)
+
+    # Answers
+
+    def _answer(self, text: str = "") -> str:
+        """Frame an answer: FASTPATH puts blank lines around it, but a caret must stand under what it points at."""
+        blank = _RETURN if self.family.blank_after else ""
+        if not text:
+            return blank + self._prompt()
+        lead = blank
+        if text.lstrip(" ").startswith("^"):
+            text, lead = " " * len(self._asked_at) + text, ""
+        return lead + text.replace("\n", _RETURN) + _RETURN + blank + self._prompt()
+
+    def _refuse(self, error: str) -> str:
+        return self._answer(self._grammar.error(error, caret="") if error == "unknown" else self._grammar.error(error))
+
+    def _page(self, page: shows.Page) -> str:
+        self._header = page.lines[: page.header] if self.family.repeats_header else ()
+        self._waiting = list(page.lines)
+        lead = _RETURN if self.family.blank_after else ""
+        return lead + self._show_lines(self.family.page_lines if self._paging else len(page.lines))
+
+    def _show_lines(self, count: int) -> str:
+        now, self._waiting = self._waiting[:count], self._waiting[count:]
+        text = "".join(line + _RETURN for line in now)
+        if self._waiting:
+            self._on_key = self._pager_key
+            return text + self.family.pager
+        self._on_key = None
+        return text + (_RETURN if self.family.blank_after else "") + self._prompt()
+
+    def _pager_key(self, key: str) -> str:
+        if key in _RETURN:
+            return self.family.pager_wipe + self._show_lines(1)
+        if key in "qQ\x1a":
+            self._waiting, self._on_key = [], None
+            return self.family.pager_wipe + self._prompt()
+        if key in " mM":
+            self._waiting[:0] = self._header
+            return self.family.pager_wipe + self._show_lines(self.family.page_lines)
+        return ""
+
+    # Commands
+
+    def _command(self, line: str) -> str:
+        line = line.strip()
+        if not line:
+            return self._prompt()
+        self._commands += 1
+        self._asked_at = self._prompt_text()
+        answer = self._configure_line(self._editing, line) if self._editing else self._exec(line)
+        if 0 < self.device.quirks.drop_after <= self._commands:
+            self.device.drop_done()
+            self.close()
+            return ""
+        return answer
+
+    def _exec(self, line: str) -> str:
+        device, family = self.device, self.family
+        if any(_is(line, word) for word in ("quit", "logout")) or (
+            _is(line, "exit") and (family.exit_closes or not self._privileged)
+        ):
+            self.close()
+            return ""
+        if _is(line, "exit") or _is(line, "disable"):
+            self._privileged = False
+            return self._answer()
+        if _is(line, "enable"):
+            self._privileged = True
+            return self._answer()
+        if line in (family.paging_off, family.paging_on):
+            self._paging = line == family.paging_on
+            return self._answer()
+        pages = {
+            "show version": shows.version,
+            "show system": shows.system,
+            "show vlan": shows.vlan,
+            "show interfaces status": shows.interfaces_status,
+            "show bridge address-table": shows.address_table,
+        }
+        for command, page in pages.items():
+            if _is(line, command):
+                return self._page(page(device))
+        if port := re.fullmatch(r"show interfaces switchport (?:ethernet )?(\S+)", line):
+            number = device.platform.port_number(port[1])
+            if number is None:
+                return self._refuse("ports")
+            return self._page(shows.switchport(device, number))
+        return self._privileged_exec(line) if self._privileged else self._refuse("unknown")
+
+    def _privileged_exec(self, line: str) -> str:
+        device, family = self.device, self.family
+        if _is(line, "configure") or _is(line, "configure terminal"):
+            if device.quirks.locked or (device.quirks.exclusive and device.editing not in (None, self)):
+                return self._answer(LOCKED)
+            device.editing = self
+            self._editing = Interpreter(device.platform, device.editor)
+            return self._answer()
+        if _is(line, "show running-config"):
+            return self._page(shows.Page(tuple(device.running_config().splitlines())))
+        if _is(line, "show startup-config"):
+            return self._page(shows.Page(tuple(device.startup_config().splitlines())))
+        if _is(line, "copy running-config startup-config"):
+            text = family.save_question.replace("\n", _RETURN)
+            if family.save_by_key:
+                self._on_key = self._save_key
+                return text
+            return self._ask(text, self._save_line)
+        if line in ("show", "copy", "copy running-config", "terminal"):
+            return self._refuse("incomplete")
+        return self._refuse("unknown")
+
+    def _save_key(self, key: str) -> str:
+        self._on_key = None
+        return (key if key.isprintable() else "") + self._save_line(key)
+
+    def _save_line(self, line: str) -> str:
+        yes = line.strip().lower() in ("y", "yes")
+        if yes:
+            self.device.save()
+        text = self.family.saved if yes else self.family.not_saved
+        return (text.replace("\n", _RETURN) + _RETURN if text else "") + self._prompt()
+
+    def _leave_configuration(self) -> None:
+        self._editing = None
+        if self.device.editing is self:
+            self.device.editing = None
+
+    def _configure_line(self, editing: Interpreter, line: str) -> str:
+        device = self.device
+        if device.quirks.reject_line and re.search(device.quirks.reject_line, line):
+            return self._refuse("ports")
+        if device.quirks.ignore_line and re.search(device.quirks.ignore_line, line):
+            return self._answer()
+        context = editing.context
+        if any(self._grammar.is_foreign(context.kind, words) for words in (line, line.removeprefix("no "))):
+            device.foreign.take("" if context == CONFIG else self._grammar.enter(context), line)
+            return self._answer()
+        outcome = editing.feed(line)
+        if outcome.kind is OutcomeKind.LEFT:
+            self._leave_configuration()
+        return self._answer(outcome.text)

@@ -1,0 +1,250 @@
+"""Forward frames one by one through the switches exactly as they are configured (IEEE 802.1Q-2018, clause 8.6).
+
+Written to be obviously right rather than fast, and independent of what proves plans: no arrays, one queue of copies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tagloom.records.switch_state import Frames, Membership
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+BROADCAST = 0xFFFF_FFFF_FFFF
+UNTAGGED = 0  # VLAN id 0 never travels as a VLAN (802.1Q-2018, table 9-2), so it stands for "no tag"
+HOPS_PER_SWITCH = 4  # a frame that passed every switch this often is not on its way anywhere
+MAX_COPIES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One copy sent by a switch: its name, the port it came in by, the VLAN it was in, the port it left by."""
+
+    switch: str
+    in_port: int
+    vlan: int
+    out_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of one frame.
+
+    `path` holds every copy a switch sent, in order; `delivered_to` the hosts whose wire carried it untagged, with how
+    many copies; `copies` those that reached the host asked for (for a broadcast: all); `flooded` names the switches
+    that knew no port for it; `storm` is "" or says what circulated.
+    """
+
+    path: tuple[Hop, ...]
+    delivered_to: dict[str, int]
+    copies: int
+    flooded: tuple[str, ...]
+    storm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """What became of one frame for each ordered pair of hosts; counts of pairs, witnesses as (from, to) names."""
+
+    pairs: int
+    reached: int
+    lost: tuple[tuple[str, str], ...]
+    duplicated: tuple[tuple[str, str], ...]
+    overheard: tuple[tuple[str, str], ...]
+    storm: str
+
+
+@dataclass(slots=True)
+class _Bridge:
+    """One switch as plain tables, and what it has learned: (VLAN, MAC) -> port."""
+
+    name: str
+    members: dict[int, dict[int, Membership]]
+    pvid: tuple[int, ...]
+    ingress_filter: tuple[bool, ...]
+    frames: tuple[int, ...]
+    enabled: tuple[bool, ...]
+    tree_ports: tuple[bool, ...]  # takes part in the spanning tree
+    static: dict[tuple[int, int], tuple[int, ...]]
+    blocked: set[int] = field(default_factory=set)
+    learned: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, state: SwitchState) -> _Bridge:
+        ports = range(1, state.ports + 1)
+        members = {
+            vlan: {port: Membership(how) for port, how in zip(ports, row, strict=True) if how}
+            for vlan, row in zip(state.vlans.tolist(), state.membership.tolist(), strict=True)
+        }
+        static: dict[tuple[int, int], tuple[int, ...]] = {}
+        rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
+        for vlan, mac, port in rows:
+            static[vlan, mac] = (*static.get((vlan, mac), ()), port)
+        return cls(
+            name,
+            members,
+            tuple(state.pvid.tolist()),
+            tuple(state.ingress_filter.tolist()),
+            tuple(state.frames.tolist()),
+            tuple(state.enabled.tolist()),
+            tuple(state.spanning_tree and bool(on) for on in state.port_spanning_tree.tolist()),
+            static,
+        )
+
+    def up(self, port: int) -> bool:
+        return self.enabled[port - 1]
+
+    def classify(self, port: int, tag: int) -> int | None:
+        """Give the VLAN of an arriving frame, None where the port drops it (802.1Q-2018, 6.9 and 8.6.2)."""
+        takes = self.frames[port - 1]
+        if port in self.blocked or takes == (Frames.UNTAGGED_ONLY if tag else Frames.TAGGED_ONLY):
+            return None
+        vlan = tag or self.pvid[port - 1]
+        members = self.members.get(vlan)
+        if members is None or (self.ingress_filter[port - 1] and port not in members):
+            return None
+        return vlan
+
+    def learn(self, vlan: int, mac: int, port: int) -> None:
+        """Remember where a MAC address is; a static entry is never moved (802.1Q-2018, 8.7)."""
+        if (vlan, mac) not in self.static:
+            self.learned[vlan, mac] = port
+
+    def choose(self, vlan: int, mac: int, in_port: int) -> tuple[list[int], bool]:
+        """Give the ports a frame leaves by, and whether that is flooding."""
+        members = self.members[vlan]
+        wanted = self.static.get((vlan, mac))
+        if wanted is None and (vlan, mac) in self.learned:
+            wanted = (self.learned[vlan, mac],)
+        out = [
+            port
+            for port in (sorted(members) if wanted is None else wanted)
+            if port in members and port != in_port and port not in self.blocked and self.up(port)
+        ]
+        return out, wanted is None
+
+
+class Dataplane:
+    """Carry frames between the hosts of a fabric whose switches hold `states`.
+
+    `received` and `sent` count frames by (switch, port number) and survive `configure`, as a switch's counters do.
+    """
+
+    def __init__(self, fabric: Fabric, states: FabricState) -> None:
+        self.fabric = fabric
+        self.received: Counter[tuple[str, int]] = Counter()
+        self.sent: Counter[tuple[str, int]] = Counter()
+        self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
+        self._host = {h.name: h for h in fabric.hosts}
+        self.configure(states)
+
+    def configure(self, states: FabricState) -> None:
+        """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
+        self._bridges = [_Bridge.of(s.name, states[s.name]) for s in self.fabric.switches]
+        self._peer: dict[tuple[int, int], tuple[int, int]] = {}
+        for link in self.fabric.links:
+            a, b = (link.a, link.a_port), (link.b, link.b_port)
+            if link.up and self._bridges[link.a].up(link.a_port) and self._bridges[link.b].up(link.b_port):
+                self._peer[a], self._peer[b] = b, a
+        self._span()
+
+    def _span(self) -> None:
+        """Block what a breadth-first tree from the lowest switch leaves over.
+
+        Stands for IEEE 802.1D with equal priorities and costs after it has settled. A link with an end that takes no
+        part always forwards, which is how a half-converted fabric loops.
+        """
+        ends = [
+            (a, b)
+            for a, b in self._peer.items()
+            if self._bridges[a[0]].tree_ports[a[1] - 1] and self._bridges[b[0]].tree_ports[b[1] - 1]
+        ]
+        out: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+        for a, b in sorted(ends):
+            out.setdefault(a[0], []).append((a, b))
+        tree: set[tuple[int, int]] = set()
+        seen: set[int] = set()
+        for root in sorted(out):
+            queue = deque([root] if root not in seen else [])
+            seen.add(root)
+            while queue:
+                for a, b in out[queue.popleft()]:
+                    if b[0] not in seen:
+                        seen.add(b[0])
+                        tree |= {a, b}
+                        queue.append(b[0])
+        for (switch, port), _ in ends:
+            if (switch, port) not in tree:
+                self._bridges[switch].blocked.add(port)
+
+    def learned(self, switch: str) -> dict[tuple[int, int], int]:
+        """Give a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""
+        return dict(self._bridges[self.fabric.index[switch]].learned)
+
+    def unicast(self, a: str, b: str) -> Delivery:
+        """Send one frame from host `a` to host `b`. Raises KeyError for an unknown host."""
+        path, delivered, flooded, storm = self._send(a, self._host[b].mac)
+        return Delivery(tuple(path), dict(delivered), delivered[b], tuple(flooded), storm)
+
+    def broadcast(self, a: str) -> Delivery:
+        """Send one broadcast frame from host `a`. Raises KeyError for an unknown host."""
+        path, delivered, flooded, storm = self._send(a, BROADCAST)
+        return Delivery(tuple(path), dict(delivered), delivered.total(), tuple(flooded), storm)
+
+    def ping_all(self) -> Ping:
+        """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops."""
+        pairs = [(a.name, b.name) for a in self.fabric.hosts for b in self.fabric.hosts if a is not b]
+        lost, duplicated, overheard = [], [], []
+        for a, b in pairs:
+            found = self.unicast(a, b)
+            if found.storm:
+                return Ping(len(pairs), 0, tuple(pairs), (), (), found.storm)
+            if not found.copies:
+                lost.append((a, b))
+            if found.copies > 1:
+                duplicated.append((a, b))
+            if found.delivered_to.keys() - {b}:
+                overheard.append((a, b))
+        reached = len(pairs) - len(lost)
+        return Ping(len(pairs), reached, tuple(lost), tuple(duplicated), tuple(overheard), "")
+
+    def _send(self, source: str, mac: int) -> tuple[list[Hop], Counter[str], dict[str, None], str]:
+        origin = self._host[source]
+        path: list[Hop] = []
+        delivered: Counter[str] = Counter()
+        flooded: dict[str, None] = {}
+        max_hops = HOPS_PER_SWITCH * len(self._bridges)
+        copies = deque([(origin.switch, origin.port, UNTAGGED, 0)])
+        if not self._bridges[origin.switch].up(origin.port):
+            copies.clear()
+        while copies:
+            switch, in_port, tag, hops = copies.popleft()
+            bridge = self._bridges[switch]
+            self.received[bridge.name, in_port] += 1
+            vlan = bridge.classify(in_port, tag)
+            if vlan is None:
+                continue
+            bridge.learn(vlan, origin.mac, in_port)
+            out, unknown = bridge.choose(vlan, mac, in_port)
+            if unknown and mac != BROADCAST:
+                flooded[bridge.name] = None
+            for port in out:
+                host, peer = self._host_at.get((switch, port)), self._peer.get((switch, port))
+                if host is None and peer is None:
+                    continue  # nothing is plugged in, or the link is down: no carrier, so nothing is sent
+                path.append(Hop(bridge.name, in_port, vlan, port))
+                self.sent[bridge.name, port] += 1
+                out_tag = vlan if bridge.members[vlan][port] is Membership.TAGGED else UNTAGGED
+                if peer is not None:
+                    copies.append((*peer, out_tag, hops + 1))
+                elif host is not None and out_tag == UNTAGGED:  # a host without VLAN interfaces drops tagged frames
+                    delivered[host.name] += 1
+                if hops + 1 > max_hops or len(path) > MAX_COPIES:
+                    storm = f"VLAN {vlan}: a frame of {source} still circulates at {bridge.name} after {hops + 1} hops"
+                    return path, delivered, flooded, f"{storm}, {len(path)} copies"
+        return path, delivered, flooded, ""

@@ -1,0 +1,186 @@
+"""Be one virtual switch: its running and startup configuration, the lines that are none of ours, and its quirks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import Finding, InputError
+from tagloom.platforms.grammar import Context, ContextKind, Grammar
+from tagloom.records.switch_state import SwitchEditor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchState
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """Say how a switch misbehaves; all of it by count and pattern, none by chance.
+
+    delay_seconds  pause before every command is taken
+    refuse_login   no password is right
+    reject_line    a regular expression; configuration lines it finds are answered with the family's error
+    ignore_line    a regular expression; configuration lines it finds are answered as done, and are not
+    drop_after     the session that sends this many commands is cut before the last is answered, once; 0 = never
+    raw            prompts with the control bytes of a 5500
+    locked         `configure` is always refused: another application holds the configuration database
+    exclusive      `configure` is refused while another session is in it
+    """
+
+    delay_seconds: float = 0.0
+    refuse_login: bool = False
+    reject_line: str = ""
+    ignore_line: str = ""
+    drop_after: int = 0
+    raw: bool = False
+    locked: bool = False
+    exclusive: bool = False
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], where: str = "quirks") -> Quirks:
+        """Read quirks from plain values. Raises InputError on unknown names, wrong types or patterns."""
+        kinds: dict[str, type] = {f.name: type(f.default) for f in fields(cls)}
+        findings: list[Finding] = []
+        for name, value in values.items():
+            kind = kinds.get(name)
+            if kind is None:
+                findings.append(Finding(f"{where}.{name}", "one of " + ", ".join(kinds), repr(name)))
+            elif not isinstance(value, (int, float) if kind is float else kind) or (
+                isinstance(value, bool) and kind is not bool
+            ):
+                findings.append(Finding(f"{where}.{name}", kind.__name__, repr(value)))
+            elif isinstance(value, str):
+                try:
+                    re.compile(value)
+                except re.error as error:
+                    findings.append(Finding(f"{where}.{name}", "a regular expression", f"{value!r} ({error})"))
+        if findings:
+            raise InputError(findings)
+        return cls(**values)
+
+
+# Lines of which a later one replaces an earlier one.
+_SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|username \S+")
+
+
+@dataclass(slots=True)
+class Foreign:
+    """Hold configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global."""
+
+    blocks: dict[str, list[str]] = field(default_factory=dict)
+
+    def copy(self) -> Foreign:
+        """Give a copy that changes on its own."""
+        return Foreign({header: list(lines) for header, lines in self.blocks.items()})
+
+    def take(self, header: str, line: str) -> None:
+        """Keep a typed line, or remove what its `no` form names."""
+        words = " ".join(line.split())
+        bare = words.removeprefix("no ")
+        lines = self.blocks.setdefault(header, [])
+        single = _SINGLE.match(bare)
+        if words != bare or single:
+            stem = single[0] if single else bare
+            lines[:] = [old for old in lines if not f"{old} ".startswith(f"{stem} ")]
+        if words == bare and words not in lines and words != "configure":
+            lines.append(words)
+        if not lines:
+            del self.blocks[header]
+
+    @property
+    def text(self) -> str:
+        """Give the lines as a running configuration shows them: blocks first, then what is global."""
+        parts = [
+            "\n".join([header, *lines, "exit"]) for header, lines in sorted(self.blocks.items()) if header and lines
+        ]
+        return "\n".join([*parts, *self.blocks.get("", [])]) + "\n"
+
+    @classmethod
+    def born(cls, name: str, number: int, platform: Platform, used_ports: Collection[int]) -> Foreign:
+        """Give what the plant's people had on switch `number` (from 0) before tagloom came.
+
+        The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
+        """
+        address = f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"
+        users = f"username plant password {number:032x} level 15 encrypted"
+        everywhere = [users, "snmp-server community watchtower ro", "logging 192.0.2.254", f"hostname {name}"]
+        ros, grammar = platform.grammar == "ros", Grammar.of(platform)
+        blocks = {"": everywhere if ros else [address, *everywhere]}  # 62xx: the address of VLAN 1 is a global line
+        if ros:
+            blocks[grammar.enter(Context(ContextKind.INTERFACE_VLAN, vlan=1))] = [address]
+        spare = tuple(port for port in range(1, platform.ports + 1) if port not in used_ports)
+        if spare:
+            blocks[grammar.enter(Context(ContextKind.INTERFACE, spare[-1:]))] = ["description spare-for-plant"]
+        return cls(blocks)
+
+
+def _no_carrier(port: int) -> bool:
+    del port
+    return False
+
+
+@dataclass(eq=False)
+class Device:
+    """Hold one switch while the rack runs; sessions share it, and change it by `editor` and `foreign` alone.
+
+    `render` writes a state in the family's running-configuration form; `carrier` tells whether a port has link;
+    `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
+    inside `configure`, when that is exclusive.
+    """
+
+    name: str
+    platform: Platform
+    render: Callable[[SwitchState], str]
+    foreign: Foreign = field(default_factory=Foreign)
+    quirks: Quirks = field(default_factory=Quirks)
+    user: str = "lab"
+    password: str = "lab"  # noqa: S105 - the virtual rack is open to all who can reach its loopback
+    carrier: Callable[[int], bool] = _no_carrier
+    learned: dict[tuple[int, int], int] = field(default_factory=dict)
+    editing: object | None = None
+
+    def __post_init__(self) -> None:
+        self.editor = SwitchEditor.blank(self.platform.ports)
+        self.save()
+
+    @property
+    def hostname(self) -> str:
+        """Give the name in the prompt; a switch without one says `console`."""
+        named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
+        return named[-1].split(None, 1)[1].strip('"') if named else "console"
+
+    def save(self) -> None:
+        """Copy the running configuration to the startup configuration."""
+        self._startup = self.editor.freeze(), self.foreign.copy()
+
+    def reboot(self) -> None:
+        """Come up again from the startup configuration, with nothing learned and nobody logged in."""
+        state, foreign = self._startup
+        self.editor, self.foreign = SwitchEditor.of(state), foreign.copy()
+        self.learned, self.editing = {}, None
+
+    def drop_done(self) -> None:
+        """Forget the order to cut a session: it holds once."""
+        self.quirks = replace(self.quirks, drop_after=0)
+
+    def running_config(self) -> str:
+        """Give the running configuration as text: the state in the family's shape, then the foreign lines."""
+        return self._text(self.editor.freeze(), self.foreign)
+
+    def startup_config(self) -> str:
+        """Give the startup configuration as text."""
+        return self._text(*self._startup)
+
+    def _text(self, state: SwitchState, foreign: Foreign) -> str:
+        body, tail = self.render(state).rstrip("\n"), ""
+        if self.platform.grammar == "fastpath":  # the whole stands between `configure` and this family's last `exit`
+            body, tail = body.removesuffix("exit").rstrip("\n"), "exit\n"
+        return f"{body}\n{foreign.text}{tail}"
+
+    def accepts(self, user: str, password: str) -> bool:
+        """Tell whether a login is right."""
+        return (user, password) == (self.user, self.password) and not self.quirks.refuse_login

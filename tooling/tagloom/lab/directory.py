@@ -1,0 +1,179 @@
+"""Keep a rack's directory: the order it was started with, where it runs, and an inventory that works out of the box."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError
+from tagloom.lab.console import FAMILIES
+from tagloom.lab.device import Quirks
+from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOCKET_FOLDER = "tagloom-"  # how the name of the temporary folder begins that a control socket is in
+USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alone and guards nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Say what rack to run; `quirks` is by switch name, "*" for all; `base_port` 0 lets the system choose ports.
+
+    `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. Raises InputError for a model that
+    no console can play and for quirks or switches that do not exist.
+    """
+
+    fabric: Fabric
+    templates: Path
+    quirks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    base_port: int = 0
+    legacy_ssh: bool = False
+
+    def __post_init__(self) -> None:
+        findings = [
+            Finding(f"switches.{s.name}.model", "a model with a command line to play", s.model)
+            for s in self.fabric.switches
+            if platforms.load(s.model).grammar not in FAMILIES
+        ]
+        for name, values in self.quirks.items():
+            if name != "*" and name not in self.fabric.index:
+                findings.append(Finding(f"quirks.{name}", 'a switch of the fabric, or "*"', repr(name)))
+            try:
+                Quirks.of(values, f"quirks.{name}")
+            except InputError as error:
+                findings.extend(error.findings)
+        if findings:
+            raise InputError(findings)
+
+
+@dataclass(frozen=True, slots=True)
+class RackInfo:
+    """Say where a rack runs: its process, its control socket, the SSH port of each switch."""
+
+    directory: Path
+    pid: int
+    socket: str
+    ports: dict[str, int]
+
+
+def write_order(directory: Path, order: Order) -> None:
+    """Leave the order in DIRECTORY/fabric.json for the process that is about to start."""
+    fabric = order.fabric
+    plain = {
+        "fabric": {
+            "name": fabric.name,
+            "first_vlan": fabric.first_vlan,
+            "shape": asdict(fabric.shape) if fabric.shape else None,
+            "switches": [asdict(switch) for switch in fabric.switches],
+            "hosts": [asdict(host) for host in fabric.hosts],
+            "links": [asdict(link) for link in fabric.links],
+            "ports": fabric.ports,
+        },
+        "templates": str(order.templates.absolute()),
+        "quirks": {name: dict(values) for name, values in order.quirks.items()},
+        "base_port": order.base_port,
+        "legacy_ssh": order.legacy_ssh,
+    }
+    (directory / "fabric.json").write_text(json.dumps(plain) + "\n", "utf-8")
+
+
+def read_order(directory: Path) -> Order:
+    """Read the order back."""
+    plain = json.loads((directory / "fabric.json").read_text("utf-8"))
+    raw = plain["fabric"]
+    shape = raw["shape"]
+    fabric = Fabric(
+        name=raw["name"],
+        switches=tuple(Switch(**{**s, "at": tuple(s["at"])}) for s in raw["switches"]),
+        hosts=tuple(Host(**h) for h in raw["hosts"]),
+        links=tuple(Link(**link) for link in raw["links"]),
+        ports=tuple(raw["ports"]),
+        shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
+        first_vlan=raw["first_vlan"],
+    )
+    return Order(fabric, Path(plain["templates"]), plain["quirks"], plain["base_port"], plain["legacy_ssh"])
+
+
+def write_info(info: RackInfo) -> None:
+    """Announce a running rack in DIRECTORY/rack.json, whole or not at all."""
+    plain = {"pid": info.pid, "socket": info.socket, "ports": info.ports}
+    draft = info.directory / "rack.json.new"
+    draft.write_text(json.dumps(plain, indent=1) + "\n", "utf-8")
+    draft.replace(info.directory / "rack.json")
+
+
+def read_info(directory: Path) -> RackInfo:
+    """Read where the rack of a directory runs. Raises InputError where none was started."""
+    page = directory / "rack.json"
+    try:
+        plain = json.loads(page.read_text("utf-8"))
+        return RackInfo(directory, int(plain["pid"]), str(plain["socket"]), dict(plain["ports"]))
+    except FileNotFoundError:
+        raise InputError([Finding(str(page), "a running rack", "none was started here")]) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError([Finding(str(page), "what `lab up` wrote", repr(error))]) from None
+
+
+def write_inventory(directory: Path, fabric: Fabric, addresses: Mapping[str, str], known_hosts: str) -> None:
+    """Write fabric.yml, tagloom.yml, group_vars/all.yml and known_hosts, so that the directory is an inventory."""
+    switches = tuple(replace(s, address=addresses.get(s.name, s.address)) for s in fabric.switches)
+    variables = {
+        "ansible_user": USER,
+        "ansible_password": PASSWORD,
+        "tagloom_known_hosts": str((directory / "known_hosts").absolute()),
+        "tagloom_fast_cli": True,
+    }
+    (directory / "group_vars").mkdir(exist_ok=True)
+    pages = {
+        "fabric.yml": _yaml(fabric_page(replace(fabric, switches=switches))),
+        "tagloom.yml": _yaml({"plugin": "tagloom", "fabric": "fabric.yml"}),
+        "group_vars/all.yml": _yaml(variables),
+        "known_hosts": known_hosts,
+    }
+    for name, text in pages.items():
+        (directory / name).write_text(text, "utf-8")
+
+
+def fabric_page(fabric: Fabric) -> dict[str, Any]:
+    """Give a fabric as the explicit parts of a fabric file; a family would add its links a second time."""
+    models = [platforms.load(s.model) for s in fabric.switches]
+
+    def end(switch: int, port: int) -> str:
+        return f"{fabric.switches[switch].name}:{models[switch].port_name(port)}"
+
+    links = []
+    for link in fabric.links:
+        entry: dict[str, Any] = {"ends": [end(link.a, link.a_port), end(link.b, link.b_port)]}
+        if link.speed_mbps:
+            entry["speed"] = link.speed_mbps
+        if not link.up:
+            entry["state"] = "down"
+        links.append(entry)
+    return {
+        "name": fabric.name,
+        "switches": {
+            s.name: {"model": s.model} | ({"at": list(s.at)} if s.at else {}) | {"address": s.address}
+            for s in fabric.switches
+        },
+        "hosts": {
+            h.name: {
+                "switch": fabric.switches[h.switch].name,
+                "port": models[h.switch].port_name(h.port),
+                "mac": format_mac(h.mac),
+            }
+            for h in fabric.hosts
+        },
+        "links": links,
+    }
+
+
+def _yaml(page: dict[str, Any]) -> str:
+    return yaml.safe_dump(page, sort_keys=False, default_flow_style=None, width=120)

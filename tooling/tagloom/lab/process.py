@@ -1,0 +1,173 @@
+"""Start, ask and end the process of a virtual rack, from the command line's side."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, read_info, write_order
+
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+ANSWER_SECONDS = 120.0
+_POLL_SECONDS = 0.01
+
+
+def up(order: Order, directory: Path) -> RackInfo:
+    """Start a rack in `directory`, detached, and wait until it answers; the directory becomes its inventory.
+
+    Raises InputError where one runs there already, DeviceError with the end of DIRECTORY/rack.log where it died.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    if (directory / "rack.json").exists():
+        info = read_info(directory)
+        if _is_rack(info.pid, directory):
+            raise InputError([Finding(str(directory), "no rack running there", f"one runs as process {info.pid}")])
+        _forget(info)
+    write_order(directory, order)
+    folder, log = str(directory.absolute()), str(directory.absolute() / "rack.log")
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    pid = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "tagloom.lab", folder],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, log, write, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,  # a terminal's Ctrl-C is not meant for the rack
+    )
+    deadline = time.monotonic() + START_SECONDS
+    while not (directory / "rack.json").exists():
+        if not _alive(pid) or time.monotonic() > deadline:
+            if _alive(pid):
+                os.kill(pid, signal.SIGTERM)
+            why = Path(log).read_text("utf-8").strip().splitlines()  # of a traceback, the last line says it
+            raise DeviceError("rack", "up", why[-1] if why else f"did not start in {START_SECONDS:.0f} s")
+        time.sleep(_POLL_SECONDS)
+    return read_info(directory)
+
+
+def ask(directory: Path, do: str, **order: Any) -> dict[str, Any]:
+    """Ask the rack of a directory and give its answer.
+
+    Raises InputError where no rack was started or it finds the order wrong, DeviceError where it is gone.
+    """
+    info = read_info(directory)
+    line = json.dumps({"do": do, **order}).encode() + b"\n"
+    try:
+        with socket.socket(socket.AF_UNIX) as channel:
+            channel.settimeout(ANSWER_SECONDS)
+            channel.connect(info.socket)
+            channel.sendall(line)
+            with channel.makefile("rb") as stream:
+                text = stream.readline()
+    except OSError as error:
+        raise DeviceError("rack", do, f"process {info.pid} does not answer ({error}); see rack.log") from error
+    if not text:
+        raise DeviceError("rack", do, "hung up before it answered; see rack.log")
+    answer: dict[str, Any] = json.loads(text)
+    if not answer.pop("ok"):
+        raise InputError(Finding(**finding) for finding in answer["findings"])
+    return answer
+
+
+def status(directory: Path) -> dict[str, Any]:
+    """Tell what runs: `fabric`, `pid`, and per switch model, address, sessions and quirks."""
+    return ask(directory, "status")
+
+
+def ping(directory: Path, a: str | None = None, b: str | None = None) -> dict[str, Any]:
+    """Send a frame from `a` to `b`, or for every ordered pair of hosts: `pairs reached lost`, and witnesses."""
+    if (a is None) != (b is None):
+        raise InputError([Finding("ping", "two hosts, or none for all pairs", str(a or b))])
+    return ask(directory, "ping", **{"from": a, "to": b})
+
+
+def trace(directory: Path) -> dict[str, list[list[Any]]]:
+    """Follow one frame of every ordered pair of hosts: "A B" -> [switch, in-port, out-port] of every copy sent."""
+    paths: dict[str, list[list[Any]]] = ask(directory, "trace")["paths"]
+    return paths
+
+
+def broadcast(directory: Path, a: str | None = None) -> dict[str, Any]:
+    """Send a broadcast from `a`, or from every host in turn: copies per receiver, and how many were exactly once."""
+    return ask(directory, "broadcast", **{"from": a})
+
+
+def configurations(directory: Path, *, startup: bool = False) -> dict[str, str]:
+    """Give every switch's running (or startup) configuration as text."""
+    found: dict[str, str] = ask(directory, "configurations", startup=startup)["configurations"]
+    return found
+
+
+def quirks(directory: Path, changes: dict[str, dict[str, Any]]) -> None:
+    """Change quirks while the rack runs, by switch name or "*"; what is not named stays."""
+    ask(directory, "quirks", quirks=changes)
+
+
+def reboot(directory: Path, *switches: str) -> None:
+    """Reboot switches (all, where none is named) to their startup configurations; sessions are cut."""
+    ask(directory, "reboot", switches=list(switches))
+
+
+def down(directory: Path) -> None:
+    """End the rack of a directory: ask it, and failing that end its process, if it is verifiably the rack's.
+
+    Raises InputError where none was started, DeviceError where the process would not end.
+    """
+    info = read_info(directory)
+    ours = _is_rack(info.pid, directory)  # asked first: a process on its way out has no command line any more
+    try:
+        ask(directory, "stop")
+    except DeviceError:
+        if ours:
+            os.kill(info.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while ours and _alive(info.pid):
+        if time.monotonic() > deadline:
+            raise DeviceError("rack", "down", f"process {info.pid} has not ended after {STOP_SECONDS:.0f} s")
+        time.sleep(_POLL_SECONDS)
+    _forget(info)
+
+
+def _forget(info: RackInfo) -> None:
+    """Remove what a rack that was killed could not remove itself: its announcement and its socket's folder."""
+    (info.directory / "rack.json").unlink(missing_ok=True)
+    folder = Path(info.socket).parent
+    if folder.name.startswith(SOCKET_FOLDER):
+        Path(info.socket).unlink(missing_ok=True)
+        if folder.is_dir():
+            folder.rmdir()
+
+
+def _alive(pid: int) -> bool:
+    """Tell whether a process runs; one that we started and that has ended is put to rest."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _is_rack(pid: int, directory: Path) -> bool:
+    """Tell whether a process is the rack of a directory, by its command line (proc(5)); ids are used again."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if _alive(pid) else []
+    except OSError:
+        return False
+    return [b"-m", b"tagloom.lab", os.fsencode(directory.absolute())] == words[1:4]

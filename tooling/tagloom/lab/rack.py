@@ -1,0 +1,286 @@
+"""Run a fabric's virtual switches together: consoles, the wires between them, and a control channel."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import tempfile
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError
+from tagloom.lab import server
+from tagloom.lab.dataplane import Dataplane
+from tagloom.lab.device import Device, Foreign
+from tagloom.lab.directory import (
+    PASSWORD,
+    SOCKET_FOLDER,
+    USER,
+    Order,
+    RackInfo,
+    read_order,
+    write_info,
+    write_inventory,
+)
+from tagloom.render import render_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import asyncssh
+
+    from tagloom.records.switch_state import SwitchState
+
+_MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
+
+
+class Rack:
+    """Hold the devices of an order and their listeners; `request` answers what the control channel asks."""
+
+    def __init__(self, order: Order) -> None:
+        self.fabric = order.fabric
+        self.ports: dict[str, int] = {}
+        self.stopped = asyncio.Event()
+        self._order = order
+        self._stopping = False
+        self._servers: list[asyncssh.SSHAcceptor] = []
+        self._connections: dict[str, set[asyncssh.SSHServerConnection]] = {}
+        self.devices = {s.name: self._device(number, s.name, s.model) for number, s in enumerate(self.fabric.switches)}
+        self.set_quirks(order.quirks)
+        self.dataplane = Dataplane(self.fabric, self._states())
+
+    def _device(self, number: int, name: str, model: str) -> Device:
+        platform = platforms.load(model)
+
+        def render(state: SwitchState) -> str:
+            return render_configuration(platform, state, self._order.templates)
+
+        foreign = Foreign.born(name, number, platform, self.fabric.used_ports[number])
+        carrier = partial(self._carrier, number)
+        return Device(name, platform, render, foreign, user=USER, password=PASSWORD, carrier=carrier)
+
+    def _carrier(self, switch: int, port: int) -> bool:
+        """Tell whether a port has link: a host is always there; a neighbour is while its own port is not shut."""
+        channel = int(self.fabric.port_channel[switch, port])
+        if channel < 0:
+            return bool(self.fabric.port_host[switch, port] >= 0)
+        peer = self.devices[self.fabric.switches[int(self.fabric.head[channel])].name]
+        far = int(self.fabric.head_port[channel])
+        return bool(self.fabric.channel_up[channel]) and peer.editor.enabled[far - 1]
+
+    def _states(self) -> dict[str, SwitchState]:
+        return {name: device.editor.freeze() for name, device in self.devices.items()}
+
+    async def start(self) -> str:
+        """Open every switch's port; gives the known_hosts lines. Raises OSError for a port in use."""
+        keys = server.host_keys(legacy=self._order.legacy_ssh)
+        for number, (name, device) in enumerate(self.devices.items()):
+            connections = self._connections.setdefault(name, set())
+            port = self._order.base_port + number if self._order.base_port else 0
+            acceptor = await server.serve(device, keys, connections, port, legacy=self._order.legacy_ssh)
+            self._servers.append(acceptor)
+            self.ports[name] = acceptor.get_port()
+        return server.known_hosts(keys, list(self.ports.values()))
+
+    async def stop(self) -> None:
+        """Close every port and session."""
+        for acceptor in self._servers:
+            acceptor.close()
+        self._hang_up(self.devices)
+        await asyncio.gather(*(acceptor.wait_closed() for acceptor in self._servers))
+
+    def _hang_up(self, names: Iterable[str]) -> None:
+        for name in names:
+            for connection in list(self._connections.get(name, ())):
+                connection.abort()
+
+    def set_quirks(self, quirks: Mapping[str, Mapping[str, Any]]) -> None:
+        """Change quirks by switch, "*" first and for all. Raises InputError, having changed nothing."""
+        replace(self._order, quirks=quirks)  # checks them
+        for name in sorted(quirks):  # "*" sorts before every letter and digit
+            for device in self._named([] if name == "*" else [name]):
+                device.quirks = replace(device.quirks, **quirks[name])
+
+    def _named(self, names: Iterable[str]) -> list[Device]:
+        wanted = list(names) or list(self.devices)
+        findings = [Finding("switch", "one of " + ", ".join(self.devices), n) for n in wanted if n not in self.devices]
+        if findings:
+            raise InputError(findings)
+        return [self.devices[name] for name in wanted]
+
+    def request(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Answer one order of the control channel. Raises InputError for one that cannot be."""
+        verbs = {
+            "status": self._status,
+            "ping": self._ping,
+            "trace": self._trace,
+            "broadcast": self._broadcast,
+            "configurations": self._configurations,
+            "counters": self._counters,
+            "quirks": self._quirks,
+            "reboot": self._reboot,
+            "stop": self._stop,
+        }
+        verb = verbs.get(str(order.get("do")))
+        if verb is None:
+            raise InputError([Finding("do", "one of " + ", ".join(verbs), repr(order.get("do")))])
+        return verb(order)
+
+    def _status(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "fabric": self.fabric.name,
+            "pid": os.getpid(),
+            "switches": {
+                name: {
+                    "model": device.platform.model,
+                    "address": f"{server.LOOPBACK}:{self.ports[name]}",
+                    "sessions": len(self._connections[name]),
+                    "configuring": device.editing is not None,
+                    "quirks": asdict(device.quirks),
+                }
+                for name, device in self.devices.items()
+            },
+        }
+
+    def _ping(self, order: dict[str, Any]) -> dict[str, Any]:
+        a, b = order.get("from"), order.get("to")
+        self.dataplane.configure(self._states())
+        if a is None and b is None:
+            found = self.dataplane.ping_all()
+            self._remember()
+            lists = {k: [list(pair) for pair in getattr(found, k)] for k in ("lost", "duplicated", "overheard")}
+            counts = {"pairs": found.pairs, "reached": found.reached, "lost": len(found.lost)}
+            details = {"lost_pairs": lists["lost"], "duplicated": lists["duplicated"], "overheard": lists["overheard"]}
+            return counts | details | {"storm": found.storm}
+        self._known_hosts(a, b)
+        one = self.dataplane.unicast(str(a), str(b))
+        self._remember()
+        reached = int(one.copies > 0 and not one.storm)
+        answer = {"pairs": 1, "reached": reached, "lost": 1 - reached}
+        path = [[hop.switch, hop.in_port, hop.vlan, hop.out_port] for hop in one.path]
+        return answer | {
+            "path": path if not one.storm else path[: len(self.devices)],
+            "delivered_to": one.delivered_to,
+            "copies": one.copies,
+            "flooded": list(one.flooded),
+            "storm": one.storm,
+        }
+
+    def _trace(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Follow one frame of every ordered pair of hosts: "A B" -> [switch, in-port, out-port] of every copy sent."""
+        self.dataplane.configure(self._states())
+        names = [host.name for host in self.fabric.hosts]
+        paths = {
+            f"{a} {b}": [[hop.switch, hop.in_port, hop.out_port] for hop in self.dataplane.unicast(a, b).path]
+            for a in names
+            for b in names
+            if a != b
+        }
+        self._remember()
+        return {"paths": paths}
+
+    def _broadcast(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Send one broadcast from each host, or the one named; hosts must get one copy each but the sender's none."""
+        names = [h.name for h in self.fabric.hosts] if order.get("from") is None else [str(order["from"])]
+        self._known_hosts(*names)
+        self.dataplane.configure(self._states())
+        delivered: dict[str, dict[str, int]] = {}
+        for name in names:
+            found = self.dataplane.broadcast(name)
+            delivered[name] = found.delivered_to
+            if found.storm:
+                return {"delivered": delivered, "exactly_once": 0, "hosts": len(names), "storm": found.storm}
+        everyone = {h.name for h in self.fabric.hosts}
+        once = sum(copies == dict.fromkeys(everyone - {name}, 1) for name, copies in delivered.items())
+        return {"delivered": delivered, "exactly_once": once, "hosts": len(names), "storm": ""}
+
+    def _known_hosts(self, *names: object) -> None:
+        hosts = [h.name for h in self.fabric.hosts]
+        findings = [Finding("host", "one of " + ", ".join(hosts), str(n)) for n in names if n not in hosts]
+        if findings:
+            raise InputError(findings)
+
+    def _remember(self) -> None:
+        for name, device in self.devices.items():
+            device.learned = self.dataplane.learned(name)
+
+    def _configurations(self, order: dict[str, Any]) -> dict[str, Any]:
+        of = Device.startup_config if order.get("startup") else Device.running_config
+        return {"configurations": {d.name: of(d) for d in self._named(order.get("switches") or [])}}
+
+    def _counters(self, _: dict[str, Any]) -> dict[str, Any]:
+        sent, received = self.dataplane.sent, self.dataplane.received
+        frames: dict[str, dict[str, list[int]]] = {name: {} for name in self.devices}
+        for key in sorted(sent.keys() | received.keys()):
+            frames[key[0]][self.devices[key[0]].platform.port_name(key[1])] = [received[key], sent[key]]
+        return {"frames": frames}
+
+    def _quirks(self, order: dict[str, Any]) -> dict[str, Any]:
+        self.set_quirks(order.get("quirks") or {})
+        return {}
+
+    def _reboot(self, order: dict[str, Any]) -> dict[str, Any]:
+        devices = self._named(order.get("switches") or [])
+        for device in devices:
+            device.reboot()
+        self._hang_up([device.name for device in devices])
+        return {}
+
+    def _stop(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._stopping = True
+        return {}
+
+    async def control(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one client of the control channel, a JSON object a line, until it hangs up."""
+        # Cancelled when the loop ends under a client that is still there; asyncio would log that as a fault.
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            while line := await reader.readline():
+                try:
+                    answer = {"ok": True} | self.request(json.loads(line))
+                except InputError as error:
+                    answer = {"ok": False, "findings": [finding.as_json() for finding in error.findings]}
+                except (ValueError, TypeError, AttributeError) as error:
+                    answer = {"ok": False, "findings": [Finding("order", "a JSON object", str(error)).as_json()]}
+                writer.write(json.dumps(answer).encode() + b"\n")
+                await writer.drain()
+                if self._stopping:  # only now, so that who asked has the answer
+                    self.stopped.set()
+                    break
+        writer.close()
+
+
+def _socket_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix=SOCKET_FOLDER)
+    if len(os.fsencode(folder)) + len("/control") > _MAX_SOCKET_PATH:
+        Path(folder).rmdir()
+        folder = tempfile.mkdtemp(prefix=SOCKET_FOLDER, dir="/tmp")
+    return Path(folder)
+
+
+async def run(directory: Path) -> None:
+    """Run the rack that DIRECTORY/fabric.json orders until it is told to stop, by the control channel or SIGTERM."""
+    order = read_order(directory)
+    rack = Rack(order)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, rack.stopped.set)
+    folder = _socket_folder()
+    try:
+        known_hosts = await rack.start()
+        addresses = {name: f"{server.LOOPBACK}:{port}" for name, port in rack.ports.items()}
+        write_inventory(directory, order.fabric, addresses, known_hosts)
+        path = str(folder / "control")
+        control = await asyncio.start_unix_server(rack.control, path, limit=1 << 24)
+        write_info(RackInfo(directory, os.getpid(), path, rack.ports))
+        await rack.stopped.wait()
+        control.close()
+        await rack.stop()
+    finally:
+        (directory / "rack.json").unlink(missing_ok=True)
+        shutil.rmtree(folder)

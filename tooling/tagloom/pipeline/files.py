@@ -1,0 +1,151 @@
+"""Keep builds and rollouts in directories: whole or not at all, and never in the place of something else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import __version__
+from tagloom.errors import Finding, InputError
+from tagloom.pipeline.planning import Build, parse, render, rollout_page
+from tagloom.read import format_fabric, read_fabric
+from tagloom.records.routes import Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.rollout import Rollout
+
+BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
+KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
+
+
+def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path) -> None:
+    """Write a build directory whole or not at all. Raises InputError where something else stands in its place."""
+    routes = build.routes
+    page = {
+        "tagloom": __version__,
+        "format": BUILD_FORMAT,
+        "summary": summary,
+        "routes": {
+            "method": routes.method,
+            "reason": routes.reason,
+            "source_of_host": routes.source_of_host.tolist(),
+            "root": routes.root.tolist(),
+            "parent": routes.parent.tolist(),
+        },
+    }
+    with _replaced(directory, "plan.json") as fresh:
+        (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
+        (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+        write_texts(fresh / "configs", texts)
+
+
+class _replaced:  # noqa: N801 - reads as a verb where it is used
+    """Fill a directory beside `directory` and swap the two at the end; `mark` proves an existing one to be ours."""
+
+    def __init__(self, directory: Path, mark: str) -> None:
+        self.directory, self.mark = directory, mark
+        self.fresh = directory.with_name(f".{directory.name}.new")
+
+    def __enter__(self) -> Path:
+        if self.directory.exists() and not (self.directory / self.mark).exists():
+            empty = self.directory.is_dir() and not any(self.directory.iterdir())
+            if not empty:
+                raise InputError(
+                    [Finding(str(self.directory), f"a new directory, or one with a {self.mark}", "neither")]
+                )
+        shutil.rmtree(self.fresh, ignore_errors=True)
+        try:
+            self.fresh.mkdir(parents=True)
+        except OSError as error:
+            raise InputError([Finding(str(self.directory), "a directory that can be written", str(error))]) from None
+        return self.fresh
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            for name in KEPT:
+                if (self.directory / name).exists():
+                    (self.directory / name).rename(self.fresh / name)
+            if self.directory.exists():
+                shutil.rmtree(self.directory)
+            self.fresh.rename(self.directory)
+        else:
+            shutil.rmtree(self.fresh, ignore_errors=True)
+
+
+def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
+    """Write one ``<switch>.cfg`` per switch."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (directory / f"{name}.cfg").write_text(text, "utf-8")
+
+
+def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
+    """Read one ``<switch>.cfg`` per switch. Raises InputError for files that are missing or belong to no switch."""
+    texts: dict[str, str] = {}
+    findings: list[Finding] = []
+    if not directory.is_dir():
+        raise InputError([Finding(str(directory), "a directory of configurations", "none")])
+    for switch in fabric.switches:
+        path = directory / f"{switch.name}.cfg"
+        try:
+            texts[switch.name] = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            findings.append(
+                Finding(str(path), "a readable configuration", getattr(error, "strerror", None) or str(error))
+            )
+    strangers = [path for path in sorted(directory.glob("*.cfg")) if path.stem not in fabric.index]
+    findings += [Finding(str(path), "a file named after a switch of the fabric", path.stem) for path in strangers]
+    if findings:
+        raise InputError(findings)
+    return texts
+
+
+def read_build(directory: Path) -> Build:
+    """Read a build directory back. Raises InputError where it is not one."""
+    try:
+        page = json.loads((directory / "plan.json").read_text("utf-8"))
+        if page["format"] != BUILD_FORMAT:
+            raise InputError([Finding(f"{directory}/plan.json", f"format {BUILD_FORMAT}", str(page["format"]))])
+        raw, summary = page["routes"], page["summary"]
+        routes = Routes(
+            raw["method"],
+            raw["reason"],
+            np.array(raw["source_of_host"], np.int32),
+            np.array(raw["root"], np.int32),
+            np.array(raw["parent"], np.int32).reshape(len(raw["root"]), -1),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
+    fabric = read_fabric(directory / "fabric.yml")
+    state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
+    return Build(fabric, routes, summary["assignment"], summary["vlans"], state)
+
+
+def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
+    """Write a rollout directory: rollout.json, the state before, after every wave, and the target build."""
+    fabric = plan_of.fabric
+    page = rollout_page(change)
+    with _replaced(directory, "rollout.json") as fresh:
+        write_texts(fresh / "before", render(fabric, change.before, templates))
+        waves = []
+        for number, wave in enumerate(change.waves, start=1):
+            folder = f"waves/{number}"
+            write_texts(fresh / folder, render(fabric, wave.state, templates))
+            waves.append({"name": wave.name, "why": wave.why, "configs": folder, "drain_seconds": wave.drain_seconds})
+        target = replace(plan_of, state=change.after)
+        proof = change.waves[-1].proof if change.waves else change.before_proof
+        (fresh / "rollout.json").write_text(
+            json.dumps({"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, "waves": waves})
+            + "\n",
+            "utf-8",
+        )
+        write_build(target, target.summary(proof), render(fabric, change.after, templates), fresh / "build")
+    return page

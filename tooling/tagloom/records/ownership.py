@@ -1,0 +1,79 @@
+"""Draw the line between what tagloom owns on a switch and what it never touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom.errors import Finding
+from tagloom.records.change import PORT_CELLS
+from tagloom.records.switch_state import DEFAULT_VLAN, OWNED_VLAN_NAME, Membership, SwitchEditor, SwitchState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+def overlay(running: SwitchState, target: SwitchState, ports: Collection[int]) -> SwitchState:
+    """Give what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
+
+    Owned are: the VLANs that either state names "tagloom...", with their static entries; on the fabric's `ports`
+    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch and the aging time.
+    All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
+    ports outside the fabric, VLAN 1 included. Raises ValueError where the states differ in port count.
+    """
+    if running.ports != target.ports:
+        raise ValueError(f"states of {running.ports} and {target.ports} ports cannot be of one switch")
+    wanted, model = SwitchEditor.of(running), SwitchEditor.of(target)
+    mine = {*running.owned_vlans, *target.owned_vlans} - {DEFAULT_VLAN}
+    kept = mine.intersection(target.owned_vlans)
+
+    for vlan in mine - kept:
+        if vlan in wanted.vlans:
+            wanted.delete_vlan(vlan)
+    for vlan in kept:
+        wanted.create_vlan(vlan)
+        wanted.name_vlan(vlan, model.vlans[vlan])
+    for vlan in (DEFAULT_VLAN, *kept):
+        for port in ports:
+            wanted.set_member(vlan, port, model.members[vlan].get(port, Membership.NONE))
+
+    wanted.pvid = running.pvid.tolist()  # deleting a VLAN moved the PVIDs that named it, on foreign ports too
+    for name, _ in PORT_CELLS.values():
+        values, theirs = getattr(wanted, name), getattr(model, name)
+        for port in ports:
+            values[port - 1] = theirs[port - 1]
+
+    foreign = {key: at for key, at in wanted.entries.items() if key[0] not in mine}
+    wanted.entries = foreign | {key: at for key, at in model.entries.items() if key[0] in kept}
+    wanted.spanning_tree, wanted.aging_seconds = target.spanning_tree, target.aging_seconds
+    return wanted.freeze()
+
+
+def conflicts(running: SwitchState, target: SwitchState, ports: Collection[int], where: str) -> tuple[Finding, ...]:
+    """List what stands on the switch in the way of `target`; nothing may be sent while there is any.
+
+    An unnamed VLAN that holds nothing outside the fabric's `ports` may be adopted: a push interrupted between
+    ``vlan 100`` and ``name`` leaves one. `where` is the switch's name.
+    """
+    found: list[Finding] = []
+    names = dict(zip(running.vlans.tolist(), running.vlan_names, strict=True))
+    with_entries = set(running.entry_vlan.tolist())
+    for vlan in target.owned_vlans:
+        name = names.get(vlan, OWNED_VLAN_NAME)
+        if name and not name.startswith(OWNED_VLAN_NAME):
+            found.append(Finding(f"{where}: VLAN {vlan}", "a free VLAN id", f"a VLAN of others, named {name!r}"))
+        elif not name and vlan in with_entries:
+            found.append(Finding(f"{where}: VLAN {vlan}", "a free VLAN id", "an unnamed VLAN with static entries"))
+
+    owned = {*running.owned_vlans, *target.owned_vlans} - {DEFAULT_VLAN}
+    for port in sorted(set(range(1, running.ports + 1)).difference(ports)):
+        for state, whose in ((running, "running"), (target, "target")):
+            view = state.port(port)
+            member_of = sorted(owned.intersection(view.untagged + view.tagged))
+            if member_of:
+                listed = ", ".join(map(str, member_of))
+                actual = f"a {whose} port outside the fabric in VLAN {listed}"
+                found.append(Finding(f"{where}: g{port}", "no member of tagloom's VLANs", actual))
+            if view.pvid in owned:
+                actual = f"a {whose} port outside the fabric with PVID {view.pvid}"
+                found.append(Finding(f"{where}: g{port}", "no PVID of tagloom's VLANs", actual))
+    return tuple(found)

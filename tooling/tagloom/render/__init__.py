@@ -1,0 +1,7 @@
+"""Turn switch states and changes into a family's text, and its text back into switch states."""
+
+from tagloom.render.commands import render_commands
+from tagloom.render.configuration import render_configuration
+from tagloom.render.parse import Parsed, UnknownLine, parse_configuration
+
+__all__ = ["Parsed", "UnknownLine", "parse_configuration", "render_commands", "render_configuration"]

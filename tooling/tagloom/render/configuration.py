@@ -1,0 +1,46 @@
+"""Render the whole state of a switch as its own running-config would print it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tagloom.errors import PlanError
+from tagloom.platforms.grammar import Grammar
+from tagloom.records.change import difference
+from tagloom.records.switch_state import PortMode, SwitchState
+from tagloom.render.page import print_page
+from tagloom.render.steps import lay_out, steps_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tagloom.platforms import Platform
+
+
+def render_configuration(platform: Platform, state: SwitchState, templates: Path) -> str:
+    """Render a state as text that the switch takes line by line from its factory default, and that parses back.
+
+    What equals the factory default is not printed, so the text is that of the changes from there.
+    Raises PlanError where the model has no words for the state, ValueError where the port counts differ.
+    """
+    grammar = Grammar.of(platform)
+    _check_modes(platform, state)
+    factory = _factory(platform.ports)
+    steps = steps_of(grammar, difference(factory, state), factory, printed=True)
+    blocks = lay_out(grammar, steps, grammar.printed_order, ranges=grammar.prints_ranges)
+    return print_page(templates, grammar.family, "configuration", title=platform.title, blocks=blocks)
+
+
+def _check_modes(platform: Platform, state: SwitchState) -> None:
+    """Refuse what no line can say: an access or trunk port that is not untagged in its PVID."""
+    for at, mode in enumerate(state.mode.tolist()):
+        port = at + 1
+        if mode != PortMode.GENERAL and state.port(port).untagged != (int(state.pvid[at]),):
+            rule = "a port outside general mode is untagged in its PVID alone"
+            raise PlanError(rule, f"port {platform.port_name(port)}", "plan the port in general mode")
+
+
+@cache
+def _factory(ports: int) -> SwitchState:
+    return SwitchState.factory(ports)

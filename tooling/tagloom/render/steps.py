@@ -1,0 +1,255 @@
+"""Turn changes into lines, each with the context it belongs in, and lay lines out in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import PlanError
+from tagloom.platforms.grammar import CONFIG, MODE_LINES, PORT_LINES, VLAN_DATABASE, Context, ContextKind
+from tagloom.records.change import PORT_CELLS, Cell
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership, PortMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tagloom.platforms.grammar import Grammar
+    from tagloom.records.change import Change
+    from tagloom.records.switch_state import SwitchState
+
+LONGEST_LINE = 149  # characters: what the consoles of old firmware take without wrapping is not recorded; be modest
+
+Block = tuple[str, ...]  # lines that lead from CONFIG back to CONFIG
+
+_STEP_OF = {cell_and_value: key for key, cell_and_value in PORT_LINES.items()}
+_STEP_OF_MODE = {mode: key for key, mode in MODE_LINES.items()}
+_GENERAL_ONLY = {Cell.FRAMES: Frames.ALL, Cell.INGRESS_FILTER: True}  # with what a port in any other mode has
+_PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.FLOW_CONTROL}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Hold one line: the step of the grammar's order it belongs to, its context (one port at a time), its text."""
+
+    name: str
+    context: Context
+    text: str
+
+
+@dataclass(slots=True)
+class _Changes:
+    """Hold changes by cell, with what they say of modes and deletions, and the steps written so far."""
+
+    grammar: Grammar
+    printed: bool
+    cells: dict[Cell, list[Change]]
+    modes: dict[int, PortMode]  # after the changes, of the ports that are not in general mode then, or changed it
+    deleted: set[int]
+    steps: list[Step] = field(default_factory=list)
+
+    def mode(self, port: int) -> PortMode:
+        return self.modes.get(port, PortMode.GENERAL)
+
+    def add(self, step: str, context: Context, *, line: str = "", **values: Any) -> None:
+        key = line or step
+        if not self.grammar.has(key):
+            raise PlanError(f"{self.grammar.platform.title} has no line for {key}", _where(self.grammar, context))
+        self.steps.append(Step(step, context, self.grammar.line(key, printed=self.printed, **values)))
+
+    def add_vlans(self, step: str, context: Context, vlans: list[int], *, line: str = "") -> None:
+        for part in _fitting(sorted(vlans), lambda some: self.grammar.line(line or step, vlans=some)):
+            self.add(step, context, line=line, vlans=part)
+
+    def refuse(self, port: int) -> None:
+        raise PlanError(
+            "a port outside general mode takes all frames, filters, and is untagged in its PVID alone",
+            f"{_where(self.grammar, _at(port))} in {self.mode(port).name.lower()} mode",
+            "plan the port in general mode",
+        )
+
+
+def steps_of(
+    grammar: Grammar, changes: Iterable[Change], before: SwitchState | None, *, printed: bool = False
+) -> list[Step]:
+    """Write the lines that make these changes, in no particular order; `printed` asks for running-config's forms.
+
+    Every mode has its own words for membership. `before` tells the modes of ports that keep theirs; without it they
+    are taken to be in general mode, as all ports of a fabric are. Memberships and entries of deleted VLANs need no
+    line: deletion takes them along. Raises PlanError where the model has no words for a change.
+    """
+    cells: dict[Cell, list[Change]] = {cell: [] for cell in Cell}
+    for change in changes:
+        cells[change.cell].append(change)
+    kept = enumerate(before.mode.tolist() if before is not None else (), start=1)
+    modes = {port: PortMode(mode) for port, mode in kept if mode != PortMode.GENERAL}
+    modes.update((change.port, PortMode(_int(change.after))) for change in cells[Cell.MODE])
+    deleted = {change.vlan for change in cells[Cell.VLAN] if not change.after}
+    todo = _Changes(grammar, printed, cells, modes, deleted)
+    for write in (_write_vlans, _write_memberships, _write_ports, _write_flow_control, _write_entries, _write_switch):
+        write(todo)
+    return todo.steps
+
+
+def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool) -> list[Block]:
+    """Put lines in the order of `phases` and in blocks that begin and end at CONFIG.
+
+    Within a phase, lines of one context stand together; with `ranges`, ports with equal lines share a block.
+    """
+    place = {name: (at, rank) for at, phase in enumerate(phases) for rank, name in enumerate(phase)}
+    by_phase: dict[int, list[tuple[int, Step]]] = {}
+    for step in steps:
+        at, rank = place[step.name]
+        by_phase.setdefault(at, []).append((rank, step))
+    blocks: list[tuple[str, list[str]]] = []
+    for _, ranked in sorted(by_phase.items()):
+        by_context: dict[Context, list[str]] = {}
+        for _, step in sorted(ranked, key=lambda pair: pair[0]):
+            by_context.setdefault(step.context, []).append(step.text)
+        for context, lines in _shared(grammar, by_context) if ranges else _ascending(by_context):
+            enter = "" if context is CONFIG else grammar.enter(context)
+            if blocks and blocks[-1][0] == enter:
+                blocks[-1][1].extend(lines)
+            else:
+                blocks.append((enter, list(lines)))
+    return [(enter, *lines, "exit") if enter else tuple(lines) for enter, lines in blocks]
+
+
+def _ascending(by_context: dict[Context, list[str]]) -> list[tuple[Context, list[str]]]:
+    return sorted(by_context.items(), key=lambda pair: (pair[0].ports, pair[0].vlan))
+
+
+def _shared(grammar: Grammar, by_context: dict[Context, list[str]]) -> Iterable[tuple[Context, Sequence[str]]]:
+    """Give contexts with their lines, ports of equal lines joined to ranges."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for context, lines in _ascending(by_context):
+        if context.kind is ContextKind.INTERFACE:
+            groups.setdefault(tuple(lines), []).extend(context.ports)
+    waiting = list(groups.items())
+    for context, lines in by_context.items():
+        if context.kind is not ContextKind.INTERFACE:
+            yield context, lines
+            continue
+        for texts, ports in waiting:
+            for part in _fitting(ports, lambda some: grammar.enter(_at(*some))):
+                yield _at(*part), texts
+        waiting = []
+
+
+def _write_vlans(todo: _Changes) -> None:
+    for step, wanted in (("vlan_create", True), ("vlan_delete", False)):
+        if vlans := [change.vlan for change in todo.cells[Cell.VLAN] if bool(change.after) is wanted]:
+            todo.add_vlans(step, VLAN_DATABASE, vlans)
+    longest = todo.grammar.name_length
+    for change in todo.cells[Cell.VLAN_NAME]:
+        context, name = Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan), str(change.after)
+        if len(name) > longest or '"' in name or not name.isprintable() or name.split(" ") != name.split():
+            if name:
+                raise PlanError(f"a VLAN name has 1 to {longest} printable characters without quotes", repr(name))
+            if change.vlan not in todo.deleted:
+                todo.add("no_vlan_name", context)
+        else:
+            todo.add("vlan_name", context, name=name)
+
+
+def _write_memberships(todo: _Changes) -> None:
+    lists: dict[tuple[str, int], list[int]] = {}  # (step, port) -> VLANs
+    natives: dict[int, set[int]] = {}  # port outside general mode -> its one untagged VLAN
+    for change in todo.cells[Cell.MEMBER]:
+        port, vlan, mode = change.port, change.vlan, todo.mode(change.port)
+        if vlan in todo.deleted:
+            continue
+        if mode is not PortMode.GENERAL and change.after == Membership.UNTAGGED:
+            natives.setdefault(port, set()).add(vlan)
+            continue
+        if mode is PortMode.ACCESS:
+            if change.after:
+                todo.refuse(port)
+            continue  # joining its VLAN makes an access port leave any other
+        if mode is PortMode.TRUNK:
+            step = "trunk_join" if change.after else "trunk_leave"
+        elif change.after:
+            step = "join_untagged" if change.after == Membership.UNTAGGED else "join_tagged"
+        else:
+            step = "leave_default" if vlan == DEFAULT_VLAN else "leave"
+        if step != "trunk_leave" or change.before == Membership.TAGGED:
+            lists.setdefault((step, port), []).append(vlan)
+    for (step, port), vlans in lists.items():
+        todo.add_vlans(step, _at(port), vlans, line="leave" if step == "leave_default" else "")
+    leaving = {change.port for change in todo.cells[Cell.MODE] if change.before == PortMode.GENERAL}
+    for change in todo.cells[Cell.PVID]:
+        mode = todo.mode(change.port)
+        if mode is PortMode.GENERAL or (mode is PortMode.TRUNK and change.port in leaving):
+            todo.add("pvid", _at(change.port), pvid=change.after)  # a new trunk takes its PVID along, and nothing else
+        if mode is not PortMode.GENERAL:
+            natives.setdefault(change.port, set()).add(_int(change.after))
+    for port, wanted in natives.items():
+        if len(wanted) > 1 or DISCARD_PVID in wanted:
+            todo.refuse(port)
+        step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
+        todo.add(step, _at(port), vlan=min(wanted))
+
+
+def _write_ports(todo: _Changes) -> None:
+    for change in todo.cells[Cell.MODE]:
+        todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port))
+    for change in (change for cell in PORT_CELLS if cell in _PLAIN_CELLS for change in todo.cells[cell]):
+        cell, after, context = change.cell, change.after, _at(change.port)
+        if cell in _GENERAL_ONLY and todo.mode(change.port) is not PortMode.GENERAL:
+            if after != _GENERAL_ONLY[cell]:
+                todo.refuse(change.port)
+        elif cell is Cell.SPEED and after:
+            todo.add("speed", context, mbps=after)
+        else:
+            todo.add(_STEP_OF[cell, after], context)
+        if cell is Cell.NEGOTIATION and not after:
+            todo.add("duplex", context)  # without negotiation a link may fall to half duplex (6024 manual p. 61)
+
+
+def _write_flow_control(todo: _Changes) -> None:
+    changes, grammar = todo.cells[Cell.FLOW_CONTROL], todo.grammar
+    if grammar.flow_control_scope == "port":
+        for change in changes:
+            todo.add(_STEP_OF[Cell.FLOW_CONTROL, change.after], _at(change.port))
+    elif changes:
+        wanted = {change.after for change in changes}
+        if len(wanted) > 1 or len(changes) < grammar.platform.ports:
+            rule = f"{grammar.platform.title} switches flow control for all its ports at once"
+            raise PlanError(rule, f"{len(changes)} ports were to change", "give every port of the switch the same")
+        todo.add(_STEP_OF[Cell.FLOW_CONTROL, wanted.pop()], CONFIG)
+
+
+def _write_entries(todo: _Changes) -> None:
+    contexts: dict[int, Context] = {}
+    for change in todo.cells[Cell.ENTRY]:
+        context = contexts.setdefault(change.vlan, Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan))
+        if change.after:
+            todo.add("entry", context, mac=change.mac, ports=change.after)
+        elif change.vlan not in todo.deleted:
+            todo.add("no_entry", context, mac=change.mac)
+
+
+def _write_switch(todo: _Changes) -> None:
+    for change in todo.cells[Cell.SPANNING_TREE]:
+        todo.add("spanning_tree_on" if change.after else "spanning_tree_off", CONFIG)
+    for change in todo.cells[Cell.AGING]:
+        todo.add("aging", CONFIG, seconds=change.after)
+
+
+def _fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:
+    """Halve a list until each part makes a line that is short enough."""
+    if len(items) == 1 or len(write(items)) <= LONGEST_LINE:
+        return [items]
+    half = len(items) // 2
+    return [*_fitting(items[:half], write), *_fitting(items[half:], write)]
+
+
+def _at(*ports: int) -> Context:
+    return Context(ContextKind.INTERFACE, ports=ports)
+
+
+def _where(grammar: Grammar, context: Context) -> str:
+    return f"port {grammar.platform.port_name(context.ports[0])}" if context.ports else "the switch itself"
+
+
+def _int(value: object) -> int:
+    return int(value)  # type: ignore[call-overload, no-any-return]  # mode and PVID cells hold numbers
