@@ -20,7 +20,7 @@ from tagloom.lab.directory import Order
 from tagloom.records.change import difference
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
-from tagloom.render import parse_configuration, render_commands, render_configuration
+from tagloom.render import read_state, render_commands, render_configuration
 from tagloom.share import share_directory
 
 SHARE = share_directory()
@@ -62,7 +62,7 @@ def target(ports, vlans=(100, 101), pvid=100):
 def language(model):
     platform = platforms.load(model)
     return Language(
-        parse=lambda text: parse_configuration(platform, text).state,
+        parse=lambda text: read_state(platform, text, "switch", range(1, platform.ports + 1)),
         text=lambda state: render_configuration(platform, state, TEMPLATES),
         commands=lambda changes: render_commands(platform, changes, TEMPLATES),
     )

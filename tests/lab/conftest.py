@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 
 import netmiko
 import pytest
-from lab_fabrics import TEMPLATES, fabric
 
+from lab_fabrics import TEMPLATES, fabric
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order

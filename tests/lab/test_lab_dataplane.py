@@ -1,8 +1,8 @@
 import time
 
 import pytest
-from lab_fabrics import editors, fabric, frozen, torus
 
+from lab_fabrics import editors, fabric, frozen, torus
 from tagloom.lab.dataplane import Dataplane, Hop
 from tagloom.records.switch_state import Frames, Membership
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import netmiko
 import pytest
 import yaml
-from lab_fabrics import TEMPLATES, fabric, torus
 
+from lab_fabrics import TEMPLATES, fabric, torus
 from tagloom.errors import DeviceError, InputError
 from tagloom.lab import process
 from tagloom.lab.directory import Order, read_order
+from tagloom.read import read_fabric
 
 
 @pytest.fixture
@@ -54,19 +55,9 @@ def test_the_directory_is_an_inventory(tmp_path, ended):
     ended.append(tmp_path)
     made = fabric(2, [(0, 1, 1, 1, 100, False)], models=["powerconnect-5324", "powerconnect-6248"])
     info = process.up(Order(made, TEMPLATES), tmp_path)
-    page = yaml.safe_load((tmp_path / "fabric.yml").read_text())
-    assert page == {
-        "name": "bench",
-        "switches": {
-            "s0": {"model": "powerconnect-5324", "address": f"127.0.0.1:{info.ports['s0']}"},
-            "s1": {"model": "powerconnect-6248", "address": f"127.0.0.1:{info.ports['s1']}"},
-        },
-        "hosts": {
-            "h0": {"switch": "s0", "port": "g24", "mac": "02:00:00:00:00:00"},
-            "h1": {"switch": "s1", "port": "1/g24", "mac": "02:00:00:00:00:01"},
-        },
-        "links": [{"ends": ["s0:g1", "s1:1/g1"], "speed": 100, "state": "down"}],
-    }
+    read = read_fabric(tmp_path / "fabric.yml")
+    assert [s.address for s in read.switches] == [f"127.0.0.1:{info.ports[name]}" for name in ("s0", "s1")]
+    assert (read.hosts, read.links, read.ports) == (made.hosts, made.links, made.ports)
     assert yaml.safe_load((tmp_path / "tagloom.yml").read_text()) == {"plugin": "tagloom", "fabric": "fabric.yml"}
     variables = yaml.safe_load((tmp_path / "group_vars" / "all.yml").read_text())
     assert variables["tagloom_known_hosts"] == str(tmp_path / "known_hosts")

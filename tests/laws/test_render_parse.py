@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import switch_states
 
+from strategies import switch_states
 from tagloom.platforms import load
 from tagloom.platforms.grammar import CONFIG, Interpreter, OutcomeKind
 from tagloom.records.change import Patch, apply_changes, difference

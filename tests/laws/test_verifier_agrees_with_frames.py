@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.switch_state import Frames, Membership, SwitchEditor
 from tagloom.route import route

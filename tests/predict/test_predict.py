@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import ROOT, make_fabric
+from fabrics import ROOT, make_fabric
 from tagloom.errors import InputError
 from tagloom.pipeline import predict
 from tagloom.platforms.power import fabric_watts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, make_fabric
+from fabrics import ROOT, make_fabric
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import format_fabric, format_family, parse_fabric, read_fabric
 

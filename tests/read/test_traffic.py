@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom.errors import InputError
 from tagloom.read.traffic import place, read_traffic
 

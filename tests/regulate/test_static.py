@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import ROOT, make_fabric
+from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.read import read_fabric, read_traffic
 from tagloom.records.traffic import Traffic

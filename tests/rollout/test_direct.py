@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane

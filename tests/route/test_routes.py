@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom.errors import InputError, PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import channel_load, dependencies, relation

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.route import route

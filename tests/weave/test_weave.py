@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import make_fabric
+from fabrics import make_fabric
 from tagloom.errors import PlanError
 from tagloom.records.numbering import content, owned
 from tagloom.records.switch_state import Membership

@@ -13,7 +13,7 @@ from tagloom.apply.outcomes import Outcome
 from tagloom.apply.playbook import RunDirectory
 from tagloom.apply.switch import Language, bring
 from tagloom.errors import Finding, InputError, TagloomError
-from tagloom.render import parse_configuration, render_commands, render_configuration
+from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
 from tagloom.share import share_directory
 
 
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 
         access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
         language = Language(
-            parse=lambda text: parse_configuration(platform, text).state,
+            parse=lambda text: read_state(platform, text, switch, arguments["ports"]),
             text=lambda state: render_configuration(platform, state, templates),
             commands=lambda changes: render_commands(platform, changes, templates),
         )

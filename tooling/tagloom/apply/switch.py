@@ -49,9 +49,12 @@ class SwitchConnection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Hold a switch's language as functions: its text to a state, a state to text, changes to command lines."""
+    """Hold a switch's language as functions: its text to a state, a state to text, changes to command lines.
 
-    parse: Callable[[str], SwitchState]
+    `parse` also gives a finding for each line that it does not understand and that bears on our ports or VLANs.
+    """
+
+    parse: Callable[[str], tuple[SwitchState, tuple[Finding, ...]]]
     text: Callable[[SwitchState], str]
     commands: Callable[[tuple[Change, ...]], tuple[str, ...]]
 
@@ -84,9 +87,9 @@ def bring(
     try:
         with connection:
             text = connection.running_configuration()
-            running = language.parse(text)
+            running, unknown = language.parse(text)
             wanted = overlay(running, target, ports)
-            findings = conflicts(running, target, ports, switch)
+            findings = (*unknown, *conflicts(running, target, ports, switch))
             if expected is not None:
                 assumed = overlay(running, expected, ports)
                 if ahead:
@@ -108,7 +111,7 @@ def bring(
                 outcome = replace(outcome, backup=str(keep(backups, switch, text)))
                 connection.send(commands)
                 outcome = replace(outcome, changed=True)
-                found = language.parse(connection.running_configuration())
+                found, _ = language.parse(connection.running_configuration())
                 if found != wanted:
                     missed = tuple(cell_finding(switch, each) for each in difference(wanted, found))
                     error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"

@@ -13,8 +13,8 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.lab.console import FAMILIES
 from tagloom.lab.device import Quirks
+from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
-from tagloom.units import format_mac
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,46 +133,13 @@ def write_inventory(directory: Path, fabric: Fabric, addresses: Mapping[str, str
     }
     (directory / "group_vars").mkdir(exist_ok=True)
     pages = {
-        "fabric.yml": _yaml(fabric_page(replace(fabric, switches=switches))),
+        "fabric.yml": format_fabric(replace(fabric, switches=switches)),
         "tagloom.yml": _yaml({"plugin": "tagloom", "fabric": "fabric.yml"}),
         "group_vars/all.yml": _yaml(variables),
         "known_hosts": known_hosts,
     }
     for name, text in pages.items():
         (directory / name).write_text(text, "utf-8")
-
-
-def fabric_page(fabric: Fabric) -> dict[str, Any]:
-    """Give a fabric as the explicit parts of a fabric file; a family would add its links a second time."""
-    models = [platforms.load(s.model) for s in fabric.switches]
-
-    def end(switch: int, port: int) -> str:
-        return f"{fabric.switches[switch].name}:{models[switch].port_name(port)}"
-
-    links = []
-    for link in fabric.links:
-        entry: dict[str, Any] = {"ends": [end(link.a, link.a_port), end(link.b, link.b_port)]}
-        if link.speed_mbps:
-            entry["speed"] = link.speed_mbps
-        if not link.up:
-            entry["state"] = "down"
-        links.append(entry)
-    return {
-        "name": fabric.name,
-        "switches": {
-            s.name: {"model": s.model} | ({"at": list(s.at)} if s.at else {}) | {"address": s.address}
-            for s in fabric.switches
-        },
-        "hosts": {
-            h.name: {
-                "switch": fabric.switches[h.switch].name,
-                "port": models[h.switch].port_name(h.port),
-                "mac": format_mac(h.mac),
-            }
-            for h in fabric.hosts
-        },
-        "links": links,
-    }
 
 
 def _yaml(page: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from tagloom.predict.eee import POWERCONNECT_5548, Eee
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.regulate import static
-from tagloom.render import parse_configuration, render_configuration
+from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
 from tagloom.verify import Plan, channel_name, dependencies, verify
@@ -128,20 +128,13 @@ def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str
 
 
 def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Finding]]:
-    """Read every switch's text, with a finding for each line inside a block of ours that is not understood."""
+    """Read every switch's text, with a finding for each line that is not understood and bears on the fabric."""
     state: FabricState = {}
     findings: list[Finding] = []
-    for switch in fabric.switches:
-        parsed = parse_configuration(platforms.load(switch.model), texts[switch.name])
-        state[switch.name] = parsed.state
-        findings += [
-            Finding(
-                f"{switch.name}:{line.number}  {line.block or 'configuration'}",
-                "a line tagloom knows" if not line.answer else "a line the switch takes",
-                repr(line.text) + (f" ({' '.join(line.answer.split())})" if line.answer else ""),
-            )
-            for line in parsed.unknown
-        ]
+    for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
+        platform = platforms.load(switch.model)
+        state[switch.name], found = read_state(platform, texts[switch.name], switch.name, ports)
+        findings += found
     return state, findings
 
 

@@ -2,6 +2,6 @@
 
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
-from tagloom.render.parse import Parsed, UnknownLine, parse_configuration
+from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
 
-__all__ = ["Parsed", "UnknownLine", "parse_configuration", "render_commands", "render_configuration"]
+__all__ = ["Parsed", "UnknownLine", "parse_configuration", "read_state", "render_commands", "render_configuration"]

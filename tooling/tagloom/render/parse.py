@@ -6,10 +6,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tagloom.errors import Finding
 from tagloom.platforms.grammar import CONFIG, Context, Interpreter, OutcomeKind
 from tagloom.records.switch_state import SwitchEditor, SwitchState
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tagloom.platforms import Platform
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\x08")
@@ -23,13 +28,22 @@ _OPENERS = ("interface ", "vlan database")
 class UnknownLine:
     """Hold a line inside a block of ours that is not understood or cannot hold, and the switch's answer to it.
 
-    `number` counts from 1; `block` is the line that opened the block, "" outside of any.
+    `number` counts from 1; `block` is the line that opened the block, "" outside of any. `answer` is "" for a line
+    nobody knows, else what the switch would say at its place. `ports` and `vlan` are what the block is about.
     """
 
     number: int
     block: str
     text: str
     answer: str
+    ports: tuple[int, ...] = ()
+    vlan: int = 0
+
+    def touches(self, ports: Collection[int], vlans: Collection[int]) -> bool:
+        """Tell whether the line may bear on any of these ports or VLANs."""
+        if self.ports:
+            return not set(self.ports).isdisjoint(ports)
+        return self.vlan in vlans if self.vlan else True
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,9 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
         if outcome.accepted:
             block = line if opens else block if interpreter.context is not CONFIG else ""
             continue
-        trouble = UnknownLine(number, block, line, outcome.text)
+        at = interpreter.context
+        answer = "" if outcome.kind is OutcomeKind.UNKNOWN else outcome.text
+        trouble = UnknownLine(number, block, line, answer, at.ports, at.vlan)
         if opens:
             block, passing = line, True
             if line.startswith("interface vlan"):
@@ -80,3 +96,26 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
         if not interpreter.feed(trouble.text).accepted:
             unknown.append(trouble)
     return Parsed(interpreter.editor.freeze(), tuple(sorted(unknown, key=lambda each: each.number)))
+
+
+def read_state(
+    platform: Platform, text: str, where: str, ports: Collection[int]
+) -> tuple[SwitchState, tuple[Finding, ...]]:
+    """Read a state, with a finding for each line that is not understood and bears on `ports` or on a VLAN of theirs.
+
+    `where` names the switch. Such a line may change what the ports do, so the state alone proves nothing.
+    """
+    parsed = parse_configuration(platform, text)
+    columns = np.array(sorted(ports), np.int64) - 1
+    joined = parsed.state.vlans[parsed.state.membership[:, columns].any(axis=1)]
+    vlans = {*parsed.state.owned_vlans, *joined.tolist(), *parsed.state.pvid[columns].tolist()}
+    findings = [
+        Finding(
+            f"{where}:{line.number}  {line.block or 'configuration'}",
+            "a line the switch takes" if line.answer else "a line tagloom knows",
+            repr(line.text) + (f" ({' '.join(line.answer.split())})" if line.answer else ""),
+        )
+        for line in parsed.unknown
+        if line.touches(ports, vlans)
+    ]
+    return parsed.state, tuple(findings)

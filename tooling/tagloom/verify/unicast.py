@@ -154,8 +154,10 @@ def _note(
     *details: NDArray[np.integer],
 ) -> None:
     """Keep the pairs that `which` masks, with `why` said of the details of each."""
-    for i in np.flatnonzero(which).tolist():
-        kept.append((int(pairs[0][i]), int(pairs[1][i]), why(*(int(detail[i]) for detail in details))))
+    kept += [
+        (int(pairs[0][i]), int(pairs[1][i]), why(*(int(detail[i]) for detail in details)))
+        for i in np.flatnonzero(which).tolist()
+    ]
 
 
 def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: range, result: Unicast) -> None:
