@@ -239,13 +239,14 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         screen.answer({**_pushed(None), **push.proof.as_json()})
         return NO
     names = [switch.name for switch in push.fabric.switches]
-    wanted = names if not args.limit else [n for n in names if n in args.limit.replace(":", ",").split(",")]
-    with screen.progress("switches read" if kind == "build" else "switches") as note:
-        survey = operating.survey(push, site, limit=args.limit, on_progress=_counter(note, len(wanted)))
-    if survey.failed or survey.error:
+    wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
+    with screen.progress("switches read") as note:
+        looks = len(wanted) * (push.waves if kind == "rollout" else 1)
+        survey = operating.survey(push, site, limit=args.limit, on_progress=_counter(note, looks))
+    # One switch that fails does not keep a build from the others; a rollout needs every switch it changes.
+    if survey.error or (survey.failed and (args.check or kind == "rollout" or not survey.changed)):
         return _report(survey, screen, checked=True)
-    if kind == "build":
-        push = operating.order(push, survey, site)
+    push = operating.order(push, survey, site)
     if args.check or not survey.changed:
         _show(survey, screen, diff=args.diff)
         code = _report(survey, screen, checked=args.check, waves=push.waves)
@@ -255,7 +256,8 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
     if args.diff:
         _show(survey, screen, diff=True)
     with screen.progress("pushes") as note:
-        outcomes = operating.push(push, site, limit=args.limit, on_progress=_counter(note, push.waves * len(wanted)))
+        pushes = push.waves * len(wanted)
+        outcomes = operating.push(push, site, limit=args.limit, on_progress=_counter(note, pushes))
     return _report(outcomes, screen, checked=False, waves=push.waves)
 
 
@@ -317,7 +319,9 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
 
         fabric = read_fabric(args.fabric)
         with screen.waiting("starting the rack"):
-            info = process.up(Order(fabric, share_directory() / "templates", base_port=args.base_port), folder)
+            quirks = {"*": {"delay_seconds": args.delay}} if args.delay else {}
+            order = Order(fabric, share_directory() / "templates", quirks=quirks, base_port=args.base_port)
+            info = process.up(order, folder)
         ports = sorted(info.ports.values())
         screen.say(
             *terminal.row(
@@ -523,6 +527,10 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
             verb.add_argument(
                 "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
+            )
+        if name == "up":
+            verb.add_argument(
+                "--delay", type=float, default=0.0, metavar="S", help="seconds every command takes (default 0)"
             )
         if name == "ping":
             verb.add_argument("a", nargs="?", metavar="A", help="sending host")

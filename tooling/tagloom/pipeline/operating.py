@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tagloom import platforms
 from tagloom.apply import playbook
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
-from tagloom.errors import Finding, PlanError
+from tagloom.errors import DeviceError, PlanError
 from tagloom.pipeline.files import read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import parse, prove, rollout
+from tagloom.pipeline.planning import prove, rollout
 from tagloom.read import read_fabric
+from tagloom.render import parse_configuration
 from tagloom.verify import verify
 
 if TYPE_CHECKING:
@@ -84,20 +86,25 @@ def order(push: Push, found: Outcomes, site: Site) -> Push:
     """Lead a running fabric to a build by a rollout; one that does not prove as it stands is set up in one go.
 
     A fabric that proves must not pass through states that do not. One that does not (factory default, a push that
-    was interrupted, a slip of the hand) has nothing to lose: all its switches may change at once.
-    Raises PlanError where no safe order is found.
+    was interrupted, a slip of the hand) has nothing to lose: all its switches may change at once, and where one of
+    them fails the others finish. Raises PlanError where no safe order is found, DeviceError where a switch cannot be
+    read while others run another plan.
     """
-    if not found.changed or push.waves != 1 or (push.directory / "rollout.json").exists():
+    if not found.changed or (push.directory / "rollout.json").exists():
         return push
-    by_switch = {outcome.switch: outcome for outcome in found.outcomes}
-    if set(by_switch) != set(push.fabric.index):
-        return push  # limited to some switches: what the others hold is not known
-    running = _states(push.fabric, {name: outcome.before for name, outcome in by_switch.items()})
-    if not verify(push.fabric, running).proven:
+    read = {outcome.switch: outcome for outcome in found.outcomes if not outcome.failed}
+    before = _states(push.fabric, {name: outcome.before for name, outcome in read.items()})
+    after = _states(push.fabric, {name: outcome.after for name, outcome in read.items()})
+    if set(read) != set(push.fabric.index):
+        for outcome in found.outcomes:
+            if outcome.failed and any(set(before[n].owned_vlans) - set(after[n].owned_vlans) for n in read):
+                rule = "another plan runs, and it is changed only when every switch can be read"
+                raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
         return push
-    wanted = _states(push.fabric, {name: outcome.after for name, outcome in by_switch.items()})
-    change = rollout(push.fabric, running, wanted)
-    if change.after != wanted:
+    if not verify(push.fabric, before).proven:
+        return push
+    change = rollout(push.fabric, before, after)
+    if change.after != after:
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
             "the build gives ids that are in use to other trees",
@@ -142,7 +149,9 @@ def _run(what: Push, site: Site, kind: str, *, check: bool, limit: str, on_progr
 
 
 def _states(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
-    state, unknown = parse(fabric, texts)
-    if unknown:
-        raise PlanError("a switch's own state must read back", str(Finding("survey", "known lines", str(unknown[0]))))
-    return state
+    """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
+    return {
+        switch.name: parse_configuration(platforms.load(switch.model), texts[switch.name]).state
+        for switch in fabric.switches
+        if switch.name in texts
+    }

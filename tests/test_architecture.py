@@ -1,0 +1,80 @@
+"""The house: rooms fall straight down, no verb imports another, wires and prints stay in their files."""
+
+import ast
+
+import pytest
+
+from fabrics import ROOT
+
+PACKAGE = ROOT / "tooling" / "tagloom"
+VERBS = {"read", "route", "weave", "verify", "render", "rollout", "apply", "observe", "regulate", "predict", "measure"}
+# A room may import the rooms named here, and itself; nothing else of tagloom.
+GROUND = {"errors", "units"}
+MAY = {
+    "errors": set(),
+    "units": set(),
+    "share": set(),
+    "records": GROUND,
+    "platforms": GROUND | {"records"},
+    **{verb: GROUND | {"records", "platforms"} for verb in VERBS},
+    "report": GROUND | {"records", "platforms", "apply"},  # apply's outcomes are shown to people
+    "adapters": GROUND | {"records", "platforms"},
+    "lab": GROUND | {"records", "platforms", "render", "read"},  # a switch prints its configuration, and reads a fabric
+    "pipeline": GROUND | {"records", "platforms"} | VERBS,
+    "demo": GROUND | {"records", "platforms", "read", "report", "pipeline", "lab", "apply"},
+    "cli": GROUND | {"records", "platforms", "read", "predict", "report", "pipeline", "lab", "apply", "demo", "share"},
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (
+                (f"{node.module}.{alias.name}" for alias in node.names) if node.module == "tagloom" else [node.module]
+            )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_fall_straight_down(path):
+    room = room_of(path)
+    if room == "__init__":
+        return
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "tagloom" and len(parts) > 1 and parts[1] != "__version__":
+            assert parts[1] in MAY[room] | {room}, f"{room} must not import {name}"
+
+
+@pytest.mark.parametrize(
+    ("library", "only"),
+    [("netmiko", "adapters/ssh.py"), ("pysnmp", "adapters/snmp.py"), ("asyncssh", "lab/"), ("ansible", "nowhere")],
+)
+def test_wires_have_one_door(library, only):
+    for path in FILES:
+        if any(name.split(".")[0] == library for name in imports(path)):
+            assert str(path.relative_to(PACKAGE)).startswith(only)
+
+
+def test_only_the_command_line_prints_or_reads_the_environment():
+    for path in FILES:
+        place = str(path.relative_to(PACKAGE))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                assert place == "cli.py", f"{place} prints"
+            if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
+                # the rack's process starts with the environment of the command that starts it
+                assert place in {"cli.py", "lab/process.py"}, f"{place} reads the environment"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_first_line_of_every_file_says_its_one_job(path):
+    first = path.read_text("utf-8").splitlines()[0]
+    assert first.startswith('"""'), path
+    assert first.rstrip('"').endswith("."), path

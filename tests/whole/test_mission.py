@@ -1,0 +1,158 @@
+"""The whole mission as an operator runs it: commands in a terminal against a rack of real SSH consoles."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tagloom.lab import process
+
+STEPS = (
+    "plan",
+    "apply",
+    "verify",
+    "ping",
+    "apply_again",
+    "rollout",
+    "regulate",
+    "verify_after",
+    "ping_after",
+    "predict",
+)
+
+
+class Terminal:
+    """Run commands in a directory of their own, as separate processes."""
+
+    def __init__(self, home):
+        self.home = home
+
+    def __call__(self, *words, expect=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "tagloom.cli", *map(str, words)],
+            capture_output=True, text=True, cwd=self.home, check=False, env=os.environ | {"NO_COLOR": "1"},
+        )  # fmt: skip
+        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done.stdout
+
+    def answer(self, *words, expect=0):
+        return json.loads(self(*words, "--json", expect=expect))
+
+    @property
+    def rack(self):
+        return self.home / "inventory" / "lab"
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    """Give a terminal with a planned 2x2 mesh and its rack in factory state."""
+    terminal = Terminal(tmp_path)
+    terminal("new", "mesh", "--dims", 2, 2, "--parallel", 2, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "b")
+    terminal("lab", "up", "f.yml")
+    yield terminal
+    terminal("lab", "down")
+
+
+ALL = ["s0", "s1", "s2", "s3"]
+
+
+def test_check_then_push_then_nothing_left_to_do(terminal):
+    assert terminal.answer("lab", "ping")["reached"] == 12, "a factory rack is one tree"
+    page = terminal.answer("apply", "b", "--check")
+    assert (page["changed"], page["unchanged"], page["failed"]) == (ALL, [], [])
+    assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "check mode sends nothing"
+    assert "+vlan 100-101" in terminal("apply", "b", "--check", "--diff")
+    page = terminal.answer("apply", "b")
+    assert (page["changed"], page["failed"]) == (ALL, [])
+    assert page["seconds"] > 0
+    page = terminal.answer("apply", "b")
+    assert (page["changed"], page["unchanged"], page["failed"]) == ([], ALL, [])
+    ping = terminal.answer("lab", "ping")
+    assert (ping["pairs"], ping["reached"], ping["lost"]) == (12, 12, 0)
+    backups = sorted((terminal.rack / "runs").glob("*/backups/*.cfg"))
+    assert [path.name for path in backups] == ["s0.cfg", "s1.cfg", "s2.cfg", "s3.cfg"]
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in backups)
+    assert process.configurations(terminal.rack, startup=True) == process.configurations(terminal.rack)
+
+
+def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
+    terminal("apply", "b")
+    terminal("plan", "f.yml", "-o", "off", "--off", "s0:g1", "s0:g3", "--previous", "b")
+    shown = terminal("apply", "off", "--check")
+    assert "in 3 waves" in shown
+    page = terminal.answer("apply", "off")
+    assert page["failed"] == []
+    assert (page["waves"], page["waves_reached"]) == (3, 3)
+    assert terminal.answer("lab", "ping")["reached"] == 12
+    running = process.configurations(terminal.rack)
+    assert "shutdown" in running["s0"]
+    assert terminal.answer("apply", "off")["unchanged"] == ALL
+
+
+def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
+    terminal("apply", "b")
+    terminal("plan", "f.yml", "-o", "clash", "--off", "s0:g1", "s0:g3", "--routing", "tree")
+    shown = terminal.answer("apply", "clash", expect=1)
+    assert "VLAN id must not be reused" in shown["refused"]
+    assert "--previous" in shown["next"]
+    assert terminal.answer("apply", "b")["unchanged"] == ALL
+
+
+def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
+    terminal("apply", "b")
+    process.down(terminal.rack)
+    terminal("lab", "up", "f.yml")  # all switches back at the factory: the grossest slip
+    assert terminal.answer("apply", "b")["changed"] == ALL
+    assert terminal.answer("lab", "ping")["reached"] == 12
+
+
+@pytest.mark.parametrize(
+    ("quirk", "where"),
+    [
+        ({"refuse_login": True}, "login"),
+        ({"reject_line": "switchport general pvid"}, "switchport general pvid"),
+        ({"drop_after": 12}, ""),
+    ],
+    ids=["refused login", "rejected line", "dropped session"],
+)
+def test_a_switch_that_fails_is_named_and_the_others_finish(terminal, quirk, where):
+    process.quirks(terminal.rack, {"s2": quirk})
+    page = terminal.answer("apply", "b", expect=3)
+    assert page["failed"] == ["s2"]
+    assert page["changed"] == ["s0", "s1", "s3"]
+    (failure,) = [o for o in page["outcomes"] if o["failed"]]
+    assert failure["error"]
+    assert where in failure["command"] + failure["error"]
+    assert len(failure["sent"]) < len(failure["commands"]) or not failure["commands"]
+    process.quirks(terminal.rack, {"s2": {"refuse_login": False, "reject_line": "", "drop_after": 0}})
+    assert terminal.answer("apply", "b")["failed"] == []
+    assert terminal.answer("lab", "ping")["reached"] == 12
+    assert terminal.answer("apply", "b")["unchanged"] == ALL
+
+
+def test_a_build_with_an_edited_text_never_reaches_a_switch(terminal):
+    path = terminal.home / "b" / "configs" / "s1.cfg"
+    text = path.read_text()
+    path.write_text(text.replace("switchport general pvid 100", "switchport general pvid 101"))
+    assert path.read_text() != text
+    shown = terminal("apply", "b", expect=1)
+    assert "refused: nothing goes to a switch that was not proven" in shown
+    assert not list((terminal.rack / "runs").glob("*")) if (terminal.rack / "runs").exists() else True
+
+
+def test_the_demo_holds(tmp_path):
+    page = Terminal(tmp_path).answer("demo")
+    assert set(STEPS) <= set(page)
+    assert page["plan"]["proven"] is page["verify"]["proven"] is page["verify_after"]["proven"] is True
+    assert page["ping"] == page["ping_after"] == {"pairs": 240, "on_path": 240, "broadcasts_exactly_once": 16}
+    assert (len(page["apply"]["changed"]), page["apply"]["failed"]) == (16, [])
+    assert (page["apply_again"]["changed"], len(page["apply_again"]["unchanged"])) == ([], 16)
+    assert (page["rollout"]["waves"], page["rollout"]["peak_lost_pairs"]) == (3, 0)
+    assert page["regulate"]["links_off"] > 16
+    assert page["predict"]["watts_after"] < page["predict"]["watts_before"] == 412.8
+    assert page["predict"]["seconds_predicted"] >= page["predict"]["seconds_base"]
+    assert not (tmp_path / "demo" / "rack" / "rack.json").exists(), "the rack was ended"
