@@ -6,7 +6,7 @@ import pytest
 from fabrics import make_fabric
 from tagloom.errors import InputError, PlanError
 from tagloom.records.channels import find_cycle
-from tagloom.records.routes import channel_load, dependencies, relation
+from tagloom.records.routes import Routes, channel_load, dependencies, relation
 from tagloom.route import METHODS, route
 
 
@@ -158,3 +158,21 @@ def test_unknown_methods_and_wrong_families_are_refused():
     for method in set(METHODS) - {"auto", "tree", "up-down"}:
         with pytest.raises(PlanError):
             route(make_fabric("dragonfly", 3, 2), method)
+
+
+@pytest.mark.parametrize(
+    ("family", "dims", "options"), [("torus", (4, 4), {"parallel": 2}), ("fat-tree", (2, 4, 2), {"hosts": 2})]
+)
+def test_a_relation_says_the_same_of_paths_as_the_trees_it_came_from(family, dims, options):
+    fabric = make_fabric(family, *dims, **options)
+    trees = route(fabric)
+    rel = Routes(trees.method, "", trees.source_of_host, trees.root, relation=relation(fabric, trees))
+    targets = np.unique(fabric.host_switch)
+    assert np.array_equal(rel.paths(fabric, targets), trees.paths(fabric, targets))
+    assert np.array_equal(rel.depth(fabric)[:, targets], trees.depth(fabric)[:, targets])
+    for a, b in zip(dependencies(fabric, rel), dependencies(fabric, trees), strict=True):
+        assert np.array_equal(a, b)
+    volume = np.random.default_rng(1).random((len(fabric.hosts),) * 2)
+    assert channel_load(fabric, rel, volume) == pytest.approx(channel_load(fabric, trees, volume))
+    with pytest.raises(PlanError, match="--assignment renamed"):
+        _ = rel.trees

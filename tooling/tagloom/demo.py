@@ -265,13 +265,8 @@ def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dic
 def _intended(build: Build, source: int, target: int) -> list[list[Any]]:
     """List the hops planned for a pair as (switch, in-port, out-port)."""
     fabric, routes = build.fabric, build.routes
-    tree = routes.parent[routes.source_of_host[source]]
-    channels = []
-    here = fabric.hosts[target].switch
-    while tree[here] >= 0:
-        channels.append(int(tree[here]))
-        here = int(fabric.tail[channels[-1]])
-    channels.reverse()
+    path = routes.paths(fabric, fabric.host_switch[[target]])[routes.source_of_host[source], 0]
+    channels = path[path >= 0].tolist()
     into = [fabric.hosts[source].port, *(int(fabric.head_port[c]) for c in channels)]
     out = [*(int(fabric.tail_port[c]) for c in channels), fabric.hosts[target].port]
     switches = [fabric.hosts[source].switch, *(int(fabric.head[c]) for c in channels)]

@@ -13,7 +13,7 @@ from tagloom import __version__
 from tagloom.errors import Finding, InputError
 from tagloom.pipeline.planning import Build, parse, render, rollout_page
 from tagloom.read import format_fabric, read_fabric
-from tagloom.records.routes import Routes
+from tagloom.records.routes import Relation, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,14 +36,17 @@ def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str],
         "routes": {
             "method": routes.method,
             "reason": routes.reason,
-            "source_of_host": routes.source_of_host.tolist(),
-            "root": routes.root.tolist(),
-            "parent": routes.parent.tolist(),
         },
     }
+    arrays = {"source_of_host": routes.source_of_host, "root": routes.root}
+    if routes.parent is not None:
+        arrays["parent"] = routes.parent
+    if routes.relation is not None:
+        arrays |= {"first": routes.relation.first, "following": routes.relation.following}
     with _replaced(directory, "plan.json") as fresh:
         (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+        np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
 
 
@@ -115,13 +118,11 @@ def read_build(directory: Path) -> Build:
         if page["format"] != BUILD_FORMAT:
             raise InputError([Finding(f"{directory}/plan.json", f"format {BUILD_FORMAT}", str(page["format"]))])
         raw, summary = page["routes"], page["summary"]
-        routes = Routes(
-            raw["method"],
-            raw["reason"],
-            np.array(raw["source_of_host"], np.int32),
-            np.array(raw["root"], np.int32),
-            np.array(raw["parent"], np.int32).reshape(len(raw["root"]), -1),
-        )
+        with np.load(directory / "routes.npz") as arrays:
+            relation = Relation(arrays["first"], arrays["following"]) if "first" in arrays else None
+            parent = arrays.get("parent")
+            ends = arrays["source_of_host"], arrays["root"]
+        routes = Routes(raw["method"], raw["reason"], *ends, parent, relation)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
     fabric = read_fabric(directory / "fabric.yml")

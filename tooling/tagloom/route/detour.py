@@ -35,7 +35,7 @@ def detour(fabric: Fabric, routes: Routes) -> Routes | None:
         if mended is None:
             return None
         current = mended
-    parent = pruned(fabric, current.parent)
+    parent = pruned(fabric, current.trees)
     reason = f"{routes.reason}; {len(broken)} of {len(trees)} trees moved off links that are down"
     return Routes(routes.method, reason, routes.source_of_host, routes.root, parent)
 
@@ -44,7 +44,7 @@ def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
     """List the different trees as sets of links, and the tree of each source."""
     sets: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
-    for source, row in enumerate(routes.parent):
+    for source, row in enumerate(routes.trees):
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = sets.setdefault(links, len(sets))
     return [set(links) for links in sets], tree_of
@@ -56,7 +56,7 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
         kept = links - {gap}
         for choice in _joins(fabric, kept, gap, down)[:MAX_TRIES]:
             candidate = kept | {choice}
-            parent = routes.parent.copy()
+            parent = routes.trees.copy()
             for source in sources.tolist():
                 parent[source] = rooted(fabric, candidate, int(routes.root[source]))
             moved = Routes(routes.method, routes.reason, routes.source_of_host, routes.root, parent)

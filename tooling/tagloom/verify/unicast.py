@@ -50,7 +50,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     keys: list[NDArray[np.int64]] = []
     for block in _blocks(len(fabric.hosts)):
         pin = _pins(model, block)
-        planned = _planned(model, routes, block) if routes is not None else None
+        planned = routes.paths(fabric, fabric.host_switch[block.start : block.stop]) if routes is not None else None
         _walk_block(model, table, pin, block, planned, routes, result, keys)
         if any(d in block for _, d in result.floods):
             _settle_floods(model, pin, block, result)
@@ -71,24 +71,6 @@ def _pins(model: Forwarding, block: range) -> NDArray[np.int32]:
     mine = (model.entry_host >= block.start) & (model.entry_host < block.stop)
     pin[model.entry_node[mine], model.entry_host[mine] - block.start] = model.entry_port[mine]
     return pin
-
-
-def _planned(model: Forwarding, routes: Routes, block: range) -> NDArray[np.int32]:
-    """Give the n-th channel of the planned path, int32[S, destinations, longest path + 1], -1 after its end."""
-    fabric = model.fabric
-    depth = routes.depth(fabric)
-    target = fabric.host_switch[block.start : block.stop]
-    path = np.full((routes.sources, len(block), max(1, int(depth.max(initial=0))) + 1), -1, np.int32)
-    source, column = (g.ravel() for g in np.meshgrid(np.arange(routes.sources), np.arange(len(block)), indexing="ij"))
-    here = target[column]
-    while len(source):
-        channel = routes.parent[source, here]
-        going = channel >= 0
-        source, column, channel = source[going], column[going], channel[going]
-        tail = fabric.tail[channel]
-        path[source, column, depth[source, tail]] = channel
-        here = tail
-    return path
 
 
 def _walk_block(

@@ -24,7 +24,7 @@ def trees(fabric: Fabric, routes: Routes) -> tuple[list[frozenset[int]], NDArray
     """
     distinct: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
-    for source, row in enumerate(routes.parent):
+    for source, row in enumerate(routes.trees):
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = distinct.setdefault(links, len(distinct))
     merged: list[frozenset[int]] = []
@@ -98,7 +98,7 @@ def _ports(fabric: Fabric, routes: Routes, sources: NDArray[np.int64]) -> NDArra
         here, out = fabric.host_switch[wanted], fabric.host_port[wanted].astype(np.int64)
         while len(wanted):  # walk back from every host at once
             port[here, wanted] = out
-            channel = routes.parent[source, here]
+            channel = routes.trees[source, here]
             going = channel >= 0
             wanted, channel = wanted[going], channel[going]
             here, out = fabric.tail[channel], fabric.tail_port[channel].astype(np.int64)
