@@ -108,7 +108,7 @@ class Bench:
         return SshSwitch(switch, platforms.load(self.models[switch]), self.access(switch, **changes))
 
     def state(self, switch):
-        return language(self.models[switch]).parse(self.configurations()[switch])
+        return language(self.models[switch]).parse(self.configurations()[switch])[0]
 
     def target(self, switch, **how):
         return target(platforms.load(self.models[switch]).ports, **how)
@@ -119,7 +119,7 @@ class Bench:
     def load(self, switch, text):
         """Make a switch forward as a text says, by what its user would type."""
         speak = language(self.models[switch])
-        self.type(switch, *speak.commands(difference(self.state(switch), speak.parse(text))))
+        self.type(switch, *speak.commands(difference(self.state(switch), speak.parse(text)[0])))
 
     def type(self, switch, *lines):
         with self.connection(switch) as connection:

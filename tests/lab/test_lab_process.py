@@ -53,7 +53,7 @@ def test_sixteen_switches_come_up_answer_and_leave_nothing(tmp_path, ended):
 
 def test_the_directory_is_an_inventory(tmp_path, ended):
     ended.append(tmp_path)
-    made = fabric(2, [(0, 1, 1, 1, 100, False)], models=["powerconnect-5324", "powerconnect-6248"])
+    made = fabric(2, [(0, 1, 1, 1, 100)], models=["powerconnect-5324", "powerconnect-6248"])
     info = process.up(Order(made, TEMPLATES), tmp_path)
     read = read_fabric(tmp_path / "fabric.yml")
     assert [s.address for s in read.switches] == [f"127.0.0.1:{info.ports[name]}" for name in ("s0", "s1")]

@@ -1,0 +1,55 @@
+"""Lines nobody understands: a finding where they bear on the fabric, passed over where they are others' business."""
+
+import pytest
+
+from tagloom import platforms
+from tagloom.render import read_state
+
+TEXT = """\
+vlan database
+vlan 100,200
+exit
+interface vlan 100
+name tagloom
+bridge teleport 02:00:00:00:00:01
+exit
+interface vlan 200
+name office
+bridge teleport 02:00:00:00:00:01
+exit
+interface ethernet g1
+switchport mode general
+switchport general allowed vlan add 100 tagged
+switchport protected
+exit
+interface ethernet g9
+switchport protected
+exit
+interface ethernet g10
+channel-group 1 mode on
+exit
+"""
+
+
+@pytest.mark.parametrize(
+    ("ports", "found"),
+    [
+        ([1, 2], ["s0:6  interface vlan 100", "s0:15  interface ethernet g1"]),
+        ([9], ["s0:6  interface vlan 100", "s0:18  interface ethernet g9"]),
+        ([10], ["s0:6  interface vlan 100", "s0:21  interface ethernet g10"]),
+    ],
+)
+def test_a_line_bears_on_its_own_port_or_vlan(ports, found):
+    state, findings = read_state(platforms.load("powerconnect-5324"), TEXT, "s0", ports)
+    assert [finding.where for finding in findings] == found
+    assert all(finding.expected == "a line tagloom knows" for finding in findings)
+    assert state.owned_vlans == (100,)
+
+
+def test_a_line_the_switch_would_refuse_says_what_it_would_answer():
+    text = "interface ethernet g1\nswitchport mode general\nswitchport general pvid 300\nexit\n"
+    _, findings = read_state(platforms.load("powerconnect-5324"), text, "s0", [1])
+    assert [str(f) for f in findings] == [
+        "s0:3  interface ethernet g1: expected a line the switch takes, "
+        "actual 'switchport general pvid 300' (VLAN was not created by user.)"
+    ]
