@@ -50,6 +50,8 @@ def test_a_line_the_switch_would_refuse_says_what_it_would_answer():
     text = "interface ethernet g1\nswitchport mode general\nswitchport general pvid 300\nexit\n"
     _, findings = read_state(platforms.load("powerconnect-5324"), text, "s0", [1])
     assert [str(f) for f in findings] == [
-        "s0:3  interface ethernet g1: expected a line the switch takes, "
-        "actual 'switchport general pvid 300' (VLAN was not created by user.)"
+        (
+            "s0:3  interface ethernet g1: expected a line the switch takes, "
+            "actual 'switchport general pvid 300' (VLAN was not created by user.)"
+        )
     ]
