@@ -146,6 +146,19 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_sent(bench):
     assert bench.configurations()["s2"] == before
 
 
+def test_the_last_way_to_a_switch_is_not_taken_unless_the_inventory_knows_another(bench):
+    bench.type("s0", "interface range ethernet g(3-23)", "shutdown", "exit")
+    bench.write_build()
+    before = bench.configurations()["s0"]
+    outcomes = bench.apply(inventory=bench.with_variables(tagloom_out_of_band=None))
+    assert outcomes.failed == ("s0",)
+    assert outcomes.changed == ("s1", "s2", "s3")
+    assert "s0: management: expected an enabled port outside the fabric" in outcomes.by_switch["s0"][0].error
+    assert bench.configurations()["s0"] == before
+    assert bench.apply(inventory=bench.with_variables(tagloom_out_of_band="false")).failed == ("s0",)
+    assert bench.apply(inventory=bench.with_variables(tagloom_out_of_band="true")).changed == ("s0",)
+
+
 @pytest.mark.parametrize("succeeds", [True, False], ids=["good login", "refused login"])
 def test_no_password_is_ever_shown_or_written_but_in_backups(bench, succeeds):
     secret = "correct horse {} battery"  # braces: a template engine must not touch what it brings in

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.records.change import PORT_CELLS, Cell, Change, apply_changes, difference
-from tagloom.records.ownership import conflicts, overlay
+from tagloom.records.ownership import conflicts, lockout, overlay
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     FlowControl,
@@ -211,3 +213,13 @@ def test_a_foreign_pvid_on_a_vlan_to_be_deleted_is_a_conflict():
 def test_a_target_of_another_fabric_is_a_conflict():
     found = conflicts(SwitchState.factory(PORTS), planned(port=4).freeze(), {1, 2}, "s0")
     assert [finding.actual for finding in found] == ["a target port outside the fabric in VLAN 5"]
+
+
+def test_the_last_way_to_a_switch_is_never_taken():
+    """All ports in the fabric, or those outside it shut or out of VLAN 1: nothing would be left to manage it by."""
+    factory = SwitchState.factory(4)
+    assert lockout(factory, [1, 2, 3], "s0") == ()
+    (finding,) = lockout(factory, [1, 2, 3, 4], "s0")
+    assert "tagloom_out_of_band" in finding.expected
+    shut = replace(factory, enabled=np.array([True, True, True, False]))
+    assert lockout(shut, [1, 2, 3], "s0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
@@ -69,6 +70,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 arguments["ports"],
                 check=self._task.check_mode,
                 backups=files.backups,
+                out_of_band=boolean(self._templar.template(variables.get("tagloom_out_of_band", False)), strict=False),
                 expected=target_of(wave["expected"]) if wave["expected"] else None,
                 ahead=arguments["ahead"],
                 wave=wave["name"],

@@ -10,7 +10,7 @@ from tagloom.apply.keep import keep
 from tagloom.apply.outcomes import Outcome
 from tagloom.errors import DeviceError, Finding, PlanError
 from tagloom.records.change import Cell, Change, difference
-from tagloom.records.ownership import conflicts, overlay
+from tagloom.records.ownership import conflicts, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
 from tagloom.units import format_mac
 
@@ -68,6 +68,7 @@ def bring(
     *,
     check: bool,
     backups: Path,
+    out_of_band: bool = False,
     expected: SwitchState | None = None,
     ahead: bool = False,
     wave: str = "",
@@ -79,6 +80,7 @@ def bring(
     `expected` is what the switch must hold on those cells beforehand; a switch on the way from there to `target`
     (an interrupted push: some cells at the one, some at the other) is taken as well, anything else is drift.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
+    `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line.
     Never raises DeviceError: a failing switch is an outcome.
     """
@@ -90,6 +92,7 @@ def bring(
             running, unknown = language.parse(text)
             wanted = overlay(running, target, ports)
             findings = (*unknown, *conflicts(running, target, ports, switch))
+            findings += () if out_of_band else lockout(wanted, ports, switch)
             if expected is not None:
                 assumed = overlay(running, expected, ports)
                 if ahead:

@@ -77,3 +77,16 @@ def conflicts(running: SwitchState, target: SwitchState, ports: Collection[int],
                 actual = f"a {whose} port outside the fabric with PVID {view.pvid}"
                 found.append(Finding(f"{where}: g{port}", "no PVID of tagloom's VLANs", actual))
     return tuple(found)
+
+
+def lockout(wanted: SwitchState, ports: Collection[int], where: str) -> tuple[Finding, ...]:
+    """Find that no enabled port outside the fabric's `ports` would be left in VLAN 1.
+
+    A switch is managed through VLAN 1 until somebody says otherwise, and the fabric's ports leave it: with no other
+    port in it, the session that sends the lines is the last one there will be.
+    """
+    for port in set(range(1, wanted.ports + 1)).difference(ports):
+        if wanted.enabled[port - 1] and wanted.member(DEFAULT_VLAN, port) is not Membership.NONE:
+            return ()
+    expected = "an enabled port outside the fabric in VLAN 1, to reach the switch by (or tagloom_out_of_band: true)"
+    return (Finding(f"{where}: management", expected, "none would be left"),)
