@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.records.channels import find_cycle
+from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.findings import Findings
 from tagloom.verify.broadcast import flood
 from tagloom.verify.forwarding import forwarding
@@ -50,7 +50,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         storm = flood(model, group_entries=False).storm
     channels = len(fabric.tail)
     keys = np.unique(np.concatenate([sent.held * channels + sent.wanted, shout.held * channels + shout.wanted]))
-    cycle = find_cycle(channels, keys // max(1, channels), keys % max(1, channels))
+    held, wanted = keys // max(1, channels), keys % max(1, channels)
+    cycle = find_cycle(channels, held, wanted)
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
     findings += _pairs(fabric, sent.lost, "delivery")
@@ -74,6 +75,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         fdb_entries_max=max((len(s.entry_vlan) for s in state.values()), default=0),
         deadlock_cycle=named,
         findings=tuple(findings),
+        channel_rank=None if cycle else ranks(channels, held, wanted),
     )
 
 
