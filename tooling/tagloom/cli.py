@@ -115,7 +115,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         )
         summary = build.summary(proof)
         if proof.proven:
-            pipeline.write_build(build, summary, texts, args.output)
+            pipeline.write_build(build, summary, texts, args.output, proof)
     screen.say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven:
         wrote = f"{args.output}/ ({terminal.count(len(texts), 'configuration')}, plan.json)"

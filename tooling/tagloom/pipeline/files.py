@@ -11,7 +11,7 @@ import numpy as np
 
 from tagloom import __version__
 from tagloom.errors import Finding, InputError
-from tagloom.pipeline.planning import Build, parse, render, rollout_page
+from tagloom.pipeline.planning import Build, certificate, parse, render, rollout_page
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.routes import Relation, Routes
 
@@ -20,19 +20,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.findings import Findings
     from tagloom.records.rollout import Rollout
 
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 
 
-def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path) -> None:
-    """Write a build directory whole or not at all. Raises InputError where something else stands in its place."""
+def write_build(
+    build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path, proof: Findings | None = None
+) -> None:
+    """Write a build directory whole or not at all. Raises InputError where something else stands in its place.
+
+    With `proof`, its certificate of deadlock freedom is written along.
+    """
     routes = build.routes
     page = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
         "summary": summary,
+        "certificate": certificate(build.fabric, proof) if proof is not None else {},
         "routes": {
             "method": routes.method,
             "reason": routes.reason,
@@ -148,5 +155,6 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
             + "\n",
             "utf-8",
         )
-        write_build(target, target.summary(proof), render(fabric, change.after, templates), fresh / "build")
+        texts = render(fabric, change.after, templates)
+        write_build(target, target.summary(proof), texts, fresh / "build", proof)
     return page

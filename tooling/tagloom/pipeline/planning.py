@@ -92,6 +92,17 @@ def plan(
     return build, verify(fabric, state, Plan(routes)), texts
 
 
+def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
+    """Give the ranks that every channel dependency climbs, a row per channel: the ports at its ends, and its rank.
+
+    ``tooling/check_certificate.py`` checks them against the texts without any of this package.
+    """
+    if proof.channel_rank is None:
+        return {}
+    rows = [[*channel_name(fabric, c).split(" -> "), rank] for c, rank in enumerate(proof.channel_rank.tolist())]
+    return {"ranks": rows}
+
+
 def _plannable(fabric: Fabric) -> None:
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)

@@ -1,4 +1,4 @@
-"""Decide whether dependencies between channels can close a cycle, and show the cycle when they can."""
+"""Decide whether dependencies between channels can close a cycle: rank the channels, or show the cycle."""
 
 from __future__ import annotations
 
@@ -40,3 +40,33 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
     while back[-1] != nxt:
         back.append(int(parent[back[-1]]))
     return back[::-1]  # nxt ... start, and start leads to nxt again
+
+
+def ranks(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Rank the channels so that every dependency climbs: rank[before[i]] < rank[after[i]], int32[channels].
+
+    A channel's rank is the length of the longest chain of dependencies that ends at it (longest-path layering; Kahn,
+    CACM 5(11), 1962, one whole layer at a time), so O(channels + dependencies). Whoever holds the ranks can check
+    deadlock freedom one dependency at a time, without a graph. Raises ValueError where the dependencies close a cycle.
+
+    >>> ranks(4, np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
+    [0, 1, 2, 0]
+    """
+    order = np.argsort(before, kind="stable")
+    wanted = after[order]
+    start = np.searchsorted(before[order], np.arange(channels + 1))
+    waits_for = np.bincount(after, minlength=channels)
+    rank = np.zeros(channels, np.int32)
+    layer, placed, level = np.flatnonzero(waits_for == 0), 0, 0
+    while len(layer):
+        rank[layer] = level
+        placed += len(layer)
+        count = start[layer + 1] - start[layer]
+        edge = np.repeat(start[layer] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
+        following, met = np.unique(wanted[edge], return_counts=True)
+        waits_for[following] -= met
+        layer = following[waits_for[following] == 0]
+        level += 1
+    if placed < channels:
+        raise ValueError("the dependencies close a cycle, and no ranks climb round it")
+    return rank

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tagloom.errors import Finding
 
 
@@ -14,7 +17,8 @@ class Findings:
     """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
 
     `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
-    `broadcast_exactly_once` counts every host's broadcast at every other host.
+    `broadcast_exactly_once` counts every host's broadcast at every other host. `channel_rank` is the certificate of
+    deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a cycle.
     """
 
     pairs: int
@@ -28,6 +32,7 @@ class Findings:
     fdb_entries_max: int
     deadlock_cycle: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+    channel_rank: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
 
     @property
     def unreachable_pairs(self) -> int:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
+from tagloom.records.channels import find_cycle, ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.verify.forwarding import Forwarding
+
+KEPT = 1000  # wrong copies listed; their number is complete
+SLICE = 2048  # hosts whose copies are told apart at once; bounds memory at steps x SLICE bits
+ROWS = 256  # sources whose copies are counted at once, where counting is needed
 
 
 @dataclass(slots=True)
@@ -20,12 +25,14 @@ class Broadcast:
     """Hold what became of one broadcast from every host.
 
     storm       the ways of a cycle that copies go round, [] where there is none
-    wrong       (source, destination, copies) where copies is not 1; the sender itself must get none
+    wrong       (source, destination, copies) where copies is not 1; the sender itself must get none; the first KEPT
+    wrongs      how many there are
     held, wanted  channel dependencies of all copies, each once
     """
 
     storm: list[int] = field(default_factory=list)
     wrong: list[tuple[int, int, int]] = field(default_factory=list)
+    wrongs: int = 0
     held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -50,7 +57,8 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     before, after = model.steps(allowed)
     host, first = model.injections(allowed)
     if not ways:
-        result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b]
+        result.wrongs = hosts * (hosts - 1)
+        result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b][:KEPT]
         return result
     start = np.unique(first)
     rows = np.concatenate([before, np.full(len(start), ways)])
@@ -65,16 +73,90 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     keys = np.unique(held[links] * max(1, len(fabric.tail)) + wanted[links])
     result.held, result.wanted = keys // max(1, len(fabric.tail)), keys % max(1, len(fabric.tail))
     if not result.storm:
-        # at least int64: a renamed plan can deliver millions of copies without a storm
-        step = csr_matrix((np.ones(len(before), np.int64), (before, after)), (ways, ways))
-        here = csr_matrix((np.ones(len(host), np.int64), (host, first)), (hosts, ways))
-        takers = np.flatnonzero(model.way_host >= 0)
-        give = csr_matrix((np.ones(len(takers), np.int64), (takers, model.way_host[takers])), (ways, hosts))
-        copies = csr_matrix((hosts, hosts), dtype=np.int64)
+        suspects = _not_once(model, ways, (before, after), (host, first))
+        _count(model, (before, after), (host, first), suspects, result)
+    return result
+
+
+def _not_once(
+    model: Forwarding,
+    ways: int,
+    steps: tuple[NDArray[np.int64], NDArray[np.int64]],
+    injections: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    """Give the hosts whose broadcast does not reach each other host exactly once, without counting each pair.
+
+    H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are found for
+    every way out from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
+    """
+    before, after = steps
+    hosts = len(model.fabric.hosts)
+    height = ranks(ways, after, before)  # the longest way on from each; the ways it leads to are lower
+    order = np.lexsort((before, height[before]))
+    before, after = before[order], after[order]
+    group = np.flatnonzero(np.diff(before, prepend=-1))  # the first step from each way that leads on
+    parents = before[group]
+    ends = np.append(group[1:], len(before))
+    levels = np.searchsorted(height[parents], np.arange(1, int(height.max(initial=0)) + 2))
+    takers = np.flatnonzero(model.way_host >= 0)
+    taken = model.way_host[takers]
+    host, first = injections
+    by_host = np.argsort(host, kind="stable")
+    host, first = host[by_host], first[by_host]
+    heads = np.flatnonzero(np.diff(host, prepend=-1))
+
+    total = np.zeros(ways, np.int64)
+    total[takers] = 1
+    for low, high in pairwise(levels.tolist()):
+        part = slice(group[low], ends[high - 1])
+        more = total[parents[low:high]] + np.add.reduceat(total[after[part]], group[low:high] - group[low])
+        total[parents[low:high]] = np.minimum(more, hosts)  # as many as hosts is one too many, and cannot overflow
+    good = np.bincount(host, total[first], hosts) == hosts - 1
+    for start in range(0, hosts, SLICE):
+        width = min(SLICE, hosts - start)
+        mine = (taken >= start) & (taken < start + width)
+        seen = np.zeros((ways, -(-width // 64)), np.uint64)
+        at = taken[mine] - start
+        seen[takers[mine], at // 64] = np.uint64(1) << (at % 64).astype(np.uint64)
+        for low, high in pairwise(levels.tolist()):
+            part = slice(group[low], ends[high - 1])
+            seen[parents[low:high]] |= np.bitwise_or.reduceat(seen[after[part]], group[low:high] - group[low], axis=0)
+        heard = np.zeros((hosts, seen.shape[1]), np.uint64)
+        if len(heads):
+            heard[host[heads]] = np.bitwise_or.reduceat(seen[first], heads, axis=0)
+        itself = np.arange(start, start + width)  # a host that hears itself is no host the worse, but the sum is
+        heard[itself, (itself - start) // 64] |= np.uint64(1) << ((itself - start) % 64).astype(np.uint64)
+        full = np.full(seen.shape[1], ~np.uint64(0))
+        full[-1] >>= np.uint64(-width % 64)
+        good &= (heard == full).all(axis=1)
+    return np.flatnonzero(~good)
+
+
+def _count(
+    model: Forwarding,
+    steps: tuple[NDArray[np.int64], NDArray[np.int64]],
+    injections: tuple[NDArray[np.int64], NDArray[np.int64]],
+    sources: NDArray[np.int64],
+    result: Broadcast,
+) -> None:
+    """Count the copies of these hosts' broadcasts at every host, ROWS sources at a time."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
+    ways, hosts = len(model.way_node), len(model.fabric.hosts)
+    # at least int64: a renamed plan can deliver millions of copies without a storm
+    step = csr_matrix((np.ones(len(steps[0]), np.int64), steps), (ways, ways))
+    enter = csr_matrix((np.ones(len(injections[0]), np.int64), injections), (hosts, ways))
+    takers = np.flatnonzero(model.way_host >= 0)
+    give = csr_matrix((np.ones(len(takers), np.int64), (takers, model.way_host[takers])), (ways, hosts))
+    for low in range(0, len(sources), ROWS):
+        rows = sources[low : low + ROWS]
+        here = enter[rows]
+        copies = csr_matrix((len(rows), hosts), dtype=np.int64)
         while here.nnz:
             copies = copies + here @ give
             here = here @ step
-        expected = np.ones((hosts, hosts), np.int64) - np.eye(hosts, dtype=np.int64)
         counted = copies.toarray()
-        result.wrong = [(int(a), int(b), int(counted[a, b])) for a, b in np.argwhere(counted != expected)]
-    return result
+        wrong = np.argwhere(counted != (rows[:, None] != np.arange(hosts)))
+        result.wrongs += len(wrong)
+        room = max(0, KEPT - len(result.wrong))
+        result.wrong += [(int(rows[a]), int(b), int(counted[a, b])) for a, b in wrong[:room]]

@@ -9,11 +9,11 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.records.channels import find_cycle
+from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.findings import Findings
 from tagloom.verify.broadcast import flood
 from tagloom.verify.forwarding import forwarding
-from tagloom.verify.unicast import walk
+from tagloom.verify.unicast import count, walk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.forwarding import Forwarding
+    from tagloom.verify.unicast import Trouble
 
 WITNESSES = 5  # findings shown of one kind; the counts are complete
 
@@ -50,30 +51,32 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         storm = flood(model, group_entries=False).storm
     channels = len(fabric.tail)
     keys = np.unique(np.concatenate([sent.held * channels + sent.wanted, shout.held * channels + shout.wanted]))
-    cycle = find_cycle(channels, keys // max(1, channels), keys % max(1, channels))
+    held, wanted = keys // max(1, channels), keys % max(1, channels)
+    cycle = find_cycle(channels, held, wanted)
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
     findings += _pairs(fabric, sent.lost, "delivery")
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
-    findings += _copies(fabric, shout.wrong)
+    findings += _copies(fabric, shout.wrong, shout.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
-        reachable_pairs=hosts * (hosts - 1) - len({(a, b) for a, b, _ in sent.lost}),
-        off_path_pairs=len({(a, b) for a, b, _ in sent.off_path}),
+        reachable_pairs=hosts * (hosts - 1) - count(sent.lost, hosts),
+        off_path_pairs=count(sent.off_path, hosts),
         storm_free=not storm,
-        broadcast_exactly_once=not storm and not shout.wrong,
+        broadcast_exactly_once=not storm and not shout.wrongs,
         deadlock_free=not cycle,
         channels=channels,
         dependencies=len(keys),
         fdb_entries_max=max((len(s.entry_vlan) for s in state.values()), default=0),
         deadlock_cycle=named,
         findings=tuple(findings),
+        channel_rank=None if cycle else ranks(channels, held, wanted),
     )
 
 
@@ -98,16 +101,16 @@ def _port(fabric: Fabric, switch: int, port: int) -> str:
     return f"{named.name}:{platforms.load(named.model).port_name(port)}"
 
 
-def _pairs(fabric: Fabric, wrong: list[tuple[int, int, str]], expected: str) -> list[Finding]:
-    shown = [
-        Finding(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}", expected, why) for a, b, why in wrong[:WITNESSES]
-    ]
-    if len(wrong) > WITNESSES:
-        shown.append(Finding("pairs", expected, f"{len(wrong) - WITNESSES} more that fail"))
+def _pairs(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]:
+    """Show the pairs in trouble, those of the shortest way first."""
+    first = [trouble.say(at) for trouble in wrong for at in range(min(WITNESSES, len(trouble.source)))][:WITNESSES]
+    shown = [Finding(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}", expected, why) for a, b, why in first]
+    if more := sum(len(trouble.source) for trouble in wrong) - len(first):
+        shown.append(Finding("pairs", expected, f"{more} more that fail"))
     return shown
 
 
-def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]]) -> list[Finding]:
+def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> list[Finding]:
     shown = [
         Finding(
             f"broadcast of {fabric.hosts[a].name} at {fabric.hosts[b].name}",
@@ -116,8 +119,8 @@ def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]]) -> list[Finding]:
         )
         for a, b, copies in wrong[:WITNESSES]
     ]
-    if len(wrong) > WITNESSES:
-        shown.append(Finding("broadcasts", "one copy at each other host", f"{len(wrong) - WITNESSES} more that differ"))
+    if wrongs > WITNESSES:
+        shown.append(Finding("broadcasts", "one copy at each other host", f"{wrongs - WITNESSES} more that differ"))
     return shown
 
 

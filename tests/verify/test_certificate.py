@@ -1,0 +1,161 @@
+"""The certificate of a build, and the stand-alone script that checks it against the texts."""
+
+import ast
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from checker import CHECKER, check
+from fabrics import make_fabric
+from tagloom.pipeline import plan, write_build
+from tagloom.records.channels import find_cycle, ranks
+
+FABRICS = {
+    "mesh": ("mesh", (4, 4), {}),
+    "torus": ("torus", (4, 4), {"parallel": 2}),
+    "fat tree": ("fat-tree", (2, 4, 2), {"hosts": 2}),
+}
+MODELS = ("powerconnect-5324", "powerconnect-6248")
+
+
+def make_build(directory, templates, name, model, assignment):
+    family, dims, options = FABRICS[name]
+    build, proof, texts = plan(make_fabric(family, *dims, model=model, **options), templates, assignment=assignment)
+    write_build(build, build.summary(proof), texts, directory, proof)
+    return directory
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", FABRICS)
+def test_a_good_build_has_a_certificate_that_checks(tmp_path, templates, name, model, assignment):
+    status, said = check(make_build(tmp_path / "b", templates, name, model, assignment))
+    assert (status, said[:4]) == (0, "yes:"), said
+
+
+def test_a_link_that_is_down_and_a_slow_one_check(tmp_path, templates):
+    extra = 'flow_control: "on"\nlinks:\n  - {ends: ["s0:g20", "s5:g20"], state: down}\n'
+    extra += '  - {ends: ["s1:g20", "s6:g20"], speed: 100}\n'
+    fabric = make_fabric("mesh", 4, 4, model="powerconnect-5324", extra=extra)
+    build, proof, texts = plan(fabric, templates)
+    write_build(build, build.summary(proof), texts, tmp_path / "b", proof)
+    assert check(tmp_path / "b")[0] == 0
+
+
+@pytest.fixture(scope="module")
+def torus(tmp_path_factory, templates):
+    return {
+        model: make_build(tmp_path_factory.mktemp("certificate") / "b", templates, "torus", model, "fixed")
+        for model in MODELS
+    }
+
+
+EDITS = {
+    "powerconnect-5324": [
+        ("switchport general pvid 100", "switchport general pvid 107"),
+        ("switchport general pvid 100", "switchport general pvid 4095"),
+        ("switchport general pvid 100", "switchport general pvid 99"),
+        ("allowed vlan add 102-105 tagged", "allowed vlan add 102-104 tagged"),
+        ("vlan 100-107", "vlan 100-106"),
+        ("bridge address 02:00:00:00:00:01 ethernet g4", "bridge address 02:00:00:00:00:01 ethernet g2"),
+        ("bridge address 02:00:00:00:00:01 ethernet g4\n", ""),
+        ("switchport mode general\n", ""),
+        ("acceptable-frame-type tagged-only", "acceptable-frame-type untagged-only"),
+        ("no spanning-tree", "spanning-tree"),
+        ("switchport general allowed vlan remove 1", "shutdown"),
+        ("name tagloom", "nome tagloom"),
+    ],
+    "powerconnect-6248": [
+        ("switchport general pvid 100", "switchport general pvid 107"),
+        ("switchport general allowed vlan add 100-107\n", "switchport general allowed vlan add 100-106\n"),
+        ("switchport general allowed vlan add 100-107\n", "switchport general allowed vlan add 100-107 tagged\n"),
+        ("bridge address 0200.0000.0001 ethernet 1/g4", "bridge address 0200.0000.0001 ethernet 1/g2"),
+        ("bridge address 0200.0000.0001 ethernet 1/g4 permanent\n", ""),
+        ("vlan 100-107", "vlan 100-106"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("model", "was", "now"), [(m, *edit) for m, edits in EDITS.items() for edit in edits])
+def test_an_edited_text_is_a_no(torus, model, was, now):
+    path = torus[model] / "configs" / "s0.cfg"
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, now, 1))
+    try:
+        status, said = check(torus[model])
+    finally:
+        path.write_text(text)
+    assert (status, said[:3]) == (1, "no:"), said
+
+
+def edited_ranks(build, edit):
+    path = build / "plan.json"
+    before = path.read_text()
+    page = json.loads(before)
+    edit(page["certificate"]["ranks"])
+    path.write_text(json.dumps(page))
+    try:
+        return check(build)
+    finally:
+        path.write_text(before)
+
+
+def test_every_rank_that_is_lowered_below_its_predecessors_is_a_no(torus):
+    build = torus["powerconnect-5324"]
+    rows = json.loads((build / "plan.json").read_text())["certificate"]["ranks"]
+    high = [at for at, (_, _, rank) in enumerate(rows) if rank]
+    assert len(high) > 10
+    for at in high[::7]:
+        status, said = edited_ranks(build, lambda ranks, at=at: ranks[at].__setitem__(2, 0))
+        assert status == 1
+        assert "waits for" in said
+
+
+def test_a_rank_that_is_missing_is_a_no_and_one_of_no_channel_is_unreadable(torus):
+    build = torus["powerconnect-5324"]
+    assert edited_ranks(build, lambda ranks: ranks.remove(max(ranks, key=lambda row: row[2])))[0] == 1
+    assert edited_ranks(build, lambda ranks: ranks[0].__setitem__(0, "s0:g24"))[0] == 2
+    assert edited_ranks(build, lambda ranks: ranks[0].__setitem__(2, None))[0] == 2
+
+
+def test_a_build_that_cannot_be_read_is_2(tmp_path, templates):
+    assert check(tmp_path)[0] == 2
+    build = make_build(tmp_path / "b", templates, "mesh", "powerconnect-5324", "fixed")
+    text = (build / "fabric.yml").read_text()
+    (build / "fabric.yml").write_text(text.replace("mac:", "address:", 1))
+    status, said = check(build)
+    assert status == 2
+    assert "not in the regular form" in said
+
+
+def test_the_checker_can_be_read_in_ten_minutes_and_needs_nobody():
+    text = CHECKER.read_text()
+    assert len(text.splitlines()) < 150
+    imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {n.name if isinstance(i, ast.Import) else i.module for i in imported for n in i.names}
+    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_ranks_climb_along_every_dependency_and_are_as_low_as_can_be():
+    draw = np.random.default_rng(1)
+    for _ in range(50):
+        channels = int(draw.integers(1, 30))
+        place = draw.permutation(channels)
+        a, b = (draw.integers(0, channels, 60) for _ in range(2))
+        up = place[a] < place[b]
+        before, after = a[up], b[up]
+        rank = ranks(channels, before, after)
+        assert np.all(rank[before] < rank[after])
+        for c in range(channels):
+            assert rank[c] == max(rank[before[after == c]] + 1, default=0)
+
+
+def test_a_cycle_has_no_ranks():
+    before, after = np.array([0, 1, 2, 3]), np.array([1, 2, 1, 0])
+    assert find_cycle(4, before, after)
+    with pytest.raises(ValueError, match="cycle"):
+        ranks(4, before, after)
+    assert ranks(0, np.array([], int), np.array([], int)).tolist() == []
