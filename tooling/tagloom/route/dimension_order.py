@@ -70,9 +70,10 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
       other from that hop on, so neither lane closes the ring. k/2 trees for even k, k for odd.
 
     `rule` "r1" or "r7" holds in every dimension. Else R7 holds in the dimension travelled first and, for fixed
-    assignment, R1 in the others: only the first ring's cut multiplies the trees, as the source's other coordinates
-    tell them apart anyway. For renamed assignment R7 holds everywhere: R1's broadcasts come twice (k > 4).
-    The dimension with the fewest trees by point goes first, which makes (trees of its line / its size) N trees.
+    assignment, R1 in the others, but of size 4, where R7 is minimal too: only the first ring's cut multiplies the
+    trees, as the source's other coordinates tell them apart anyway. For renamed assignment R7 holds everywhere: R1's
+    broadcasts come twice (k > 4). The dimension with the fewest trees by point goes first, which makes (trees of its
+    line / its size) N trees.
     Raises PlanError where no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
     """
     if no := refusal(fabric):
@@ -88,7 +89,7 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
         if ringed[d] and lanes < 2:
             lines[d] = _short(k)
         elif ringed[d]:
-            first = rule or ("r7" if d == order[0] or assignment != "fixed" else "r1")
+            first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
             lines[d] = _two_lines(k) if first == "r7" else _dateline(k)
     at = points(fabric)
     source_of_host, root = per_switch(fabric)
