@@ -45,11 +45,31 @@ def test_table_11s_tree_is_the_one_along_an_edge_row():
     assert Routes("tree", "", source_of_host, root, parent).average_hops(fabric) == pytest.approx(4.8125)
 
 
-@pytest.mark.parametrize(("k", "hops"), [(5, 3.64), (6, 4.2222), (8, 5.25)])
-def test_rule_r7_on_larger_tori_costs_a_little_more_than_minimal(k, hops):
-    """Averages found by brute force; minimal ones are 3.40, 4.00, 5.00."""
+@pytest.mark.parametrize(
+    ("k", "r7", "mixed", "minimal"),
+    [(4, 3.0, 3.0, 3.0), (5, 3.64, 3.52, 3.4), (6, 4.2222, 4.1111, 4.0), (8, 5.25, 5.125, 5.0)],
+)
+def test_the_rules_of_rings_with_two_links_trade_vlans_for_hops(k, r7, mixed, minimal):
+    """Averages of R7 and R1 found by brute force; R7 in the first dimension alone saves half of what it costs."""
     fabric = make_fabric("torus", k, k, parallel=2)
-    assert route(fabric).average_hops(fabric) == pytest.approx(hops, abs=1e-4)
+    for method, hops in (("dor", mixed), ("dor-r7", r7), ("dor-r1", minimal)):
+        assert route(fabric, method).average_hops(fabric) == pytest.approx(hops, abs=1e-4), method
+    assert route(fabric, "dor", "renamed").average_hops(fabric) == pytest.approx(r7, abs=1e-4)
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("method", ["dor", "dor-r1", "dor-r7"])
+def test_no_rule_closes_a_ring(k, assignment, method):
+    fabric = make_fabric("torus", k, k, parallel=2)
+    assert cycle_of(fabric, route(fabric, method, assignment)) == []
+
+
+def test_rules_r1_and_r7_are_for_rings_with_two_links():
+    for fabric in (make_fabric("torus", 4, 4), make_fabric("mesh", 4, 4, parallel=2)):
+        for method in ("dor-r1", "dor-r7"):
+            with pytest.raises(PlanError, match="two links"):
+                route(fabric, method)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError, PlanError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 METHODS: dict[str, str] = {
     "auto": "what the shape allows",
     "dor": "dimension order, on a mesh, torus, ring or hypercube",
+    "dor-r1": "dimension order by the short way round rings of two links, more VLANs",
+    "dor-r7": "dimension order by two lines per ring of two links, longer paths",
     "fat-tree": "up by the source's digits, then down",
     "direct": "the direct link, on a complete graph",
     "double-star": "two centres per tree, on a Clos network",
@@ -41,7 +44,7 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
         raise InputError([Finding("--routing", "one of " + ", ".join(METHODS), repr(method))])
     general = up_down if assignment == "fixed" else shared_tree
     if method == "auto":
-        routes, why_not = _closed_form(fabric)
+        routes, why_not = _closed_form(fabric, assignment)
         if routes is not None and assignment != "fixed" and relation(fabric, routes) is None:
             routes, why_not = None, "around the links that are down the next channel would depend on the source"
         if routes is not None:
@@ -54,7 +57,9 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
         return general(fabric)
     makers: dict[str, Callable[[Fabric], Routes]] = {
         "direct": direct,
-        "dor": dimension_order,
+        "dor": partial(dimension_order, assignment=assignment),
+        "dor-r1": partial(dimension_order, rule="r1"),
+        "dor-r7": partial(dimension_order, rule="r7"),
         "fat-tree": fat_tree,
         "double-star": double_star,
     }
@@ -70,14 +75,14 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
     return moved
 
 
-def _closed_form(fabric: Fabric) -> tuple[Routes | None, str]:
+def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
     """Give the closed form of the fabric's shape, or None and why there is none."""
     family = fabric.shape.family if fabric.shape is not None else ""
     try:
         if is_grid(fabric):
             if no := refusal(fabric):
                 return None, no
-            routes = dimension_order(fabric)
+            routes = dimension_order(fabric, assignment=assignment)
         elif family == "fat-tree":
             routes = fat_tree(fabric)
         elif family == "clos":

@@ -57,28 +57,45 @@ def refusal(fabric: Fabric) -> str:
     return ""
 
 
-def dimension_order(fabric: Fabric) -> Routes:
+def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -> Routes:
     """Give every switch with hosts its dimension-order tree, whether or not a link is wanted down.
 
-    A source resolves dimension 0 first. On a line the path is the straight one. On a ring of k switches:
+    On a line the path is the straight one. On a ring of k switches:
 
-    - k <= 4 with one link: the short way; at distance 2 of 4, sources on even points go plus, on odd ones minus.
-      With the tie so split no chain of dependencies closes a ring.
-    - two or more links: rule R7. Lane 0 is a line cut between points k-1 and 0, lane 1 one cut between k/2-1 and k/2;
-      the source takes the lane with the shorter paths. Both are lines, so no ring of dependencies exists in either,
-      and dimension order keeps dimensions apart. Minimal at k = 4. It makes 2k^(n-1) trees.
+    - one link, k <= 4: the short way; at distance 2 of 4, sources on even points go plus, on odd ones minus. With the
+      tie so split no chain of dependencies closes a ring.
+    - two links, rule R7: lane 0 is a line cut between points k-1 and 0, lane 1 one cut between k/2-1 and k/2; the
+      source takes the lane with the shorter paths. Two trees, minimal at k = 4, up to k^2/16 longer in sum beyond.
+    - two links, rule R1: the short way, ties split as above, in one lane until the hop between k-1 and 0 and in the
+      other from that hop on, so neither lane closes the ring. k/2 trees for even k, k for odd.
 
-    Raises PlanError where no such rule is deadlock-free (k > 4 with one link).
+    `rule` "r1" or "r7" holds in every dimension. Else R7 holds in the dimension travelled first and, for fixed
+    assignment, R1 in the others, but of size 4, where R7 is minimal too: only the first ring's cut multiplies the
+    trees, as the source's other coordinates tell them apart anyway. For renamed assignment R7 holds everywhere: R1's
+    broadcasts come twice (k > 4). The dimension with the fewest trees by point goes first, which makes (trees of its
+    line / its size) N trees.
+    Raises PlanError where no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
     """
     if no := refusal(fabric):
         raise PlanError(no, way_out="use --routing up-down")
     dims, into = _dims(fabric), _channels(fabric)
-    lines = [_ring(k, into.shape[3]) if _wraps(fabric) and k > 2 else _straight(k) for k in dims]
-    at = np.array([switch.at for switch in fabric.switches], np.int64).reshape(len(fabric.switches), len(dims))
+    ringed = [_wraps(fabric) and k > 2 for k in dims]
+    lanes = into.shape[3]
+    if rule and not (lanes >= 2 and any(ringed)):
+        raise PlanError(f"rule {rule.upper()} needs rings with two links between neighbours", way_out="use dor")
+    order = travelled(fabric)
+    lines = [_straight(k) for k in dims]
+    for d, k in enumerate(dims):
+        if ringed[d] and lanes < 2:
+            lines[d] = _short(k)
+        elif ringed[d]:
+            first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
+            lines[d] = _two_lines(k) if first == "r7" else _dateline(k)
+    at = points(fabric)
     source_of_host, root = per_switch(fabric)
     parent = np.full((len(root), len(fabric.switches)), -1, np.int32)
     settled = np.zeros(parent.shape, np.bool_)
-    for d in range(len(dims) - 1, -1, -1):  # the last dimension in which they differ is the last one travelled
+    for d in reversed(order):  # the last dimension in which they differ is the last one travelled
         x, y = at[root, d][:, None], at[:, d][None, :]
         last = (x != y) & ~settled
         source, switch = np.nonzero(last)
@@ -87,8 +104,26 @@ def dimension_order(fabric: Fabric) -> Routes:
         settled |= last
     if np.any(parent[settled] < 0):
         raise PlanError("dimension order needs every link of the grid cabled", way_out="use --routing up-down")
-    rules = ", ".join(sorted({line.rule for line in lines}))
-    return Routes("dor", f"dimension order ({rules})", source_of_host, root, parent)
+    rules = ", ".join(dict.fromkeys(lines[d].rule for d in order))
+    return Routes(f"dor-{rule}" if rule else "dor", f"dimension order ({rules})", source_of_host, root, parent)
+
+
+def travelled(fabric: Fabric) -> list[int]:
+    """List the dimensions of a grid in the order paths travel them: fewest trees by point first, then by number."""
+    lanes = _channels(fabric).shape[3]
+
+    def share(d: int) -> tuple[float, int]:
+        k = _dims(fabric)[d]
+        trees = 1 if not _wraps(fabric) or k <= 2 else 2 if lanes >= 2 or k == 4 else k
+        return trees / k, d
+
+    return sorted(range(len(_dims(fabric))), key=share)
+
+
+def points(fabric: Fabric) -> NDArray[np.int64]:
+    """Give every switch's point on the grid, int64[N, n]."""
+    at = [switch.at for switch in fabric.switches]
+    return np.array(at, np.int64).reshape(len(at), len(_dims(fabric)))
 
 
 def _dims(fabric: Fabric) -> tuple[int, ...]:
@@ -105,15 +140,29 @@ def _straight(k: int) -> _Line:
     return _Line("straight lines", np.where(y > x, PLUS, MINUS).astype(np.int8), np.zeros((k, k), np.int8))
 
 
-def _ring(k: int, lanes: int) -> _Line:
+def _two_lines(k: int) -> _Line:
+    """Lay rule R7 out: each source takes the line, of two cut opposite each other, with the shorter paths."""
     x, y = np.indices((k, k))
-    if lanes >= 2:
-        cut = k // 2
-        turned = (np.arange(k) - cut) % k  # positions along lane 1's line
-        length = np.stack([np.abs(x - y), np.abs(turned[x] - turned[y])])
-        lane = np.broadcast_to(np.argmin(length.sum(axis=2), axis=0)[:, None], (k, k))
-        plus = np.where(lane == 0, y > x, turned[y] > turned[x])
-        return _Line("two trees per ring, rule R7", plus.astype(np.int8), lane.astype(np.int8))
+    turned = (np.arange(k) - k // 2) % k  # positions along lane 1's line
+    length = np.stack([np.abs(x - y), np.abs(turned[x] - turned[y])])
+    lane = np.broadcast_to(np.argmin(length.sum(axis=2), axis=0)[:, None], (k, k))
+    plus = np.where(lane == 0, y > x, turned[y] > turned[x])
+    return _Line("two trees per ring, rule R7", plus.astype(np.int8), lane.astype(np.int8))
+
+
+def _dateline(k: int) -> _Line:
+    """Lay rule R1 out: minimal, in lane 0, and in lane 1 from the hop between k-1 and 0 on.
+
+    Lane 0 holds no crossing, and nothing in lane 1 goes half the ring and comes to the crossing again.
+    """
+    x, y = np.indices((k, k))
+    plus = _short(k).direction == PLUS
+    lane = np.where(plus, y < x, y > x)
+    return _Line("the short way, rule R1", plus.astype(np.int8), lane.astype(np.int8))
+
+
+def _short(k: int) -> _Line:
+    x, y = np.indices((k, k))
     ahead = (y - x) % k
     plus = np.where(2 * ahead == k, x % 2 == 0, 2 * ahead < k)
     return _Line("the short way, ties split by parity", plus.astype(np.int8), np.zeros((k, k), np.int8))
