@@ -10,7 +10,7 @@ from tagloom.errors import PlanError
 from tagloom.records.numbering import content, owned
 from tagloom.records.switch_state import Membership
 from tagloom.route import route
-from tagloom.weave import weave
+from tagloom.weave import Alternative, weave
 
 
 def plan(fabric, assignment, previous=None):
@@ -118,11 +118,25 @@ def test_a_link_that_is_off_is_shut_at_both_ends_and_in_no_vlan():
         assert not held.untagged
 
 
-def test_too_many_vlans_for_a_model_propose_the_other_assignment():
+def test_too_many_vlans_for_a_model_propose_the_other_assignment_where_it_has_been_counted_to_fit():
     fabric = make_fabric("dragonfly", 19, 6, hosts=1, model="powerconnect-5324")
     crowded = replace(fabric, first_vlan=4093)
+    other = Alternative("use --assignment renamed", "renamed", lambda: route(crowded, "auto", "renamed"))
     with pytest.raises(PlanError, match="--assignment renamed"):
-        plan(crowded, "fixed")
+        weave(crowded, route(crowded), "fixed", None, [other])
+
+
+def test_what_does_not_fit_either_is_not_proposed():
+    fabric = make_fabric("dragonfly", 19, 6, hosts=1, model="powerconnect-5324")
+    full = replace(fabric, first_vlan=4094)
+    with pytest.raises(PlanError, match=r"fewer hosts or models that hold more .*--assignment renamed"):
+        weave(full, route(full), "fixed")  # up*/down* trees are no relation: renamed cannot take them
+    ways = [
+        Alternative("use --assignment renamed", "renamed", lambda: route(full)),
+        Alternative("use --routing tree", "fixed", lambda: route(full, "tree")),
+    ]
+    with pytest.raises(PlanError, match=r"use --routing tree$"):
+        weave(full, route(full), "fixed", None, ways)
 
 
 def test_more_static_entries_than_a_mac_table_holds_are_refused_with_the_exact_count():

@@ -21,7 +21,7 @@ from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
 from tagloom.verify import Plan, channel_name, dependencies, verify
-from tagloom.weave import weave
+from tagloom.weave import Alternative, weave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -83,7 +83,8 @@ def plan(
     """
     _plannable(fabric)
     routes = route(fabric, routing, assignment)
-    woven = weave(fabric, routes, assignment, previous.state if previous is not None else None)
+    ways_out = _ways_out(fabric, routing, assignment)
+    woven = weave(fabric, routes, assignment, previous.state if previous is not None else None, ways_out)
     texts = render(fabric, woven.state, templates)
     state, unknown = parse(fabric, texts)
     if unknown or state != woven.state:
@@ -101,6 +102,17 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
         return {}
     rows = [[*channel_name(fabric, c).split(" -> "), rank] for c, rank in enumerate(proof.channel_rank.tolist())]
     return {"ranks": rows}
+
+
+def _ways_out(fabric: Fabric, routing: str, assignment: str) -> list[Alternative]:
+    """List what may still fit where a plan does not: the other assignment, then one tree for everything."""
+    other = "renamed" if assignment == "fixed" else "fixed"
+    ways = [
+        (f"use --assignment {other}", routing, other),
+        ("use --routing tree", "tree", assignment),
+        (f"use --routing tree --assignment {other}", "tree", other),
+    ]
+    return [Alternative(words, kind, partial(route, fabric, method, kind)) for words, method, kind in ways]
 
 
 def _plannable(fabric: Fabric) -> None:

@@ -1,5 +1,6 @@
 """Weave VLANs through routes: which tag carries which source, and what every switch must hold for it."""
 
-from tagloom.weave.assign import ASSIGNMENTS, weave
+from tagloom.weave.assign import ASSIGNMENTS, Alternative, weave
+from tagloom.weave.fixed import first_fit_count
 
-__all__ = ["ASSIGNMENTS", "weave"]
+__all__ = ["ASSIGNMENTS", "Alternative", "first_fit_count", "weave"]

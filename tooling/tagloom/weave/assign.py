@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from tagloom.weave.fixed import fixed, trees
 from tagloom.weave.renamed import renamed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
@@ -21,42 +24,79 @@ if TYPE_CHECKING:
 ASSIGNMENTS = ("fixed", "renamed")
 
 
-def weave(fabric: Fabric, routes: Routes, assignment: str = "fixed", previous: FabricState | None = None) -> VlanPlan:
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Hold a way out to propose where a plan does not fit: its words, its assignment, and what makes its routes."""
+
+    words: str
+    assignment: str
+    routes: Callable[[], Routes]
+
+
+def weave(
+    fabric: Fabric,
+    routes: Routes,
+    assignment: str = "fixed",
+    previous: FabricState | None = None,
+    alternatives: Sequence[Alternative] = (),
+) -> VlanPlan:
     """Assign VLANs to routes and give every switch's target state.
 
     With `previous`, a VLAN whose members and entries are all as before keeps its number, and every other gets one that
-    `previous` uses nowhere. Raises PlanError where a model's limits are exceeded, saying the other assignment.
+    `previous` uses nowhere. Raises PlanError where a model's limits are exceeded, with the first of `alternatives`
+    (by default the other assignment of the same routes) that has been woven and counted and does fit.
     """
     if assignment not in ASSIGNMENTS:
         raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
+    state, vlans = _woven(fabric, routes, assignment)
+    if previous:
+        state = renumbered(previous, state, fabric.first_vlan)
+    if over := _excess(fabric, state, vlans):
+        other = "renamed" if assignment == "fixed" else "fixed"
+        same_routes = Alternative(f"use --assignment {other}", other, lambda: routes)
+        raise PlanError(*over, _way_out(fabric, alternatives or [same_routes]))
+    pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
+    return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state)
+
+
+def _woven(fabric: Fabric, routes: Routes, assignment: str) -> tuple[FabricState, int]:
+    """Give the state of every switch and the count of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
         draft = renamed(fabric, routes, fabric.first_vlan)
         vlans = max((len(members) for members in draft.members), default=0)
     else:
         vlans = len(trees(fabric, routes)[0])
         draft = fixed(fabric, routes, list(range(fabric.first_vlan, fabric.first_vlan + vlans)))
-    state = draft.states(tagged_links=assignment == "fixed")
-    if previous:
-        state = renumbered(previous, state, fabric.first_vlan)
-    _within_limits(fabric, state, assignment, vlans)
-    pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
-    return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state)
+    return draft.states(tagged_links=assignment == "fixed"), vlans
 
 
-def _within_limits(fabric: Fabric, state: FabricState, assignment: str, vlans: int) -> None:
-    other = "renamed" if assignment == "fixed" else "fixed"
+def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:
+    """Say which limit of a model is exceeded and by what, None where everything fits; VLAN 1 takes a place too."""
     for switch in fabric.switches:
         platform, held = platforms.load(switch.model), state[switch.name]
-        if len(held.vlans) - 1 > platform.max_vlans or int(held.vlans.max()) > platform.max_vlan_id:
-            raise PlanError(
+        if len(held.vlans) > platform.max_vlans or int(held.vlans.max()) > platform.max_vlan_id:
+            return (
                 f"a {platform.title} holds at most {platform.max_vlans} VLANs, ids up to {platform.max_vlan_id}",
-                f"{switch.name} would need {len(held.vlans) - 1}, up to id {int(held.vlans.max())}",
-                f"use --assignment {other}",
+                f"{switch.name} would need {len(held.vlans)} with VLAN 1, up to id {int(held.vlans.max())}",
             )
         if len(held.entry_vlan) > platform.mac_table:
-            raise PlanError(
+            needed = f"{len(held.entry_vlan)} static entries for {len(fabric.hosts)} hosts in {vlans} VLANs"
+            learnt = f"learning would hold {platform.mac_table // max(1, vlans)} hosts"
+            return (
                 f"a {platform.title} holds at most {platform.mac_table} MAC addresses",
-                f"{switch.name} would need {len(held.entry_vlan)} static entries for {len(fabric.hosts)} hosts in "
-                f"{vlans} VLANs (learning would hold {platform.mac_table // max(1, vlans)} hosts)",
-                f"use --assignment {other}",
+                f"{switch.name} would need {needed} ({learnt})",
             )
+    return None
+
+
+def _way_out(fabric: Fabric, alternatives: Sequence[Alternative]) -> str:
+    """Propose the first alternative that fits, counted and not guessed; else say that none does."""
+    for alternative in alternatives:
+        try:
+            state, vlans = _woven(fabric, alternative.routes(), alternative.assignment)
+        except PlanError:
+            continue
+        if _excess(fabric, state, vlans) is None:
+            return alternative.words
+    tried = ", ".join(alternative.words.removeprefix("use ") for alternative in alternatives)
+    return f"fewer hosts or models that hold more (counted, and not enough: {tried})"

@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom.records.switch_state import Membership
 from tagloom.weave.draft import Draft
+from tagloom.weave.merge import fewest, first_fit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,28 +18,74 @@ if TYPE_CHECKING:
 
 
 def trees(fabric: Fabric, routes: Routes) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
-    """Find the trees that need a VLAN each, and the tree of every source (Steps 1 and 2).
+    """Find the trees that need a VLAN each, as sets of links, and the tree of every source (Steps 1 and 2).
 
-    Sources with equal trees share one. Different trees share one, first fit, where their union is still a tree: then
-    the path between two switches is the same in all three, so the static entries agree too.
+    Branches that lead to no host are cut first, so that sources which differ only there share a tree. Different trees
+    share a VLAN where their union is still a tree: then the path between two switches is the same in all of them, so
+    the static entries agree too. Two trees that both reach every switch with hosts never do; what can be merged are
+    partial ones, as few classes as `merge.fewest` finds.
     """
-    distinct: dict[frozenset[int], int] = {}
-    tree_of = np.empty(routes.sources, np.int64)
-    for source, row in enumerate(routes.trees):
-        links = frozenset((row[row >= 0] // 2).tolist())
-        tree_of[source] = distinct.setdefault(links, len(distinct))
-    merged: list[frozenset[int]] = []
-    place = np.empty(len(distinct), np.int64)
-    for links, number in distinct.items():
-        for m, tree in enumerate(merged):
-            if _is_tree(fabric, tree | links):
-                merged[m] = tree | links
-                place[number] = m
-                break
-        else:
-            place[number] = len(merged)
-            merged.append(links)
+    distinct, tree_of, conflict = _candidates(fabric, routes)
+    place = fewest(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
+    merged = [frozenset().union(*(distinct[t] for t in np.flatnonzero(place == m))) for m in range(_classes(place))]
     return merged, place[tree_of]
+
+
+def first_fit_count(fabric: Fabric, routes: Routes) -> int:
+    """Count the VLANs that the paper's Step 2 needs: whole trees, each merged with the first one it fits."""
+    distinct, _, conflict = _candidates(fabric, routes, routes.trees)
+    place = first_fit(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
+    return _classes(place)
+
+
+def _classes(place: NDArray[np.int64]) -> int:
+    return int(place.max(initial=-1)) + 1
+
+
+def _candidates(
+    fabric: Fabric, routes: Routes, parent: NDArray[np.int32] | None = None
+) -> tuple[list[frozenset[int]], NDArray[np.int64], NDArray[np.bool_]]:
+    """List the different trees, the tree of each source int64[S], and which two close a cycle bool[T, T]."""
+    number: dict[frozenset[int], int] = {}
+    tree_of = np.empty(routes.sources, np.int64)
+    for source, row in enumerate(_needed(fabric, routes) if parent is None else parent):
+        links = frozenset((row[row >= 0] // 2).tolist())
+        tree_of[source] = number.setdefault(links, len(number))
+    distinct = list(number)
+    uses = np.zeros((len(distinct), len(fabric.links)), np.float32)
+    touches = np.zeros((len(distinct), len(fabric.switches)), np.float32)
+    for t, chosen in enumerate(distinct):
+        links_of = np.fromiter(chosen, np.int64, len(chosen))
+        uses[t, links_of] = 1
+        touches[t, fabric.tail[2 * links_of]] = touches[t, fabric.head[2 * links_of]] = 1
+    # As many links as switches, or more, close a cycle; only the other pairs need a closer look.
+    conflict = _united(uses) >= np.maximum(_united(touches), 1)
+    for i, j in np.argwhere(np.triu(~conflict, 1)).tolist():
+        conflict[i, j] = conflict[j, i] = not _is_tree(fabric, distinct[i] | distinct[j])
+    np.fill_diagonal(conflict, val=False)
+    return distinct, tree_of, conflict
+
+
+def _united(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Count the members of the union of every two sets, rows of zeros and ones."""
+    size = rows.sum(axis=1)
+    return np.asarray(size[:, None] + size[None, :] - rows @ rows.T, np.float32)
+
+
+def _needed(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
+    """Cut the branches of each tree that lead to no host, int32[S, N]."""
+    parent, sources = routes.trees, np.arange(routes.sources)
+    needed = np.zeros(parent.shape, np.bool_)
+    here = np.tile(np.unique(fabric.host_switch), (routes.sources, 1))
+    rows = np.broadcast_to(sources[:, None], here.shape).ravel()
+    here = here.ravel()
+    while len(here):  # walk back from every switch with hosts at once, each branch only as far as it is new
+        fresh = ~needed[rows, here]
+        needed[rows, here] = True
+        channel = parent[rows, here]
+        on = fresh & (channel >= 0)
+        rows, here = rows[on], fabric.tail[channel[on]]
+    return np.where(needed, parent, -1).astype(np.int32)
 
 
 def _is_tree(fabric: Fabric, links: frozenset[int]) -> bool:

@@ -10,6 +10,7 @@ from tagloom.errors import PlanError
 from tagloom.records.routes import DELIVERED, UNUSED, relation
 from tagloom.records.switch_state import Membership
 from tagloom.weave.draft import Draft
+from tagloom.weave.merge import fewest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,8 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
 
     Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
     VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
-    may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them).
+    may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them). Of the
+    ways to share, one with the fewest VLANs is taken.
     Raises PlanError where the next channel depends on more than the in-port.
     """
     rel = relation(fabric, routes)
@@ -34,19 +36,17 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
         )
     draft = Draft(fabric)
     for s in range(len(fabric.switches)):
-        vlans: list[tuple[frozenset[int], dict[int, int]]] = []  # members, host -> port
-        in_ports: list[list[int]] = []
-        for in_port, out in _rules(fabric, routes, rel.first, rel.following, s):
-            members = frozenset((in_port, *out.values()))
-            for known, (others, entries) in enumerate(vlans):
-                if others == members and all(entries.get(h, p) == p for h, p in out.items()):
-                    entries.update(out)
-                    in_ports[known].append(in_port)
-                    break
-            else:
-                vlans.append((members, dict(out)))
-                in_ports.append([in_port])
-        for number, ((members, entries), ports) in enumerate(zip(vlans, in_ports, strict=True)):
+        rules = _rules(fabric, routes, rel.first, rel.following, s)
+        shared = [frozenset((in_port, *out.values())) for in_port, out in rules]
+        conflict = np.array([[_differ(rules, shared, i, j) for j in range(len(rules))] for i in range(len(rules))])
+        place = fewest(conflict.reshape(len(rules), len(rules))).tolist()
+        vlans: list[tuple[frozenset[int], dict[int, int], list[int]]] = []  # members, host -> port, in-ports
+        for known, (in_port, out), members in zip(place, rules, shared, strict=True):
+            if known == len(vlans):
+                vlans.append((members, {}, []))
+            vlans[known][1].update(out)
+            vlans[known][2].append(in_port)
+        for number, (members, entries, ports) in enumerate(vlans):
             vlan = first_vlan + number
             for port in members:
                 draft.join(s, vlan, port, Membership.UNTAGGED)
@@ -56,6 +56,15 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
             columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
             draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
     return draft
+
+
+def _differ(rules: list[tuple[int, dict[int, int]]], shared: list[frozenset[int]], i: int, j: int) -> bool:
+    """Tell whether two in-ports need VLANs of their own.
+
+    Entries that agree two by two agree all together, so nothing else needs to be asked of a larger set.
+    """
+    entries, others = rules[i][1], rules[j][1]
+    return shared[i] != shared[j] or any(others.get(h, p) != p for h, p in entries.items())
 
 
 def _rules(

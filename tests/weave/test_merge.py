@@ -1,0 +1,110 @@
+"""Merging into few VLANs: never more than first fit, fewer where it can be, and still proven."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabrics import make_fabric
+from tagloom.records.routes import Routes
+from tagloom.route import route
+from tagloom.weave.fixed import _is_tree, first_fit_count, trees
+from tagloom.weave.merge import fewest, first_fit
+
+
+def conflicts(graph):
+    return nx.to_numpy_array(graph, nodelist=sorted(graph), dtype=np.int8).astype(bool)
+
+
+def always(_):
+    return True
+
+
+def is_proper(conflict, place):
+    return not np.any(conflict & (place[:, None] == place[None, :]))
+
+
+def crown(n):
+    """Two things a_i, b_j conflict unless i = j; taken a_0 b_0 a_1 b_1 ..., first fit opens n classes, 2 suffice."""
+    conflict = np.zeros((2 * n, 2 * n), bool)
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                conflict[2 * i, 2 * j + 1] = conflict[2 * j + 1, 2 * i] = True
+    return conflict
+
+
+@settings(max_examples=100)
+@given(st.integers(1, 18), st.integers(0, 100), st.integers(0, 10_000))
+def test_never_more_classes_than_first_fit(n, percent, seed):
+    graph = nx.gnp_random_graph(n, percent / 100, seed=seed)
+    conflict = conflicts(graph)
+    few, first = fewest(conflict), first_fit(conflict, always)
+    assert is_proper(conflict, few)
+    assert few.max() <= first.max()
+    assert few.tolist() == fewest(conflict).tolist()
+    assert np.array_equal(np.unique(few, return_index=True)[1], np.sort(np.unique(few, return_index=True)[1]))
+
+
+@pytest.mark.parametrize(
+    ("conflict", "first", "few"),
+    [
+        (crown(4), 4, 2),
+        (crown(7), 7, 2),
+        (
+            conflicts(nx.convert_node_labels_to_integers(nx.mycielski_graph(4))),
+            4,
+            4,
+        ),  # Grotzsch: no triangle, 4 colours
+        (conflicts(nx.relabel_nodes(nx.path_graph(4), {0: 0, 1: 2, 2: 3, 3: 1})), 3, 2),
+    ],
+    ids=["crown-4", "crown-7", "grotzsch", "path"],
+)
+def test_named_conflict_graphs(conflict, first, few):
+    assert first_fit(conflict, always).max() + 1 == first
+    assert fewest(conflict).max() + 1 == few
+
+
+def test_three_that_go_together_two_by_two_only():
+    """Any two of three things share a class, all three do not: the integer program learns it by a cut."""
+    conflict = np.zeros((6, 6), bool)
+    place = fewest(conflict, lambda which: len({i % 3 for i in which}) < 3)
+    assert place.max() + 1 == 2
+    assert all(len({i % 3 for i in np.flatnonzero(place == c).tolist()}) < 3 for c in (0, 1))
+
+
+def partial_routes(fabric, links_by_source):
+    """Make routes of partial trees; sources sit at the first end of their first link."""
+    from tagloom.route.trees import rooted  # noqa: PLC0415 - only here
+
+    root = np.array([fabric.links[links[0]].a for links in links_by_source], np.int32)
+    parent = np.stack([rooted(fabric, links, int(r)) for links, r in zip(links_by_source, root, strict=True)])
+    return Routes("partial", "", np.zeros(len(fabric.hosts), np.int32), root, parent)
+
+
+def test_partial_trees_on_a_triangle_share_two_vlans_where_first_fit_takes_three():
+    """Links ab, bc, ca of a ring of five and its chords: first fit pairs the wrong ones."""
+    fabric = make_fabric("complete", 4)
+    between = {(x.a, x.b): i for i, x in enumerate(fabric.links)}
+    a, b, c, d, e, f = (between[k] for k in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)))
+    routes = partial_routes(fabric, [[a], [b], [d, e], [c, f]])
+    assert first_fit_count(fabric, routes) == 3
+    merged, place = trees(fabric, routes)
+    assert len(merged) == 2
+    assert all(_is_tree(fabric, links) for links in merged)
+    for source, tree in enumerate(place.tolist()):
+        row = routes.parent[source]
+        assert set((row[row >= 0] // 2).tolist()) <= merged[tree]
+
+
+def test_branches_that_lead_to_no_host_keep_no_trees_apart():
+    """One tree of a fat tree, with a dead end to the other top switch over one middle switch or another."""
+    fabric = make_fabric("fat-tree", 2, 4, 2)
+    tree = trees(fabric, route(fabric, "tree"))[0][0]
+    reached = {s for i in tree for s in (fabric.links[i].a, fabric.links[i].b)}
+    top = next(s for s in (12, 13) if s not in reached)
+    ends = [i for i, x in enumerate(fabric.links) if {x.a, x.b} - reached == {top}]
+    routes = partial_routes(fabric, [sorted(tree | {end}) for end in ends])
+    assert first_fit_count(fabric, routes) == len(ends) == 2
+    assert len(trees(fabric, routes)[0]) == 1
