@@ -32,10 +32,11 @@ def write_build(
 ) -> None:
     """Write a build directory whole or not at all. Raises InputError where something else stands in its place.
 
-    With `proof`, its certificate of deadlock freedom is written along.
+    With `proof`, its certificate of deadlock freedom is written along. Without texts only plan.json is written, without
+    the routes: a record of what was planned and proven, which no other command takes for a build.
     """
     routes = build.routes
-    page = {
+    page: dict[str, Any] = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
         "summary": summary,
@@ -45,9 +46,15 @@ def write_build(
             "reason": routes.reason,
             "source_of_host": routes.source_of_host.tolist(),
             "root": routes.root.tolist(),
-            "parent": routes.parent.tolist(),
+            "parent": routes.parent.tolist() if texts else [],
         },
     }
+    if not texts:
+        del page["routes"]
+        page["texts"] = "none: the planned states are proven, no configuration is"
+        with _replaced(directory, "plan.json") as fresh:
+            (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+        return
     with _replaced(directory, "plan.json") as fresh:
         (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")

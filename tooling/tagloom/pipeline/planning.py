@@ -75,21 +75,23 @@ def plan(
     routing: str = "auto",
     assignment: str = "fixed",
     previous: Build | None = None,
+    texts: bool = True,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
-    Gives the build, its proof and the text of every switch. Raises InputError where a model's command line is not
-    known or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
+    Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
+    planned states, and there are no texts. Raises InputError where a model's command line is not known (unless
+    without `texts`) or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
     """
-    _plannable(fabric)
+    _plannable(fabric, spoken=texts)
     routes = route(fabric, routing, assignment)
     woven = weave(fabric, routes, assignment, previous.state if previous is not None else None)
-    texts = render(fabric, woven.state, templates)
-    state, unknown = parse(fabric, texts)
+    written = render(fabric, woven.state, templates) if texts else {}
+    state, unknown = parse(fabric, written) if texts else (woven.state, [])
     if unknown or state != woven.state:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     build = Build(fabric, routes, woven.assignment, woven.vlans, state)
-    return build, verify(fabric, state, Plan(routes)), texts
+    return build, verify(fabric, state, Plan(routes)), written
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
@@ -103,12 +105,14 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def _plannable(fabric: Fabric) -> None:
+def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+    """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
         Finding(f"model {model}", f"a model whose command line is known: {known}", model)
         for model in sorted({switch.model for switch in fabric.switches} - set(speaking))
+        if spoken
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
@@ -120,14 +124,13 @@ def _plannable(fabric: Fabric) -> None:
 
 
 def _reached(fabric: Fabric) -> set[int]:
-    up, reached = fabric.channel_up, {0}
+    up = fabric.channel_up
     tail, head = fabric.tail[up], fabric.head[up]
-    while True:
-        mask = np.isin(tail, list(reached))
-        grown = reached | set(head[mask].tolist())
-        if grown == reached:
-            return reached
-        reached = grown
+    reached = np.zeros(len(fabric.switches), np.bool_)
+    reached[0] = True
+    while np.any(grown := reached[tail] & ~reached[head]):
+        reached[head[grown]] = True
+    return set(np.flatnonzero(reached).tolist())
 
 
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
