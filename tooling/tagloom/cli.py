@@ -153,7 +153,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     else:
         fabric, routes, configs = read_fabric(args.fabric), None, args.configs
     with screen.waiting("proving"):
-        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes)
+        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes, what_if=args.what_if)
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
@@ -472,6 +472,10 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
     verify.add_argument(
         "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+    )
+
+    verify.add_argument(
+        "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
     )
 
     rollout = command("rollout", _rollout, "order the change from one build to another into proven waves")

@@ -20,7 +20,7 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
-from tagloom.verify import Plan, channel_name, dependencies, verify
+from tagloom.verify import Plan, channel_name, dependencies, missing_entry, verify
 from tagloom.weave import weave
 
 if TYPE_CHECKING:
@@ -152,11 +152,17 @@ def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[F
     return state, findings
 
 
-def prove(fabric: Fabric, texts: Mapping[str, str], routes: Routes | None) -> tuple[FabricState, Findings]:
-    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths."""
+def prove(
+    fabric: Fabric, texts: Mapping[str, str], routes: Routes | None, *, what_if: bool = False
+) -> tuple[FabricState, Findings]:
+    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
+
+    `what_if` also asks what the loss of each static entry would do.
+    """
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, Plan(routes))
-    return state, replace(proof, findings=(*unknown, *proof.findings))
+    loss = missing_entry(fabric, state) if what_if else None
+    return state, replace(proof, findings=(*unknown, *proof.findings), missing_entry=loss)
 
 
 # --- links off -------------------------------------------------------------------------------------------------------
