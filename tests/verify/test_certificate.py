@@ -9,6 +9,7 @@ import pytest
 
 from checker import CHECKER, check
 from fabrics import make_fabric
+from tagloom.cli import main
 from tagloom.pipeline import plan, write_build
 from tagloom.records.channels import find_cycle, ranks
 
@@ -159,3 +160,13 @@ def test_a_cycle_has_no_ranks():
     with pytest.raises(ValueError, match="cycle"):
         ranks(4, before, after)
     assert ranks(0, np.array([], int), np.array([], int)).tolist() == []
+
+
+def test_a_plan_without_texts_is_proven_and_no_build(tmp_path, capsys):
+    fabric = tmp_path / "f.yml"
+    fabric.write_text("name: t\nmodel: linux-bridge\nshape: {family: torus, dims: [4, 4], parallel: 2}\n")
+    assert main(["plan", str(fabric), "-o", str(tmp_path / "b"), "--no-texts", "--json"]) == 0
+    page = json.loads(capsys.readouterr().out)
+    assert (page["proven"], page["texts_proven"], page["vlans"]) == (True, False, 8)
+    assert [p.name for p in (tmp_path / "b").iterdir()] == ["plan.json"]
+    assert main(["verify", str(tmp_path / "b")]) == 2

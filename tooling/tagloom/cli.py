@@ -111,13 +111,24 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     templates = share_directory() / "templates"
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
-            fabric, templates, routing=args.routing, assignment=args.assignment, previous=previous
+            fabric,
+            templates,
+            routing=args.routing,
+            assignment=args.assignment,
+            previous=previous,
+            texts=not args.no_texts,
         )
         summary = build.summary(proof)
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof)
     screen.say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
-    if proof.proven:
+    if proof.proven and args.no_texts:
+        screen.say(
+            f"wrote     {args.output}/plan.json in {time.monotonic() - start:.1f} s; the planned states are proven, "
+            "no texts were written or proven",
+            "next      the same without --no-texts",
+        )
+    elif proof.proven:
         wrote = f"{args.output}/ ({terminal.count(len(texts), 'configuration')}, plan.json)"
         screen.say(
             f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
@@ -125,7 +136,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         )
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
-    screen.answer(summary)
+    screen.answer({**summary, "texts_proven": proof.proven and not args.no_texts})
     return GOOD if proof.proven else NO
 
 
@@ -142,7 +153,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     else:
         fabric, routes, configs = read_fabric(args.fabric), None, args.configs
     with screen.waiting("proving"):
-        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes)
+        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes, what_if=args.what_if)
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
@@ -454,6 +465,10 @@ def parser() -> argparse.ArgumentParser:
         help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
     )
 
+    plan.add_argument(
+        "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
+    )
+
     verify = command("verify", _verify, "prove a fabric from configuration texts alone")
     verify.add_argument(
         "build", type=Path, nargs="?", metavar="BUILD", help="a build; frames must keep to its planned paths"
@@ -461,6 +476,10 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
     verify.add_argument(
         "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+    )
+
+    verify.add_argument(
+        "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
     )
 
     rollout = command("rollout", _rollout, "order the change from one build to another into proven waves")

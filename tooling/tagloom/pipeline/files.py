@@ -32,10 +32,11 @@ def write_build(
 ) -> None:
     """Write a build directory whole or not at all. Raises InputError where something else stands in its place.
 
-    With `proof`, its certificate of deadlock freedom is written along.
+    With `proof`, its certificate of deadlock freedom is written along. Without texts only plan.json is written, without
+    the routes: a record of what was planned and proven, which no other command takes for a build.
     """
     routes = build.routes
-    page = {
+    page: dict[str, Any] = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
         "summary": summary,
@@ -45,6 +46,11 @@ def write_build(
             "reason": routes.reason,
         },
     }
+    if not texts:
+        page["texts"] = "none: the planned states are proven, no configuration is"
+        with _replaced(directory, "plan.json") as fresh:
+            (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+        return
     arrays = {"source_of_host": routes.source_of_host, "root": routes.root}
     if routes.parent is not None:
         arrays["parent"] = routes.parent

@@ -20,7 +20,7 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
-from tagloom.verify import Plan, channel_name, dependencies, verify
+from tagloom.verify import Plan, channel_name, dependencies, missing_entry, verify
 from tagloom.weave import Alternative, weave
 
 if TYPE_CHECKING:
@@ -75,22 +75,24 @@ def plan(
     routing: str = "auto",
     assignment: str = "fixed",
     previous: Build | None = None,
+    texts: bool = True,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
-    Gives the build, its proof and the text of every switch. Raises InputError where a model's command line is not
-    known or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
+    Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
+    planned states, and there are no texts. Raises InputError where a model's command line is not known (unless
+    without `texts`) or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
     """
-    _plannable(fabric)
+    _plannable(fabric, spoken=texts)
     routes = route(fabric, routing, assignment)
     ways_out = _ways_out(fabric, routing, assignment)
     woven = weave(fabric, routes, assignment, previous.state if previous is not None else None, ways_out)
-    texts = render(fabric, woven.state, templates)
-    state, unknown = parse(fabric, texts)
+    written = render(fabric, woven.state, templates) if texts else {}
+    state, unknown = parse(fabric, written) if texts else (woven.state, [])
     if unknown or state != woven.state:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     build = Build(fabric, routes, woven.assignment, woven.vlans, state)
-    return build, verify(fabric, state, Plan(routes)), texts
+    return build, verify(fabric, state, Plan(routes)), written
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
@@ -115,12 +117,14 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str) -> list[Alternative
     return [Alternative(words, kind, partial(route, fabric, method, kind)) for words, method, kind in ways]
 
 
-def _plannable(fabric: Fabric) -> None:
+def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+    """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
         Finding(f"model {model}", f"a model whose command line is known: {known}", model)
         for model in sorted({switch.model for switch in fabric.switches} - set(speaking))
+        if spoken
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
@@ -132,14 +136,13 @@ def _plannable(fabric: Fabric) -> None:
 
 
 def _reached(fabric: Fabric) -> set[int]:
-    up, reached = fabric.channel_up, {0}
+    up = fabric.channel_up
     tail, head = fabric.tail[up], fabric.head[up]
-    while True:
-        mask = np.isin(tail, list(reached))
-        grown = reached | set(head[mask].tolist())
-        if grown == reached:
-            return reached
-        reached = grown
+    reached = np.zeros(len(fabric.switches), np.bool_)
+    reached[0] = True
+    while np.any(grown := reached[tail] & ~reached[head]):
+        reached[head[grown]] = True
+    return set(np.flatnonzero(reached).tolist())
 
 
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
@@ -161,11 +164,17 @@ def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[F
     return state, findings
 
 
-def prove(fabric: Fabric, texts: Mapping[str, str], routes: Routes | None) -> tuple[FabricState, Findings]:
-    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths."""
+def prove(
+    fabric: Fabric, texts: Mapping[str, str], routes: Routes | None, *, what_if: bool = False
+) -> tuple[FabricState, Findings]:
+    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
+
+    `what_if` also asks what the loss of each static entry would do.
+    """
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, Plan(routes))
-    return state, replace(proof, findings=(*unknown, *proof.findings))
+    loss = missing_entry(fabric, state) if what_if else None
+    return state, replace(proof, findings=(*unknown, *proof.findings), missing_entry=loss)
 
 
 # --- links off -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -103,10 +103,12 @@ class Outcome:
     @property
     def accepted(self) -> bool:
         """Tell whether the switch took the line."""
-        return self.kind in _ACCEPTED
+        kind = self.kind
+        return kind is _DONE_KIND or kind is _CONTEXT_KIND or kind is _LEFT_KIND
 
 
-_ACCEPTED = frozenset({OutcomeKind.DONE, OutcomeKind.CONTEXT, OutcomeKind.LEFT})
+# By name of their own: this is asked for every line of every configuration, and an Enum's members are slow to look up.
+_DONE_KIND, _CONTEXT_KIND, _LEFT_KIND = OutcomeKind.DONE, OutcomeKind.CONTEXT, OutcomeKind.LEFT
 _DONE, _CONTEXT, _LEFT = Outcome(OutcomeKind.DONE), Outcome(OutcomeKind.CONTEXT), Outcome(OutcomeKind.LEFT)
 
 
@@ -142,6 +144,10 @@ class _Node:
     read: Callable[[str], Any] = str
     value: _Node | None = None
     end: tuple[Line, Callable[[Interpreter, Line, list[Any]], Outcome]] | None = None
+
+
+_Meaning = tuple[Line, "Callable[[Interpreter, Line, list[Any]], Outcome]", list[Any]]
+UNDERSTOOD_LINES = 1 << 16  # the switches of a fabric say the same lines over and over; bounds what is kept of them
 
 
 class Grammar:
@@ -200,6 +206,7 @@ class Grammar:
         self._printed = {key: text for key, text in printed.items() if key not in platform.words}
         self.lines: dict[str, Line] = {}
         self.trees: dict[ContextKind, _Node] = {kind: _Node() for kind in ContextKind}
+        self.understood: dict[ContextKind, dict[str, _Meaning]] = {kind: {} for kind in ContextKind}
         self._compile()
 
     def line(self, key: str, *, printed: bool = False, **values: Any) -> str:
@@ -249,6 +256,21 @@ class Grammar:
     def is_foreign(self, kind: ContextKind, line: str) -> bool:
         """Tell whether a line is harmless business of others that the switch takes in this context."""
         return f"{line.strip().removeprefix('no ')} ".startswith(self._foreign.get(kind, ()))
+
+    def entry_lines(self, macs: Sequence[int], ports: Sequence[int], *, printed: bool = False) -> list[str]:
+        """Write a static entry's line for each MAC address and its one port, as `line` does one by one."""
+        mark = "\0"  # stands in no line
+        text = (self._printed.get("entry") if printed else None) or self.lines["entry"].write
+        parts = text.format(mac=f"{mark}m{mark}", ports=f"{mark}p{mark}").split(mark)
+        names, style = {port: self.write_ports([port]) for port in set(ports)}, self._data["mac_style"]
+        m, p = parts.index("m"), parts.index("p")
+        between = parts[m + 1] if m < p else parts[p + 1]
+        before, after = parts[0], parts[-1]
+        if m < p:
+            rows = zip(macs, ports, strict=True)
+            return [f"{before}{_written_mac(mac, style)}{between}{names[port]}{after}" for mac, port in rows]
+        rows = zip(macs, ports, strict=True)
+        return [f"{before}{names[port]}{between}{_written_mac(mac, style)}{after}" for mac, port in rows]
 
     def write_ports(self, ports: Iterable[int]) -> str:
         """Write port numbers as this family lists ports: ``g(1-3,5)`` or ``1/g1-1/g3,1/g5``."""
@@ -373,20 +395,23 @@ class Interpreter:
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
+        kind = self.context.kind
+        known = self.grammar.understood[kind]
+        if (meaning := known.get(line)) is not None:
+            return self._carry_out(*meaning)
         words = line.split()
         if not words or words[0][0] == "!":
             return _DONE
-        kind = self.context.kind
-        outcome = self._walk(self.grammar.trees[kind], words, line)
+        outcome = self._walk(self.grammar.trees[kind], words, line, known)
         if not outcome.accepted:
             if self.grammar.is_foreign(kind, " ".join(words)):
                 return _DONE
             if self.grammar.falls_through and kind is not ContextKind.CONFIG:
-                other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, line)
+                other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, line, {})
                 return other if other.accepted else outcome
         return outcome
 
-    def _walk(self, node: _Node, words: list[str], line: str) -> Outcome:
+    def _walk(self, node: _Node, words: list[str], line: str, known: dict[str, _Meaning]) -> Outcome:
         values: list[Any] = []
         for at, word in enumerate(words):
             step = node.words.get(word)
@@ -407,7 +432,13 @@ class Interpreter:
             node = step
         if node.end is None:
             return Outcome(OutcomeKind.INCOMPLETE, self.grammar.error("incomplete"))
-        what, carry_out = node.end
+        if len(known) < UNDERSTOOD_LINES:
+            known[line] = (*node.end, values)
+        return self._carry_out(*node.end, values)
+
+    def _carry_out(
+        self, what: Line, carry_out: Callable[[Interpreter, Line, list[Any]], Outcome], values: list[Any]
+    ) -> Outcome:
         try:
             return carry_out(self, what, values)
         except _RefusedError as refused:
@@ -615,6 +646,11 @@ _ERROR_OF_KIND = {"pvid": "vlan", "seconds": "number", "mbps": "number"}
 _EXIT = Line("exit", ContextKind.CONFIG, "exit", "confirmed", False, "", _DONE)
 _END = Line("end", ContextKind.CONFIG, "end", "likely", False, "", _DONE)
 _FAMILIES: dict[str, dict[str, Any]] = {}
+
+
+@lru_cache(maxsize=1 << 16)
+def _written_mac(mac: int, style: str) -> str:
+    return format_mac(mac, style)
 
 
 def _family(name: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +12,24 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
 
 
+@dataclass(frozen=True, slots=True)
+class MissingEntry:
+    """Hold what the loss of static entries would do, each alone, over all flows (host pairs) that use it.
+
+    `entries` counts the entries in use, `flows` the (entry, host pair) cases. Extra hosts are those that hear a frame
+    that is not theirs, in the mean of all flows and at worst; the rest count flows whose frames would be lost, arrive
+    more than once, or go round for ever.
+    """
+
+    entries: int
+    flows: int
+    extra_hosts_average: float
+    extra_hosts_worst: int
+    lost_flows: int
+    duplicated_flows: int
+    storm_flows: int
+
+
 @dataclass(frozen=True)
 class Findings:
     """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
@@ -19,6 +37,7 @@ class Findings:
     `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
     `broadcast_exactly_once` counts every host's broadcast at every other host. `channel_rank` is the certificate of
     deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a cycle.
+    `missing_entry` is filled in where that was asked for.
     """
 
     pairs: int
@@ -32,6 +51,7 @@ class Findings:
     fdb_entries_max: int
     deadlock_cycle: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+    missing_entry: MissingEntry | None = None
     channel_rank: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -67,4 +87,5 @@ class Findings:
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,
             "findings": [finding.as_json() for finding in self.findings],
+            **({"missing_entry": asdict(self.missing_entry)} if self.missing_entry is not None else {}),
         }

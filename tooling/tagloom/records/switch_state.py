@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,8 +122,12 @@ class SwitchState:
             raise ValueError("membership must be [VLANs, ports] and every VLAN must have a name")
         if count == 0 or self.vlans[0] != DEFAULT_VLAN or np.any(np.diff(self.vlans) <= 0):
             raise ValueError("VLAN ids must ascend and begin with VLAN 1, which cannot be deleted")
-        keys = list(zip(self.entry_vlan.tolist(), self.entry_mac.tolist(), self.entry_port.tolist(), strict=True))
-        if any(a >= b for a, b in pairwise(keys)):
+        if not len(self.entry_vlan) == len(self.entry_mac) == len(self.entry_port):
+            raise ValueError("static entries must have a VLAN, a MAC address and a port each")
+        rises = self.entry_port[1:] > self.entry_port[:-1]
+        for key in (self.entry_mac, self.entry_vlan):
+            rises = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & rises)
+        if not rises.all():
             raise ValueError("static entries must ascend by (vlan, mac, port)")
         for each in fields(self):
             value = getattr(self, each.name)
@@ -327,7 +331,7 @@ class SwitchEditor:
         for row, vlan in enumerate(ids):
             for port, how in self.members[vlan].items():
                 membership[row, port - 1] = how
-        rows = [(vlan, mac, port) for (vlan, mac), ports in sorted(self.entries.items()) for port in ports]
+        entry_vlan, entry_mac, entry_port = self._entry_columns()
         return SwitchState(
             vlans=np.array(ids, np.int32),
             vlan_names=tuple(self.vlans[v] for v in ids),
@@ -342,12 +346,24 @@ class SwitchEditor:
             flow_control=np.array(self.flow_control, np.uint8),
             eee=np.array(self.eee, np.bool_),
             port_spanning_tree=np.array(self.port_spanning_tree, np.bool_),
-            entry_vlan=np.array([r[0] for r in rows], np.int32),
-            entry_mac=np.array([r[1] for r in rows], np.uint64),
-            entry_port=np.array([r[2] for r in rows], np.int32),
+            entry_vlan=entry_vlan,
+            entry_mac=entry_mac,
+            entry_port=entry_port,
             spanning_tree=self.spanning_tree,
             aging_seconds=self.aging_seconds,
         )
+
+    def _entry_columns(self) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
+        """Give the static entries as columns, ascending by (vlan, mac, port)."""
+        count = len(self.entries)
+        vlan = np.fromiter((key[0] for key in self.entries), np.int32, count)
+        mac = np.fromiter((key[1] for key in self.entries), np.uint64, count)
+        ports = np.fromiter(map(len, self.entries.values()), np.int64, count)
+        port = np.fromiter(chain.from_iterable(self.entries.values()), np.int32, int(ports.sum()))
+        if len(port) != count:
+            vlan, mac = np.repeat(vlan, ports), np.repeat(mac, ports)
+        order = np.lexsort((port, mac, vlan))
+        return vlan[order], mac[order], port[order]
 
 
 # Fabric-wide: what every switch holds, by switch name in the fabric's order.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import difference
-from tagloom.records.switch_state import PortMode, SwitchState
+from tagloom.records.switch_state import Membership, PortMode, SwitchState
 from tagloom.render.page import print_page
-from tagloom.render.steps import lay_out, steps_of
+from tagloom.render.steps import entry_steps, lay_out, steps_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +28,23 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     grammar = Grammar.of(platform)
     _check_modes(platform, state)
     factory = _factory(platform.ports)
-    steps = steps_of(grammar, difference(factory, state), factory, printed=True)
-    blocks = lay_out(grammar, steps, grammar.printed_order, ranges=grammar.prints_ranges)
+    empty = {name: getattr(state, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
+    # Nearly all lines of a large fabric are static entries: they skip the change of one cell at a time.
+    steps = steps_of(grammar, difference(factory, replace(state, **empty)), factory, printed=True)
+    blocks = lay_out(
+        grammar, [*steps, *entry_steps(grammar, state)], grammar.printed_order, ranges=grammar.prints_ranges
+    )
     return print_page(templates, grammar.family, "configuration", title=platform.title, blocks=blocks)
 
 
 def _check_modes(platform: Platform, state: SwitchState) -> None:
     """Refuse what no line can say: an access or trunk port that is not untagged in its PVID."""
+    untagged = state.membership == Membership.UNTAGGED
+    alone = untagged.sum(axis=0) == 1
+    its_pvid = state.vlans[untagged.argmax(axis=0)] == state.pvid
     for at, mode in enumerate(state.mode.tolist()):
         port = at + 1
-        if mode != PortMode.GENERAL and state.port(port).untagged != (int(state.pvid[at]),):
+        if mode != PortMode.GENERAL and not (alone[at] and its_pvid[at]):
             rule = "a port outside general mode is untagged in its PVID alone"
             raise PlanError(rule, f"port {platform.port_name(port)}", "plan the port in general mode")
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.platforms.grammar import CONFIG, MODE_LINES, PORT_LINES, VLAN_DATABASE, Context, ContextKind
@@ -29,7 +32,10 @@ _PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.FLOW_CONTROL}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Hold one line: the step of the grammar's order it belongs to, its context (one port at a time), its text."""
+    """Hold a line: the step of the grammar's order it belongs to, its context (one port at a time), its text.
+
+    Static entries stand together: their text is many lines.
+    """
 
     name: str
     context: Context
@@ -88,6 +94,26 @@ def steps_of(
     for write in (_write_vlans, _write_memberships, _write_ports, _write_flow_control, _write_entries, _write_switch):
         write(todo)
     return todo.steps
+
+
+def entry_steps(grammar: Grammar, state: SwitchState) -> list[Step]:
+    """Write all static entries of a state in running-config's form, a step for each VLAN."""
+    steps: list[Step] = []
+    vlans, starts = np.unique(state.entry_vlan, return_index=True)
+    for vlan, (start, end) in zip(vlans.tolist(), pairwise([*starts.tolist(), len(state.entry_vlan)]), strict=True):
+        context = Context(ContextKind.INTERFACE_VLAN, vlan=vlan)
+        if not grammar.has("entry"):
+            raise PlanError(f"{grammar.platform.title} has no line for entry", _where(grammar, context))
+        macs, ports = state.entry_mac[start:end].tolist(), state.entry_port[start:end].tolist()
+        if len(set(macs)) == len(macs):
+            lines = grammar.entry_lines(macs, ports, printed=True)
+        else:
+            groups: dict[int, list[int]] = {}
+            for mac, port in zip(macs, ports, strict=True):
+                groups.setdefault(mac, []).append(port)
+            lines = [grammar.line("entry", printed=True, mac=mac, ports=tuple(at)) for mac, at in groups.items()]
+        steps.append(Step("entry", context, "\n".join(lines)))
+    return steps
 
 
 def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool) -> list[Block]:

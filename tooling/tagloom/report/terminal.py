@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
-    from tagloom.records.findings import Findings
+    from tagloom.records.findings import Findings, MissingEntry
     from tagloom.records.forecast import Forecast
 
 WIDTH = 80
@@ -80,7 +80,20 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         _verdict("", storm, broadcasts, good_broadcast),
         _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
+    if proof.missing_entry is not None:
+        lines += missing_lines(proof.missing_entry)
     return lines + finding_lines(proof.findings)
+
+
+def missing_lines(loss: MissingEntry) -> list[str]:
+    """Say what the loss of any one static entry would do."""
+    troubles = {"lost": loss.lost_flows, "duplicated": loss.duplicated_flows, "in a storm": loss.storm_flows}
+    said = ", ".join(f"{number:,} flows {what}" for what, number in troubles.items() if number)
+    return row(
+        "what if",
+        f"any one of {loss.entries:,} entries were missing: {loss.extra_hosts_average:.1f} more hosts would hear its "
+        f"flows on average, {loss.extra_hosts_worst} at worst; {said or 'every frame would still arrive exactly once'}",
+    )
 
 
 def _verdict(label: str, what: str, figure: str, good: bool) -> str:

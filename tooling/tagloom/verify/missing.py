@@ -1,0 +1,113 @@
+"""Ask what the loss of each static entry, alone, would do to the flows that use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.findings import MissingEntry
+from tagloom.verify.forwarding import NOWHERE, forwarding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+    from tagloom.verify.forwarding import Forwarding
+
+CASES = 1 << 13  # losses followed at once; bounds memory at cases x the ways one flood takes
+NO_ENTRY = 0
+
+
+def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
+    """Take every static entry away alone, and follow the copies of every frame that would have met it.
+
+    A frame floods where its entry is gone, and each copy goes on by the entries of the other switches, flooding again
+    where there is none. What happens depends on the entry and the port the frame came in by, not on its source, so
+    each such case is followed once and counted as often as host pairs meet it. Unused entries change nothing.
+    """
+    model = forwarding(fabric, state)
+    ports = max(fabric.ports, default=0) + 1
+    pin = np.zeros((len(fabric.hosts), model.nodes), np.int32)
+    pin[model.entry_host, model.entry_node] = model.entry_port
+    table = model.way_table()
+    case, flows = _met(model, pin, table)
+    totals, worst, entries = np.zeros(5, np.int64), 0, set[int]()  # flows, extra hosts, lost, duplicated, storms
+    for low in range(0, len(case), CASES):
+        some, weight = case[low : low + CASES], flows[low : low + CASES]
+        entry, in_port = np.divmod(some, ports)
+        destination, node = np.divmod(entry, model.nodes)
+        extra, copies, storm = _follow(model, pin, table, destination, node, in_port)
+        totals += [int(weight @ of) for of in (np.ones_like(extra), extra, copies == 0, copies > 1, storm)]
+        worst = max(worst, int(extra.max(initial=0)))
+        entries.update(entry.tolist())
+    total, heard, lost, duplicated, storms = totals.tolist()
+    return MissingEntry(len(entries), total, heard / total if total else 0.0, worst, lost, duplicated, storms)
+
+
+def _met(
+    model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each (destination, node, in-port) at which frames meet an entry, as one number, and how many pairs do."""
+    fabric, hosts = model.fabric, len(model.fabric.hosts)
+    ports = max(fabric.ports, default=0) + 1
+    met: dict[int, NDArray[np.int64]] = {}
+    for d in range(hosts):
+        source = np.flatnonzero((np.arange(hosts) != d) & (model.inject != NOWHERE))
+        node, in_port = model.inject[source].astype(np.int64), fabric.host_port[source]
+        keys: list[NDArray[np.int64]] = []
+        for _ in range(model.nodes + 1):  # a frame sent on more often goes round for ever
+            port = pin[d, node]
+            way = table[node, port]
+            keys.append((node * ports + in_port)[port != NO_ENTRY])
+            good = (port != NO_ENTRY) & (way != NOWHERE) & (port != in_port)
+            way = way[good]
+            way = way[(model.way_channel[way] >= 0) & (model.way_to[way] != NOWHERE)]
+            node, in_port = model.way_to[way].astype(np.int64), fabric.head_port[model.way_channel[way]]
+            if not len(node):
+                break
+        met[d] = np.concatenate(keys) + d * model.nodes * ports
+    case, flows = np.unique(np.concatenate(list(met.values())) if met else np.empty(0, np.int64), return_counts=True)
+    return case, flows
+
+
+def _follow(
+    model: Forwarding,
+    pin: NDArray[np.int32],
+    table: NDArray[np.int32],
+    destination: NDArray[np.int64],
+    gone: NDArray[np.int64],
+    in_port: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Give for each case the extra hosts that hear the frame, the copies its destination gets, and if it storms."""
+    fabric = model.fabric
+    cases, ways, hosts = len(destination), len(model.way_node), len(fabric.hosts)
+    heard = np.zeros((cases, hosts), np.bool_)
+    copies = np.zeros(cases, np.int64)
+    case, node, came, times = np.arange(cases), gone, in_port, np.ones(cases, np.int64)
+    for _ in range(ways + 1):
+        port = np.where(node == gone[case], NO_ENTRY, pin[destination[case], node])
+        floods = port == NO_ENTRY
+        count = np.where(floods, model.way_start[node + 1] - model.way_start[node], 1)
+        index = np.repeat(np.arange(len(case)), count)
+        nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
+        way = np.where(floods[index], model.way_start[node][index] + nth, table[node[index], port[index]])
+        way[way == NOWHERE] = ways  # led nowhere
+        kept = np.flatnonzero(way < ways)
+        kept = kept[model.way_port[way[kept]] != came[index[kept]]]
+        way, case, times = way[kept], case[index[kept]], times[index[kept]]
+        host = model.way_host[way]
+        heard[case[host >= 0], host[host >= 0]] = True
+        np.add.at(copies, case[host == destination[case]], times[host == destination[case]])
+        on = (model.way_channel[way] >= 0) & (model.way_to[way] != NOWHERE)
+        # Copies on one way of one case go on alike: count them together, so that a storm cannot fill the memory.
+        key, where = np.unique(case[on] * (ways + 1) + way[on], return_inverse=True)
+        times = np.minimum(np.bincount(where, times[on], len(key)), 1 << 30).astype(np.int64)
+        case, way = np.divmod(key, ways + 1)
+        node, came = model.way_to[way].astype(np.int64), fabric.head_port[model.way_channel[way]].astype(np.int64)
+        if not len(key):
+            break
+    storm = np.zeros(cases, np.int64)
+    storm[case] = 1  # still under way after more steps than there are ways
+    return heard.sum(axis=1) - heard[np.arange(cases), destination], copies, storm
