@@ -8,6 +8,7 @@ from tagloom.errors import InputError, PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import Routes, channel_load, dependencies, relation
 from tagloom.route import METHODS, route
+from tagloom.route.alternatives import alternatives
 
 
 def cycle_of(fabric, routes):
@@ -196,3 +197,41 @@ def test_a_relation_says_the_same_of_paths_as_the_trees_it_came_from(family, dim
     assert channel_load(fabric, rel, volume) == pytest.approx(channel_load(fabric, trees, volume))
     with pytest.raises(PlanError, match="--assignment renamed"):
         _ = rel.trees
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("method", ["north-last", "west-first", "negative-first", "auto"])
+@pytest.mark.parametrize("dims", [(4, 4), (3, 3, 2), (2, 2, 2, 2)])
+def test_a_turn_model_reaches_every_host_wherever_it_can_and_closes_no_cycle(dims, method, assignment):
+    fabric = make_fabric("mesh", *dims)
+    reached = 0
+    for link in range(len(fabric.links)):
+        smaller = fabric.with_links_down({link})
+        try:
+            routes = route(smaller, method, assignment)
+        except PlanError:
+            continue
+        reached += 1
+        assert np.all(routes.depth(smaller)[:, smaller.host_switch] >= 0), link
+        assert cycle_of(smaller, routes) == [], link
+        assert (routes.relation is not None or relation(smaller, routes) is not None) or assignment == "fixed"
+        used = routes.paths(smaller, np.unique(smaller.host_switch))
+        assert smaller.channel_up[used[used >= 0]].all(), link
+    # north cannot be last past a dead link of the dimension travelled last, nor west first past one of the first
+    assert reached == len(fabric.links) if method == "auto" else reached > 0
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_a_torus_with_one_link_off_keeps_a_relation_for_renamed_assignment(k):
+    fabric = make_fabric("torus", k, k)
+    for link in range(len(fabric.links)):
+        routes = route(fabric.with_links_down({link}), "auto", "renamed")
+        assert routes.method == "dor", link
+        assert cycle_of(fabric, routes) == [], link
+
+
+def test_alternatives_list_the_trade_of_vlans_for_hops():
+    rows = {row.method: row for row in alternatives(make_fabric("torus", 6, 6, parallel=2))}
+    assert (rows["dor"].vlans, rows["dor-r1"].vlans, rows["dor-r7"].vlans) == (12, 18, 12)
+    assert rows["dor-r1"].average_hops < rows["dor"].average_hops < rows["dor-r7"].average_hops
+    assert "north-last" not in rows

@@ -413,7 +413,8 @@ def parser() -> argparse.ArgumentParser:
         "--routing",
         default="auto",
         metavar="METHOD",
-        help="auto, dor, direct, fat-tree, double-star, up-down or tree (default auto)",
+        help="auto, dor, dor-r1, dor-r7, north-last, west-first, negative-first, direct, fat-tree, double-star, "
+        "up-down or tree (default auto)",
     )
     routing.add_argument("--assignment", default="fixed", metavar="KIND", help="fixed or renamed (default fixed)")
 

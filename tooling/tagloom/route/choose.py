@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import Routes, dependencies, relation
+from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
 from tagloom.route.indirect import direct, double_star, fat_tree
+from tagloom.route.turn_model import MODELS, by_local_turns, by_turn_model
 from tagloom.route.up_down import shared_tree, up_down
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tagloom.records.fabric import Fabric
 
@@ -24,6 +26,9 @@ METHODS: dict[str, str] = {
     "dor": "dimension order, on a mesh, torus, ring or hypercube",
     "dor-r1": "dimension order by the short way round rings of two links, more VLANs",
     "dor-r7": "dimension order by two lines per ring of two links, longer paths",
+    "north-last": "dimension order, and the north-last turn model near what is down, on a mesh or hypercube",
+    "west-first": "dimension order, and the west-first turn model near what is down, on a mesh or hypercube",
+    "negative-first": "the negative-first turn model, on a mesh or hypercube",
     "fat-tree": "up by the source's digits, then down",
     "direct": "the direct link, on a complete graph",
     "double-star": "two centres per tree, on a Clos network",
@@ -45,8 +50,6 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
     general = up_down if assignment == "fixed" else shared_tree
     if method == "auto":
         routes, why_not = _closed_form(fabric, assignment)
-        if routes is not None and assignment != "fixed" and relation(fabric, routes) is None:
-            routes, why_not = None, "around the links that are down the next channel would depend on the source"
         if routes is not None:
             return routes
         chosen = general(fabric)
@@ -64,6 +67,8 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
         "double-star": double_star,
     }
     families = {"direct": "complete", "fat-tree": "fat-tree", "double-star": "clos"}
+    if method in MODELS:
+        return _best(fabric, by_turn_model(fabric, dimension_order(fabric), assignment, (method,)), assignment, method)
     if method in families and (fabric.shape is None or fabric.shape.family != families[method]):
         raise PlanError(f"{method} routing needs a {families[method]} fabric", way_out="use --routing auto")
     moved = _moved(fabric, makers[method](fabric))
@@ -76,10 +81,11 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
-    """Give the closed form of the fabric's shape, or None and why there is none."""
+    """Give the closed form of the fabric's shape, led around what is down, or None and why there is none."""
     family = fabric.shape.family if fabric.shape is not None else ""
+    grid = is_grid(fabric)
     try:
-        if is_grid(fabric):
+        if grid:
             if no := refusal(fabric):
                 return None, no
             routes = dimension_order(fabric, assignment=assignment)
@@ -93,8 +99,28 @@ def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
             return None, ""
     except PlanError as error:
         return None, error.rule
-    moved = _moved(fabric, routes)
-    return moved, "" if moved is not None else "the links that are down leave no deadlock-free way around for it"
+    if fabric.channel_up.all():
+        return routes, ""
+    ways = [moved] if (moved := _moved(fabric, routes)) is not None else []
+    if assignment != "fixed":
+        ways = [way for way in ways if relation(fabric, way) is not None]
+    if grid:
+        ways += by_turn_model(fabric, routes, assignment, ("north-last", "west-first"))
+        if not ways and assignment != "fixed" and (local := by_local_turns(fabric, routes)) is not None:
+            ways = [local]
+    if not ways:
+        return None, "the links that are down leave no deadlock-free way around for it"
+    return min(ways, key=lambda way: cost(fabric, way, assignment)), ""
+
+
+def _best(fabric: Fabric, ways: Iterable[Routes], assignment: str, method: str) -> Routes:
+    best = min(ways, key=lambda way: cost(fabric, way, assignment), default=None)
+    if best is None:
+        raise PlanError(
+            f"{method} turns do not reach every host past what is down, or the grid has rings",
+            way_out="use --routing auto",
+        )
+    return best
 
 
 def _moved(fabric: Fabric, routes: Routes) -> Routes | None:

@@ -168,6 +168,15 @@ def _short(k: int) -> _Line:
     return _Line("the short way, ties split by parity", plus.astype(np.int8), np.zeros((k, k), np.int8))
 
 
+def directions(fabric: Fabric) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give every channel's dimension and direction of travel (0 minus, 1 plus), int64[C] each; -1 beyond the grid."""
+    into = _channels(fabric)
+    dim, sign = np.full(len(fabric.tail), -1, np.int64), np.full(len(fabric.tail), -1, np.int64)
+    _, d, s, _ = np.nonzero(into >= 0)
+    dim[into[into >= 0]], sign[into[into >= 0]] = d, s
+    return dim, sign
+
+
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
     """Give the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
     dims = _dims(fabric)

@@ -1,0 +1,41 @@
+"""Weigh ways to route one fabric against each other: VLANs, switches on a path, load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tagloom.errors import PlanError
+from tagloom.records.routes import channel_load, relation
+from tagloom.route.choose import METHODS, route
+from tagloom.route.cost import cost
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Hold what a method costs: VLANs as route.cost counts them, Avg.H, host pairs on the busiest channel."""
+
+    method: str
+    vlans: int
+    average_hops: float
+    max_channel_load: int
+
+
+def alternatives(fabric: Fabric, assignment: str = "fixed") -> list[Alternative]:
+    """List what every method that can route the fabric costs, fewest VLANs first, then shortest paths."""
+    rows: list[Alternative] = []
+    for method in METHODS:
+        if method == "auto":
+            continue
+        try:
+            routes = route(fabric, method, assignment)
+        except PlanError:
+            continue
+        if assignment != "fixed" and relation(fabric, routes) is None:
+            continue
+        load = int(channel_load(fabric, routes).max(initial=0))
+        rows.append(Alternative(method, *cost(fabric, routes, assignment), load))
+    return sorted(rows, key=lambda row: (row.vlans, row.average_hops))
