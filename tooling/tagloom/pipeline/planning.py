@@ -21,6 +21,7 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
+from tagloom.route.gather import gather
 from tagloom.route.spread import load_bound, spread
 from tagloom.verify import Plan, channel_name, dependencies, verify
 from tagloom.weave import Alternative, first_fit_count, weave
@@ -107,7 +108,9 @@ def plan(
     plain = routes = route(fabric, routing, assignment)
     volume = traffic.volume_bytes if traffic is not None else None
     bound: float | None = None
-    if prefer == "load":
+    if prefer == "vlans":
+        routes = gather(fabric, plain) if assignment == "fixed" else plain
+    else:
         chosen = spread(fabric, plain, assignment, volume)
         routes, bound = chosen.routes, chosen.bound
     ways_out = _ways_out(fabric, routing, assignment, prefer)
@@ -121,6 +124,12 @@ def plan(
     return build, verify(fabric, state, Plan(routes)), texts
 
 
+def _routes(fabric: Fabric, routing: str, assignment: str) -> Routes:
+    """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
+    routes = route(fabric, routing, assignment)
+    return gather(fabric, routes) if assignment == "fixed" else routes
+
+
 def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> list[Alternative]:
     """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
@@ -132,7 +141,7 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> lis
     ]
     if plain:
         ways.insert(0, (plain.strip(), routing, assignment))
-    return [Alternative(f"use {words}", kind, partial(route, fabric, method, kind)) for words, method, kind in ways]
+    return [Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind)) for words, method, kind in ways]
 
 
 def _plannable(fabric: Fabric) -> None:
