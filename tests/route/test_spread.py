@@ -31,6 +31,7 @@ CASES = {
     "torus 4x2, 3 links, 225 hosts": (lambda: inventory("supernova"), 1130, 4, 12),
     "torus 4x2, 5 links, 64 hosts": (lambda: inventory("supernova64-6248"), 64, 4, 20),
     "complete 6, 2 links, 66 hosts": (lambda: inventory("misc"), 66, 6, 12),
+    "fat tree, 2 links, 3 hosts a leaf": (lambda: make_fabric("fat-tree", 2, 4, 2, hosts=3, parallel=2), 24, 4, 8),
     "fat tree, 4 hosts a leaf": (lambda: make_fabric("fat-tree", 2, 4, 2, hosts=4), 64, 4, 4),
 }
 

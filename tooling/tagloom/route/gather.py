@@ -32,10 +32,10 @@ def gather(fabric: Fabric, routes: Routes) -> Routes:
     """
     if routes.method != "up-down" or routes.parent is None or routes.sources < 2:
         return routes
-    rank = _order(fabric, routes)
-    if rank is None:
+    order = _order(fabric, routes)
+    if order is None:
         return routes
-    grower, parent, left = _Grower(fabric, routes, rank), routes.trees.copy(), list(range(routes.sources))
+    grower, parent, left = _Grower(fabric, routes, *order), routes.trees.copy(), list(range(routes.sources))
     while left:
         group, links = grower.group(left[0], left[1:])
         left = [s for s in left if s not in group]
@@ -52,27 +52,31 @@ def _distinct(routes: Routes) -> set[frozenset[int]]:
     return {frozenset((row[row >= 0] // 2).tolist()) for row in routes.trees}
 
 
-def _order(fabric: Fabric, routes: Routes) -> NDArray[np.int64] | None:
-    """Find the ranking of switches that the routes were made by, None where they are of none."""
+def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """Find a ranking of switches that allows the routes and no shorter ones, and its whole trees int32[S, N]."""
     held, wanted = dependencies(fabric, routes)
+    needed = np.unique(fabric.host_switch)
+    depth = routes.depth(fabric)[:, needed]
     for top in central(fabric)[:CANDIDATE_ROOTS]:
         rank = _rank(fabric, top)
         up = rank[fabric.head] < rank[fabric.tail]
-        if not np.any(~up[held] & up[wanted]):
-            return rank
+        if np.any(~up[held] & up[wanted]):
+            continue
+        full = _trees(fabric, routes.root, rank)
+        if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
+            return rank, full
     return None
 
 
 class _Grower:
     """Grow groups of sources that can share a tree, and remember how much work that has been."""
 
-    def __init__(self, fabric: Fabric, routes: Routes, rank: NDArray[np.int64]) -> None:
+    def __init__(self, fabric: Fabric, routes: Routes, rank: NDArray[np.int64], full: NDArray[np.int32]) -> None:
         self.fabric, self.root, self.work = fabric, routes.root.tolist(), 0
         self._via: dict[int, int] = {}  # the channel into each switch outside the core, of the tree being grown
         self._fixed: set[int] = set()  # the switches of its core
         self.up = (rank[fabric.head] < rank[fabric.tail]).tolist()
         self.tail, self.head = fabric.tail.tolist(), fabric.head.tolist()
-        full = _trees(fabric, routes.root, rank)
         self.full = full
         self.depth = replace(routes, parent=full).depth(fabric)
         self.steps = (self.depth[:, fabric.head] == self.depth[:, fabric.tail] + 1) & fabric.channel_up

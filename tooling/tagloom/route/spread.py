@@ -29,7 +29,8 @@ WORK = 50_000_000  # path steps looked at in all; the same on every machine, unl
 CYCLE_CHECKS = 256  # searches for a cycle, each linear in the dependencies
 TREE_PAIRS = 4_096  # (source, tree) pairs tried for trees that other sources use
 LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the lanes it was given
-PROGRAM_TERMS = 200_000  # coefficients of the linear program for the bound
+PROGRAM_TERMS = 200_000  # coefficients of the program for the bound
+PROGRAM_NODES = 200  # branches of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,7 @@ def load_bound(
 
     Where every host has one tree: for each hop, the mean over its lanes, and what follows from a host's share of it
     staying whole (VLAN trees hold one lane of a hop; renamed in-ports flood to one, or copies double). Where hosts may
-    choose among trees, a linear program with fractional choices and lanes pooled.
+    choose among trees, a program with fractional choices, lanes pooled and, without `volume`, whole shares in a lane.
     """
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
@@ -289,7 +290,8 @@ def _bound(fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float
     for h in np.flatnonzero(lanes).tolist() if routes.parent is not None else ():
         best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(lanes[h])) * float(fastest[h]))
     if any(len(rows) > 1 for rows in share):
-        best = max(best, _program(share, count, room))
+        whole = volume is None and routes.parent is not None
+        best = max(best, _program(share, count, room, lanes if whole else None))
     return float(np.ceil(best - 1e-6)) if volume is None else best
 
 
@@ -321,22 +323,44 @@ def _whole_shares(share: NDArray[np.float64], lanes: int) -> float:
     return float((total[last + 1] - total[last - last // lanes]).max(initial=0.0))
 
 
-def _program(share: list[NDArray[np.float64]], count: NDArray[np.int64], room: NDArray[np.float64]) -> float:
-    """Minimise the busiest hop's mean over fractional choices of ways; 0 where the program is too large to ask."""
-    from scipy.optimize import linprog  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+def _program(
+    share: list[NDArray[np.float64]],
+    count: NDArray[np.int64],
+    room: NDArray[np.float64],
+    lanes: NDArray[np.int64] | None,
+) -> float:
+    """Minimise the busiest hop's mean over fractional choices of ways; 0 where the program is too large to ask.
+
+    With `lanes` shares stay whole: where n of them cross a hop of m lanes, one lane holds a whole number of them, n/m
+    or more. Stopped at PROGRAM_NODES branches the program still gives a bound.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
+    from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - as above
 
     rows = np.concatenate(share)
     if np.count_nonzero(rows) > PROGRAM_TERMS:
         return 0.0
     used = np.flatnonzero(rows.any(axis=0))
-    matrix = csr_matrix(np.vstack([rows[:, used] / room[used], -np.ones(len(used))]).T)
+    ways, hops = len(rows), len(used)
+    # Variables: hosts of each group on each way, shares in the fullest lane of each hop, the aim.
     group = np.repeat(np.arange(len(share)), [len(r) for r in share])
-    each = csr_matrix((np.ones(len(group)), (group, np.arange(len(group)))), (len(share), len(group) + 1))
-    aim = np.zeros(len(group) + 1)
+    each = csr_matrix((np.ones(ways), (group, np.arange(ways))), (len(share), ways + hops + 1))
+    minus_aim, nothing = csr_matrix(-np.ones((hops, 1))), csr_matrix((hops, hops))
+    mean = hstack([csr_matrix((rows[:, used] / room[used]).T), nothing, minus_aim])
+    constraints = [LinearConstraint(each, count, count), LinearConstraint(mean, -np.inf, 0)]
+    if lanes is not None:
+        crossing = csr_matrix((rows[:, used] > 0).astype(np.float64).T)
+        smallest = np.where(rows > 0, rows, np.inf)[:, used].min(axis=0)
+        fullest = hstack([crossing, -diags(lanes[used].astype(np.float64)), csr_matrix((hops, 1))])
+        constraints.append(LinearConstraint(fullest, -np.inf, 0))
+        constraints.append(LinearConstraint(hstack([csr_matrix((hops, ways)), diags(smallest), minus_aim]), -np.inf, 0))
+    integral = np.concatenate([np.zeros(ways), np.full(hops, float(lanes is not None)), [0.0]])
+    aim = np.zeros(ways + hops + 1)
     aim[-1] = 1
-    answer = linprog(aim, matrix, np.zeros(len(used)), each, count.astype(np.float64), method="highs")
-    return float(answer.fun) if answer.fun is not None else 0.0
+    options = {"node_limit": PROGRAM_NODES}
+    answer = milp(aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options)
+    least = answer.mip_dual_bound if lanes is not None else answer.fun
+    return float(least) if least is not None and np.isfinite(least) else 0.0
 
 
 # --- choosing --------------------------------------------------------------------------------------------------------
