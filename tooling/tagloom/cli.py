@@ -109,6 +109,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     fabric = pipeline.with_links_off(read_fabric(args.fabric), args.off, args.settings)
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
+    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, None) if args.traffic else None
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
             fabric,
@@ -116,12 +117,17 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             routing=args.routing,
             assignment=args.assignment,
             previous=previous,
+            prefer=args.prefer or ("load" if traffic is not None else "vlans"),
+            traffic=traffic,
             texts=not args.no_texts,
         )
         summary = build.summary(proof)
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof)
-    screen.say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
+    if args.verbose and build.first_fit_vlans is not None:
+        screen.say(*terminal.row("", f"first fit without it: {terminal.count(build.first_fit_vlans, 'VLAN')}"))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven and args.no_texts:
         screen.say(
             f"wrote     {args.output}/plan.json in {time.monotonic() - start:.1f} s; the planned states are proven, "
@@ -457,6 +463,14 @@ def parser() -> argparse.ArgumentParser:
     plan = command("plan", _plan, "route a fabric, weave its VLANs, prove them and render the configurations", routing)
     plan.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
     plan.add_argument("-o", "--output", type=Path, required=True, metavar="BUILD", help="directory to write")
+    plan.add_argument(
+        "--prefer",
+        choices=["vlans", "load"],
+        help="few VLANs, or little load on the busiest channel by spreading hosts over parallel links and trees "
+        "(default vlans; load with --traffic)",
+    )
+    plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix whose bytes are spread")
+    plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
     plan.add_argument("--off", nargs="+", default=[], metavar="SWITCH:PORT", help="links to turn off, named by one end")
     plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")
     plan.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,10 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
+from tagloom.route.gather import gather
+from tagloom.route.spread import load_bound, spread
 from tagloom.verify import Plan, channel_name, dependencies, missing_entry, verify
-from tagloom.weave import Alternative, weave
+from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,19 +39,32 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 
+PREFERENCES = ("vlans", "load")
+
+
 @dataclass(frozen=True, eq=False)
 class Build:
-    """Hold a planned fabric as it stands in a build directory; `vlans` and `assignment` as in VlanPlan."""
+    """Hold a planned fabric as it stands in a build directory; `vlans` and `assignment` as in VlanPlan.
+
+    `load_bound` is what the busiest channel carries at least, whatever lanes and trees were chosen, None where nobody
+    asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
+    """
 
     fabric: Fabric
     routes: Routes
     assignment: str
     vlans: int
     state: FabricState
+    load_bound: float | None = None
+    traffic: Traffic | None = None
+    first_fit_vlans: int | None = None
 
     def summary(self, proof: Findings) -> dict[str, Any]:
         """Give the plan's figures with the keys of the command line."""
-        load = channel_load(self.fabric, self.routes)
+        volume = self.traffic.volume_bytes if self.traffic is not None else None
+        load, bound = channel_load(self.fabric, self.routes, volume), self.load_bound
+        if bound is None:
+            bound = load_bound(self.fabric, self.routes, self.assignment, volume)
         return {
             "name": self.fabric.name,
             "switches": len(self.fabric.switches),
@@ -61,6 +77,7 @@ class Build:
             "vlans": self.vlans,
             "average_hops": round(self.routes.average_hops(self.fabric), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
+            "max_channel_load_bound": math.floor(bound + 1e-6),
             **proof.as_json(),
         }
 
@@ -75,23 +92,37 @@ def plan(
     routing: str = "auto",
     assignment: str = "fixed",
     previous: Build | None = None,
+    prefer: str = "vlans",
+    traffic: Traffic | None = None,
     texts: bool = True,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
+    With `prefer` "load", lanes and trees are chosen host by host so that the busiest channel carries little (of
+    `traffic`, or of all pairs alike), at the price of VLANs; with "vlans" the routing's own lanes stay.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
     planned states, and there are no texts. Raises InputError where a model's command line is not known (unless
     without `texts`) or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
     """
     _plannable(fabric, spoken=texts)
-    routes = route(fabric, routing, assignment)
-    ways_out = _ways_out(fabric, routing, assignment)
+    if prefer not in PREFERENCES:
+        raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
+    plain = routes = route(fabric, routing, assignment)
+    volume = traffic.volume_bytes if traffic is not None else None
+    bound: float | None = None
+    if prefer == "vlans":
+        routes = gather(fabric, plain) if assignment == "fixed" else plain
+    else:
+        chosen = spread(fabric, plain, assignment, volume)
+        routes, bound = chosen.routes, chosen.bound
+    ways_out = _ways_out(fabric, routing, assignment, prefer)
     woven = weave(fabric, routes, assignment, previous.state if previous is not None else None, ways_out)
     written = render(fabric, woven.state, templates) if texts else {}
     state, unknown = parse(fabric, written) if texts else (woven.state, [])
     if unknown or state != woven.state:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
-    build = Build(fabric, routes, woven.assignment, woven.vlans, state)
+    first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
+    build = Build(fabric, routes, woven.assignment, woven.vlans, state, bound, traffic, first_fit)
     return build, verify(fabric, state, Plan(routes)), written
 
 
@@ -106,15 +137,24 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def _ways_out(fabric: Fabric, routing: str, assignment: str) -> list[Alternative]:
-    """List what may still fit where a plan does not: the other assignment, then one tree for everything."""
+def _routes(fabric: Fabric, routing: str, assignment: str) -> Routes:
+    """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
+    routes = route(fabric, routing, assignment)
+    return gather(fabric, routes) if assignment == "fixed" else routes
+
+
+def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> list[Alternative]:
+    """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
+    plain = " --prefer vlans" if prefer != "vlans" else ""
     ways = [
-        (f"use --assignment {other}", routing, other),
-        ("use --routing tree", "tree", assignment),
-        (f"use --routing tree --assignment {other}", "tree", other),
+        (f"--assignment {other}{plain}", routing, other),
+        (f"--routing tree{plain}", "tree", assignment),
+        (f"--routing tree --assignment {other}{plain}", "tree", other),
     ]
-    return [Alternative(words, kind, partial(route, fabric, method, kind)) for words, method, kind in ways]
+    if plain:
+        ways.insert(0, (plain.strip(), routing, assignment))
+    return [Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind)) for words, method, kind in ways]
 
 
 def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:

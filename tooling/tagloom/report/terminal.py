@@ -42,8 +42,8 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
-def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
-    """Say what a plan is: the fabric, its paths, its VLANs."""
+def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pairs") -> list[str]:
+    """Say what a plan is: the fabric, its paths, its load (in `unit`), its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
     room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
@@ -56,8 +56,12 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
         ),
         *row(
             "routes",
-            f"{summary['routing_reason']}; {summary['average_hops']:.2f} switches on a path, "
-            f"{count(summary['max_channel_load'], 'host pair')} on the busiest channel",
+            f"{summary['routing_reason']}; {summary['average_hops']:.2f} switches on a path",
+        ),
+        *row(
+            "load",
+            f"max channel load {summary['max_channel_load']:,} {unit}, "
+            f"best possible >= {summary['max_channel_load_bound']:,}",
         ),
         *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
     ]

@@ -52,6 +52,8 @@ def _candidates(
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = number.setdefault(links, len(number))
     distinct = list(number)
+    if parent is None and _complete(fabric, routes):
+        return distinct, tree_of, ~np.eye(len(distinct), dtype=np.bool_)
     uses = np.zeros((len(distinct), len(fabric.links)), np.float32)
     touches = np.zeros((len(distinct), len(fabric.switches)), np.float32)
     for t, chosen in enumerate(distinct):
@@ -64,6 +66,13 @@ def _candidates(
         conflict[i, j] = conflict[j, i] = not _is_tree(fabric, distinct[i] | distinct[j])
     np.fill_diagonal(conflict, val=False)
     return distinct, tree_of, conflict
+
+
+def _complete(fabric: Fabric, routes: Routes) -> bool:
+    """Tell whether every tree reaches every switch with hosts; two such trees are one or close a cycle."""
+    targets = np.unique(fabric.host_switch)
+    reached = (routes.trees[:, targets] >= 0) | (routes.root[:, None] == targets[None, :])
+    return bool(reached.all())
 
 
 def _united(rows: NDArray[np.float32]) -> NDArray[np.float32]:

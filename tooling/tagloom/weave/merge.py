@@ -27,9 +27,9 @@ def first_fit(
     """
     place = np.full(len(conflict), -1, np.int64)
     classes: list[list[int]] = []
-    closed = np.zeros((0, len(conflict)), np.bool_)  # [class, thing]: a member of the class conflicts with the thing
+    closed = np.zeros(conflict.shape, np.bool_)  # [class, thing]: a member of the class conflicts with the thing
     for thing in range(len(conflict)) if order is None else order.tolist():
-        for known in np.flatnonzero(~closed[:, thing]).tolist():
+        for known in np.flatnonzero(~closed[: len(classes), thing]).tolist():
             if together([*classes[known], thing]):
                 classes[known].append(thing)
                 closed[known] |= conflict[thing]
@@ -37,8 +37,8 @@ def first_fit(
                 break
         else:
             place[thing] = len(classes)
+            closed[len(classes)] = conflict[thing]
             classes.append([thing])
-            closed = np.vstack([closed, conflict[thing]])
     return place
 
 
@@ -50,6 +50,8 @@ def fewest(conflict: NDArray[np.bool_], together: Callable[[list[int]], bool] = 
     1979), and up to EXACT_THINGS an integer program (HiGHS) looks for one class less until there is none. Arguments
     and result as for `first_fit`; deterministic.
     """
+    if conflict.sum() == len(conflict) * (len(conflict) - 1):
+        return np.arange(len(conflict))  # every two exclude each other
     best = first_fit(conflict, together)
     clique = _clique(conflict)
     if not len(best) or best.max() + 1 == len(clique):

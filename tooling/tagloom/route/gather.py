@@ -1,0 +1,154 @@
+"""Let up*/down* sources share trees where a tree is as short as its own for each, so that fewer VLANs are needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.channels import find_cycle
+from tagloom.records.routes import dependencies
+from tagloom.route.trees import pruned, rooted
+from tagloom.route.up_down import CANDIDATE_ROOTS, _rank, _trees, central
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+WORK = 3_000_000  # channels looked at in all; the same on every machine, unlike seconds
+
+
+def gather(fabric: Fabric, routes: Routes) -> Routes:
+    """Give routes with as many hops for every pair, and with fewer different trees where one can be found.
+
+    A spanning tree is as short for several sources at once when, seen from each of them, every switch hangs below one
+    that is a step nearer. Off the paths between the sources this asks for channels that are such a step for all of
+    them; on these paths the tree is theirs by turns. Groups grow greedily, nearest source first, and a tree only
+    turns from up to down, as before, so no dependency cycle can close. Odd cycles leave no freedom: two neighbours at
+    one distance from a third switch can never share. Routes of other methods come back as they are.
+    """
+    if routes.method != "up-down" or routes.parent is None or routes.sources < 2:
+        return routes
+    order = _order(fabric, routes)
+    if order is None:
+        return routes
+    grower, parent, left = _Grower(fabric, routes, *order), routes.trees.copy(), list(range(routes.sources))
+    while left:
+        group, links = grower.group(left[0], left[1:])
+        left = [s for s in left if s not in group]
+        for s in group if len(group) > 1 else set[int]():
+            parent[s] = rooted(fabric, links, int(routes.root[s]))
+    gathered, needed = replace(routes, parent=pruned(fabric, parent)), np.unique(fabric.host_switch)
+    as_short = np.array_equal(gathered.depth(fabric)[:, needed], routes.depth(fabric)[:, needed])
+    if not as_short or find_cycle(len(fabric.tail), *dependencies(fabric, gathered)):
+        raise ValueError("shared trees became longer, or closed a cycle")
+    return gathered if len(_distinct(gathered)) < len(_distinct(routes)) else routes
+
+
+def _distinct(routes: Routes) -> set[frozenset[int]]:
+    return {frozenset((row[row >= 0] // 2).tolist()) for row in routes.trees}
+
+
+def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+    """Find a ranking of switches that allows the routes and no shorter ones, and its whole trees int32[S, N]."""
+    held, wanted = dependencies(fabric, routes)
+    needed = np.unique(fabric.host_switch)
+    depth = routes.depth(fabric)[:, needed]
+    for top in central(fabric)[:CANDIDATE_ROOTS]:
+        rank = _rank(fabric, top)
+        up = rank[fabric.head] < rank[fabric.tail]
+        if np.any(~up[held] & up[wanted]):
+            continue
+        full = _trees(fabric, routes.root, rank)
+        if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
+            return rank, full
+    return None
+
+
+class _Grower:
+    """Grow groups of sources that can share a tree, and remember how much work that has been."""
+
+    def __init__(self, fabric: Fabric, routes: Routes, rank: NDArray[np.int64], full: NDArray[np.int32]) -> None:
+        self.fabric, self.root, self.work = fabric, routes.root.tolist(), 0
+        self._via: dict[int, int] = {}  # the channel into each switch outside the core, of the tree being grown
+        self._fixed: set[int] = set()  # the switches of its core
+        self.up = (rank[fabric.head] < rank[fabric.tail]).tolist()
+        self.tail, self.head = fabric.tail.tolist(), fabric.head.tolist()
+        self.full = full
+        self.depth = replace(routes, parent=full).depth(fabric)
+        self.steps = (self.depth[:, fabric.head] == self.depth[:, fabric.tail] + 1) & fabric.channel_up
+        self.with_hosts = set(fabric.host_switch.tolist())
+
+    def group(self, seed: int, others: list[int]) -> tuple[set[int], set[int]]:
+        """Give the sources that share a tree with `seed`, and the tree's links."""
+        row = self.full[seed]
+        links = set((row[row >= 0] // 2).tolist())
+        group, core = [seed], set[int]()
+        away = self.depth[seed]
+        for s in sorted(others, key=lambda s: (int(away[self.root[s]]), s)):
+            if self.work > WORK:
+                break
+            tried = self._with(group, core, links, s)
+            if tried is not None:
+                group.append(s)
+                core, links = tried
+        return set(group), links
+
+    def _with(self, group: list[int], core: set[int], links: set[int], s: int) -> tuple[set[int], set[int]] | None:
+        """Give the core (links between the sources) and a tree for the group and `s`, None where none is found."""
+        self.work += len(self.tail)
+        here, path = self.root[s], set[int]()
+        towards = rooted(self.fabric, links, self.root[group[0]])
+        inside = {self.root[g] for g in group} | {e for i in core for e in (self.tail[2 * i], self.head[2 * i])}
+        while here not in inside:  # the way from the group to s, along its tree
+            if towards[here] < 0:
+                return None
+            path.add(int(towards[here]) // 2)
+            here = self.tail[towards[here]]
+        core, members = core | path, [*group, s]
+        arrives_down = self._between(core, members)
+        if arrives_down is None:
+            return None
+        steps = self.steps[members].all(axis=0)
+        found = set(core)
+        order = np.flatnonzero(steps)
+        for c in order[np.argsort(self.depth[group[0], self.fabric.head[order]], kind="stable")].tolist():
+            # all channels into one switch come together, those from the level above being settled
+            tail, head = self.tail[c], self.head[c]
+            if tail not in arrives_down or head in self._fixed:
+                continue
+            # An up channel may lead on both ways, so it takes the place of a down channel.
+            up_fits = self.up[c] and not arrives_down[tail] and arrives_down.get(head, True)
+            if up_fits or (not self.up[c] and head not in arrives_down):
+                self._take(found, arrives_down, head, c)
+        return (core, found) if self.with_hosts <= arrives_down.keys() else None
+
+    def _take(self, found: set[int], arrives_down: dict[int, bool], head: int, channel: int) -> None:
+        if head in self._via:
+            found.discard(self._via[head] // 2)
+        found.add(channel // 2)
+        self._via[head] = channel
+        arrives_down[head] = not self.up[channel]
+
+    def _between(self, core: set[int], members: list[int]) -> dict[int, bool] | None:
+        """Tell of each switch of the core whether a member's frame may come down to it; None where core is too long."""
+        self._via = {}
+        arrives: dict[int, bool] = {}
+        for s in members:
+            row = rooted(self.fabric, core, self.root[s])
+            arrives.setdefault(self.root[s], False)
+            for v in np.flatnonzero(row >= 0).tolist():
+                c, steps, here = int(row[v]), 0, v
+                before = int(row[self.tail[c]])
+                if before >= 0 and self.up[c] and not self.up[before]:
+                    return None
+                while row[here] >= 0:
+                    here, steps = self.tail[row[here]], steps + 1
+                if steps != self.depth[s, v]:
+                    return None
+                arrives[v] = arrives.get(v, False) or not self.up[c]
+        self._fixed = set(arrives)
+        return arrives

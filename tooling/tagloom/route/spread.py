@@ -1,0 +1,544 @@
+"""Spread load over parallel links and trees, host by host, without closing a dependency cycle.
+
+Which switches a path crosses stays what the routing chose. Free are the lane of each hop (which of the parallel
+links), and for each host which of the trees as short as its own it takes. Channels that may stand for one another form
+a class; where the dependencies between classes are acyclic, those between any channels chosen from them are too, since
+a cycle of channels would be one of classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.channels import find_cycle
+from tagloom.records.routes import UNUSED, Relation, Routes, channel_load, dependencies, relation
+from tagloom.route.trees import rooted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+CLOSE_ENOUGH = 1.05  # of the bound: no more VLANs are spent beyond this
+POWER = 8  # hosts choose by the sum of load^8: nearly the maximum, and never flat
+PASSES = 8  # times every host may choose again
+WORK = 50_000_000  # path steps looked at in all; the same on every machine, unlike seconds
+CYCLE_CHECKS = 256  # searches for a cycle, each linear in the dependencies
+TREE_PAIRS = 4_096  # (source, tree) pairs tried for trees that other sources use
+LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the lanes it was given
+PROGRAM_TERMS = 200_000  # coefficients of the program for the bound
+PROGRAM_NODES = 200  # branches of it
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Hold spread routes, and a load that no choice left free could bring the busiest channel below."""
+
+    routes: Routes
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Lanes:
+    """Hold the classes of channels, K of them.
+
+    of       int32[C], the class of each channel, -1 where the link is down
+    index    int32[C], its number in the class
+    members  int32, the channels class by class; those of class k start at start[k], size[k] of them
+    """
+
+    of: NDArray[np.int32]
+    index: NDArray[np.int32]
+    members: NDArray[np.int32]
+    start: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """Hold the ways hosts may send, O of them: a root and the path to each of the T switches with hosts.
+
+    root     int32[O]
+    source   int32[O], the source of the given routes it comes from, -1 for a tree of another source
+    path     int32[O, T, D], the channels in turn, -1 after the last
+    targets  int32[T]
+    """
+
+    root: NDArray[np.int32]
+    source: NDArray[np.int32]
+    path: NDArray[np.int32]
+    targets: NDArray[np.int32]
+
+
+def spread(
+    fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
+) -> Spread:
+    """Choose lanes and trees for every host so that the busiest channel carries little.
+
+    volume  float64[H, H], bytes by ordered host pair; without it every pair of different hosts counts 1
+
+    Every host takes one tree and starts on one lane; a frame keeps the number of its lane, so the next channel follows
+    from the in-channel as it did before and both assignments can realise it. Fixed assignment may also change single
+    hops of single hosts, where the load is still more than CLOSE_ENOUGH times the bound. With `volume` the result is
+    never worse than what is chosen without, nor than `routes` themselves. Deterministic, bounded by WORK.
+    """
+    if _too_large(routes, fabric):
+        return Spread(routes, _mean_bound(fabric, routes, volume))
+    lanes = _classes(fabric, routes, merge=assignment == "fixed")
+    ways = _ways(fabric, routes, lanes, others=assignment == "fixed")
+    bound = _bound(fabric, routes, ways, volume)
+    if assignment != "fixed" and relation(fabric, routes) is None:
+        return Spread(routes, bound)
+    found = [routes, _chosen(fabric, routes, lanes, ways, assignment, None, bound if volume is None else 0.0)]
+    if volume is not None:
+        found.append(_chosen(fabric, routes, lanes, ways, assignment, volume, bound))
+    best = min(found, key=lambda r: float(channel_load(fabric, r, volume).max(initial=0.0)))
+    if find_cycle(len(fabric.tail), *dependencies(fabric, best)):
+        raise ValueError("channels chosen from classes without a cycle closed one")
+    return Spread(best, bound)
+
+
+def load_bound(
+    fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
+) -> float:
+    """Give a load that the busiest channel carries at least, whatever `spread` may choose; units of channel_load.
+
+    Where every host has one tree: for each hop, the mean over its lanes, and what follows from a host's share of it
+    staying whole (VLAN trees hold one lane of a hop; renamed in-ports flood to one, or copies double). Where hosts may
+    choose among trees, a program with fractional choices, lanes pooled and, without `volume`, whole shares in a lane.
+    """
+    if _too_large(routes, fabric):
+        return _mean_bound(fabric, routes, volume)
+    lanes = _classes(fabric, routes, merge=assignment == "fixed")
+    return _bound(fabric, routes, _ways(fabric, routes, lanes, others=assignment == "fixed"), volume)
+
+
+# --- what is free ----------------------------------------------------------------------------------------------------
+
+
+def _hops(fabric: Fabric) -> NDArray[np.int64]:
+    """Give each channel the number of its ordered neighbour pair, int64[C]; parallel channels share it."""
+    pair = fabric.tail.astype(np.int64) * len(fabric.switches) + fabric.head
+    _, hop = np.unique(pair, return_inverse=True)
+    return np.asarray(hop, np.int64)
+
+
+def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _Lanes:
+    """Find which channels may stand for one another.
+
+    Best all lanes of a hop. Where dependencies between whole hops would close a cycle (a ring cut at two places, one
+    per lane), or with `merge` off where a hop has several used lanes, used ones stay apart and take the unused ones;
+    then hop by hop they are joined, with `merge`, where that closes no cycle.
+    """
+    held, wanted = dependencies(fabric, routes)
+    hop, channels = _hops(fabric), len(fabric.tail)
+    used = np.zeros(channels, np.bool_)
+    load = channel_load(fabric, routes)
+    used[load > 0] = True
+    several = np.bincount(hop[used], minlength=int(hop.max(initial=-1)) + 1) > 1
+    if (merge or not several.any()) and not find_cycle(channels, hop[held], hop[wanted]):
+        return _numbered(fabric, hop)
+    leader = np.full(len(several), -1, np.int64)  # the busiest lane of each hop takes the unused ones
+    order = np.lexsort((-np.arange(channels), load))
+    leader[hop[order]] = order
+    of = np.where(used, np.arange(channels), leader[hop])
+    for h in np.flatnonzero(several).tolist()[: CYCLE_CHECKS if merge else 0]:
+        joined = np.where(hop == h, leader[h], of)
+        if not find_cycle(channels, joined[held], joined[wanted]):
+            of = joined
+    return _numbered(fabric, of)
+
+
+def _numbered(fabric: Fabric, of: NDArray[np.int64]) -> _Lanes:
+    up = np.flatnonzero(fabric.channel_up)
+    kind = np.full(len(of), -1, np.int32)
+    kind[up] = np.unique(of[up], return_inverse=True)[1]
+    lane = np.repeat(np.array([link.lane for link in fabric.links], np.int64), 2)
+    members = up[np.lexsort((up, lane[up], kind[up]))].astype(np.int32)
+    size = np.bincount(kind[up])
+    start = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+    index = np.zeros(len(of), np.int32)
+    index[members] = np.arange(len(members)) - start[kind[members]] if len(members) else 0
+    return _Lanes(kind, index, members, start, size)
+
+
+def _ways(fabric: Fabric, routes: Routes, lanes: _Lanes, *, others: bool) -> _Ways:
+    """List the ways open to hosts: those of the sources at their switch and, with `others`, trees of other sources.
+
+    Another source's tree is open where it reaches every switch with hosts in as few hops and the dependencies of all
+    ways between classes stay acyclic. Renamed assignment cannot take those: an in-port's flood would widen.
+    """
+    targets = np.unique(fabric.host_switch)
+    extra = _other_trees(fabric, routes, lanes, targets) if others and routes.parent is not None else []
+    source = np.concatenate([np.arange(routes.sources), np.full(len(extra), -1)]).astype(np.int32)
+    path = routes.paths(fabric, targets)
+    root = routes.root
+    if extra:
+        root = np.concatenate([root, [r for r, _ in extra]]).astype(np.int32)
+        added = Routes("", "", routes.source_of_host, root[routes.sources :], np.stack([row for _, row in extra]))
+        more = added.paths(fabric, targets)
+        depth = max(path.shape[2], more.shape[2])
+        widen = [np.pad(p, ((0, 0), (0, 0), (0, depth - p.shape[2])), constant_values=-1) for p in (path, more)]
+        path = np.concatenate(widen)
+    return _Ways(root, source, path, targets)
+
+
+def _other_trees(
+    fabric: Fabric, routes: Routes, lanes: _Lanes, targets: NDArray[np.int32]
+) -> list[tuple[int, NDArray[np.int32]]]:
+    kind = lanes.of
+    distinct: dict[frozenset[int], NDArray[np.int32]] = {}
+    taken: set[tuple[int, frozenset[int]]] = set()
+    for root, row in zip(routes.root.tolist(), routes.trees, strict=True):
+        channels = row[row >= 0]
+        pairs = frozenset(kind[channels].tolist()) | frozenset(kind[channels ^ 1].tolist())
+        distinct.setdefault(pairs, channels // 2)
+        taken.add((root, pairs))
+    depth = routes.depth(fabric)[:, targets]
+    roots = np.unique(routes.root).tolist()
+    if len(roots) * len(distinct) > TREE_PAIRS or len(distinct) < 2:
+        return []
+    found: list[tuple[int, NDArray[np.int32]]] = []
+    for root in roots:
+        mine = depth[routes.root == root].min(axis=0)
+        for pairs, links in distinct.items():
+            if (root, pairs) in taken:
+                continue
+            row = rooted(fabric, links.tolist(), root)
+            as_far = Routes("", "", routes.source_of_host, np.array([root], np.int32), row[None]).depth(fabric)
+            if np.array_equal(as_far[0, targets], mine):
+                found.append((root, row))
+    held, wanted = dependencies(fabric, routes)
+    before, after = kind[held].astype(np.int64), kind[wanted].astype(np.int64)
+    needed = [_dependencies_of(fabric, routes, root, row) for root, row in found]
+    return _acyclic(found, [(kind[h].astype(np.int64), kind[w].astype(np.int64)) for h, w in needed], before, after)
+
+
+def _dependencies_of(
+    fabric: Fabric, routes: Routes, root: int, row: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return dependencies(fabric, Routes("", "", routes.source_of_host, np.array([root], np.int32), row[None]))
+
+
+def _acyclic(
+    found: list[tuple[int, NDArray[np.int32]]],
+    needed: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    before: NDArray[np.int64],
+    after: NDArray[np.int64],
+) -> list[tuple[int, NDArray[np.int32]]]:
+    """Keep the trees whose dependencies fit with all others: all of them at once, else one by one."""
+    classes = max((int(x.max(initial=-1)) for x in (before, after, *(n for pair in needed for n in pair))), default=-1)
+    everything = [np.concatenate([x, *(pair[i] for pair in needed)]) for i, x in enumerate((before, after))]
+    if not find_cycle(classes + 1, *everything):
+        return found
+    kept = []
+    for tree, (held, wanted) in list(zip(found, needed, strict=True))[:CYCLE_CHECKS]:
+        b, a = np.concatenate([before, held]), np.concatenate([after, wanted])
+        if not find_cycle(classes + 1, b, a):
+            before, after = b, a
+            kept.append(tree)
+    return kept
+
+
+# --- how low it can get ----------------------------------------------------------------------------------------------
+
+
+def _towards(fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Add up what each host sends to each switch with hosts: float64[H, T], or [1, T] where all send alike.
+
+    Without `volume` a host counts one for itself at its own switch too, which crosses no channel.
+    """
+    column = np.searchsorted(targets, fabric.host_switch)
+    if volume is None:
+        return np.bincount(column, minlength=len(targets)).astype(np.float64)[None]
+    sent = np.zeros((len(fabric.hosts), len(targets)))
+    np.add.at(sent.T, column, volume.T)
+    return sent
+
+
+def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Give what a unit on each channel counts for: with bytes, at 1 Gb/s of capacity."""
+    if volume is None:
+        return np.ones(len(fabric.tail))
+    return 1000.0 / np.repeat(np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64), 2)
+
+
+def _bound(fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float64] | None) -> float:
+    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
+    hops = int(hop.max(initial=-1)) + 1
+    if not hops:
+        return 0.0
+    room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all lanes
+    lanes, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
+    np.minimum.at(fastest, hop[up], scale[up])
+    sent = _towards(fabric, ways.targets, volume)
+    # Without bytes the hosts of a switch are alike: `count` of them. A share is [way, hop]: what crosses each hop.
+    kinds, count = np.unique(fabric.host_switch, return_counts=True)
+    if volume is not None:
+        kinds, count = fabric.host_switch, np.ones(len(fabric.hosts), np.int64)
+    share = [
+        np.stack(
+            [_crossing(hop, ways.path[o], sent[min(i, len(sent) - 1)], hops) for o in np.flatnonzero(ways.root == s)]
+        )
+        for i, s in enumerate(kinds.tolist())
+    ]
+    certain = np.stack([rows.min(axis=0) for rows in share])  # whatever way a host takes
+    best = float(np.max(count @ certain / np.where(room > 0, room, np.inf)))
+    for h in np.flatnonzero(lanes).tolist() if routes.parent is not None else ():
+        best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(lanes[h])) * float(fastest[h]))
+    if any(len(rows) > 1 for rows in share):
+        whole = volume is None and routes.parent is not None
+        best = max(best, _program(share, count, room, lanes if whole else None))
+    return float(np.ceil(best - 1e-6)) if volume is None else best
+
+
+def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
+    """Give the largest mean of a hop over its lanes: all that is asked of a fabric too large for more."""
+    hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
+    carried = np.bincount(hop, channel_load(fabric, routes, volume) / scale)
+    room = np.bincount(hop[up], 1.0 / scale[up], len(carried))
+    mean = float(np.max(carried[room > 0] / room[room > 0], initial=0.0))
+    return float(np.ceil(mean - 1e-6)) if volume is None else mean
+
+
+def _too_large(routes: Routes, fabric: Fabric) -> bool:
+    return routes.sources * len(np.unique(fabric.host_switch)) > LARGEST
+
+
+def _crossing(
+    hop: NDArray[np.int64], path: NDArray[np.int32], sent: NDArray[np.float64], hops: int
+) -> NDArray[np.float64]:
+    target, step = np.nonzero(path >= 0)
+    return np.bincount(hop[path[target, step]], sent[target], hops).astype(np.float64)
+
+
+def _whole_shares(share: NDArray[np.float64], lanes: int) -> float:
+    """Bound the busiest of some lanes when shares stay whole: of the k * lanes + 1 largest, one lane holds k + 1."""
+    ordered = -np.sort(-share)
+    total = np.concatenate([[0.0], np.cumsum(ordered)])
+    last = np.arange(0, len(ordered), lanes)  # k * lanes
+    return float((total[last + 1] - total[last - last // lanes]).max(initial=0.0))
+
+
+def _program(
+    share: list[NDArray[np.float64]],
+    count: NDArray[np.int64],
+    room: NDArray[np.float64],
+    lanes: NDArray[np.int64] | None,
+) -> float:
+    """Minimise the busiest hop's mean over fractional choices of ways; 0 where the program is too large to ask.
+
+    With `lanes` shares stay whole: where n of them cross a hop of m lanes, one lane holds a whole number of them, n/m
+    or more. Stopped at PROGRAM_NODES branches the program still gives a bound.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
+    from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - as above
+
+    rows = np.concatenate(share)
+    if np.count_nonzero(rows) > PROGRAM_TERMS:
+        return 0.0
+    used = np.flatnonzero(rows.any(axis=0))
+    ways, hops = len(rows), len(used)
+    # Variables: hosts of each group on each way, shares in the fullest lane of each hop, the aim.
+    group = np.repeat(np.arange(len(share)), [len(r) for r in share])
+    each = csr_matrix((np.ones(ways), (group, np.arange(ways))), (len(share), ways + hops + 1))
+    minus_aim, nothing = csr_matrix(-np.ones((hops, 1))), csr_matrix((hops, hops))
+    mean = hstack([csr_matrix((rows[:, used] / room[used]).T), nothing, minus_aim])
+    constraints = [LinearConstraint(each, count, count), LinearConstraint(mean, -np.inf, 0)]
+    if lanes is not None:
+        crossing = csr_matrix((rows[:, used] > 0).astype(np.float64).T)
+        smallest = np.where(rows > 0, rows, np.inf)[:, used].min(axis=0)
+        fullest = hstack([crossing, -diags(lanes[used].astype(np.float64)), csr_matrix((hops, 1))])
+        constraints.append(LinearConstraint(fullest, -np.inf, 0))
+        constraints.append(LinearConstraint(hstack([csr_matrix((hops, ways)), diags(smallest), minus_aim]), -np.inf, 0))
+    integral = np.concatenate([np.zeros(ways), np.full(hops, float(lanes is not None)), [0.0]])
+    aim = np.zeros(ways + hops + 1)
+    aim[-1] = 1
+    options = {"node_limit": PROGRAM_NODES}
+    answer = milp(aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options)
+    least = answer.mip_dual_bound if lanes is not None else answer.fun
+    return float(least) if least is not None and np.isfinite(least) else 0.0
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+
+def _chosen(
+    fabric: Fabric,
+    routes: Routes,
+    lanes: _Lanes,
+    ways: _Ways,
+    assignment: str,
+    volume: NDArray[np.float64] | None,
+    bound: float,
+) -> Routes:
+    """Let every host choose a way and a first lane in turn, and again while that helps."""
+    layers = int(lanes.size.max(initial=1))
+    if ways.path.size * layers > WORK or not len(fabric.tail):
+        return routes
+    scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, ways.targets, volume)
+    channels, hosts = len(fabric.tail), len(fabric.hosts)
+    laid = _laid(lanes, ways, layers)  # [O, layers, T, D]
+    uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
+
+    def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the channels and scaled loads of every (way, layer) of a host, padded with a channel that is none."""
+        key = (h if volume is not None else -1, int(fabric.host_switch[h]))
+        if key not in uses:
+            mine = np.flatnonzero(ways.root == fabric.host_switch[h])
+            rows = laid[mine].reshape(len(mine) * layers, -1)
+            weight = np.repeat(sent[h if volume is not None else 0], laid.shape[3])
+            flat = [np.unique(row[row >= 0], return_inverse=True) for row in rows]
+            longest = max((len(channel) for channel, _ in flat), default=0)
+            channel_of = np.full((len(rows), longest), channels, np.int32)
+            amount = np.zeros((len(rows), longest))
+            for r, (channel, inverse) in enumerate(flat):
+                channel_of[r, : len(channel)] = channel
+                amount[r, : len(channel)] = np.bincount(inverse, weight[rows[r] >= 0], len(channel))
+            uses[key] = channel_of, amount * scale[channel_of]
+        return uses[key]
+
+    load = np.zeros(channels + 1)
+    total = [float(usage(h)[1][0].sum()) for h in range(hosts)]
+    unit = max(bound, max(total, default=0.0) / max(1, channels), 1e-300)
+    order = sorted(range(hosts), key=lambda h: -total[h])
+    choice = np.full(hosts, -1, np.int64)
+    best, best_load, work = choice, np.inf, 0
+    for _ in range(PASSES):
+        moved = False
+        for h in order:
+            channel_of, amount = usage(h)
+            if choice[h] >= 0:
+                load[channel_of[choice[h]]] -= amount[choice[h]]
+            here = load[channel_of] / unit
+            rise = ((here + amount / unit) ** POWER - here**POWER).sum(axis=1)
+            new = int(np.argmin(rise))
+            if choice[h] >= 0 and rise[new] >= rise[choice[h]] * (1 - 1e-12):
+                new = int(choice[h])
+            moved |= new != choice[h]
+            choice[h] = new
+            load[channel_of[new]] += amount[new]
+            work += channel_of.size
+        if load[:-1].max() < best_load * (1 - 1e-12):
+            best, best_load = choice.copy(), float(load[:-1].max())
+        if not moved or work > WORK:
+            break
+    way = np.array([np.flatnonzero(ways.root == s)[c // layers] for s, c in zip(fabric.host_switch, best, strict=True)])
+    layer = best % layers
+    if routes.parent is None:
+        return _related(routes, lanes, ways, way, layer)
+    rows = _parents(fabric, laid, way, layer)
+    if assignment == "fixed" and bound and best_load > CLOSE_ENOUGH * bound:
+        rows = _hop_by_hop(fabric, lanes, rows, sent, ways.targets, scale, bound)
+    return _gathered(fabric, routes, rows)
+
+
+def _laid(lanes: _Lanes, ways: _Ways, layers: int) -> NDArray[np.int32]:
+    """Lay every way out in every layer, int32[O, layers, T, D]: a frame keeps the number of its lane, wrapped."""
+    laid = np.repeat(ways.path[:, None], layers, axis=1)
+    index = np.broadcast_to(np.arange(layers)[None, :, None], laid.shape[:3]).copy()
+    for step in range(laid.shape[3]):
+        channel = laid[..., step]
+        going = channel >= 0
+        kind = lanes.of[channel[going]]
+        index[going] %= lanes.size[kind]
+        laid[going, step] = lanes.members[lanes.start[kind] + index[going]]
+    return laid
+
+
+def _parents(
+    fabric: Fabric, laid: NDArray[np.int32], way: NDArray[np.int64], layer: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Give each host's tree, int32[H, N]."""
+    rows = np.full((len(way), len(fabric.switches)), -1, np.int32)
+    for h, (o, number) in enumerate(zip(way.tolist(), layer.tolist(), strict=True)):
+        path = laid[o, number]
+        channel = path[path >= 0]
+        rows[h, fabric.head[channel]] = channel
+    return rows
+
+
+def _gathered(fabric: Fabric, routes: Routes, rows: NDArray[np.int32]) -> Routes:
+    """Make one source of the hosts of a switch that have one tree."""
+    keyed = np.concatenate([fabric.host_switch[:, None], rows], axis=1)
+    distinct, source_of_host = np.unique(keyed, axis=0, return_inverse=True)
+    reason = f"{routes.reason}; lanes and trees chosen host by host"
+    root, parent = distinct[:, 0].astype(np.int32), distinct[:, 1:].astype(np.int32)
+    return Routes(routes.method, reason, np.asarray(source_of_host.ravel(), np.int32), root, parent)
+
+
+def _related(routes: Routes, lanes: _Lanes, ways: _Ways, way: NDArray[np.int64], layer: NDArray[np.int64]) -> Routes:
+    """Make the relation in which a frame keeps the number of its lane; sources are (source, first lane)."""
+    given = routes.relation
+    assert given is not None  # noqa: S101 - the caller saw that there are no trees
+    following = np.full_like(given.following, UNUSED)
+
+    def moved(channel: NDArray[np.int32], index: NDArray[np.int64]) -> NDArray[np.int32]:
+        kind = lanes.of[np.maximum(channel, 0)]
+        lane = lanes.members[lanes.start[kind] + index % lanes.size[kind]]
+        return np.where(channel >= 0, lane, channel)
+
+    for channel in np.flatnonzero((given.following != UNUSED).any(axis=1)).tolist():
+        first = int(lanes.start[lanes.of[channel]])
+        for number in range(int(lanes.size[lanes.of[channel]])):
+            after = moved(given.following[channel], np.full(given.following.shape[1], number))
+            row = following[lanes.members[first + number]]
+            row[after != UNUSED] = after[after != UNUSED]
+    pairs = np.stack([ways.source[way].astype(np.int64), layer])
+    keys, source_of_host = np.unique(pairs, axis=1, return_inverse=True)
+    first_of = np.stack([moved(given.first[s], np.full(given.first.shape[1], n)) for s, n in keys.T.tolist()])
+    reason = f"{routes.reason}; lanes chosen host by host"
+    source, root = source_of_host.reshape(-1).astype(np.int32), routes.root[keys[0]]
+    return Routes(routes.method, reason, source, root, relation=Relation(first_of, following))
+
+
+def _hop_by_hop(
+    fabric: Fabric,
+    lanes: _Lanes,
+    rows: NDArray[np.int32],
+    sent: NDArray[np.float64],
+    targets: NDArray[np.int32],
+    scale: NDArray[np.float64],
+    bound: float,
+) -> NDArray[np.int32]:
+    """Move single hops of single hosts from the busiest channel to another of its class while that helps."""
+    rows = rows.copy()
+    hosts, switches = rows.shape
+    beyond = np.zeros((hosts, switches))  # what enters each switch by its tree
+    beyond[:, targets] = sent
+    steps = Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows).depth(fabric)
+    for level in range(int(steps.max(initial=0)), 0, -1):
+        h, s = np.nonzero(steps == level)
+        np.add.at(beyond, (h, fabric.tail[rows[h, s]]), beyond[h, s])
+    going = rows >= 0
+    load = np.bincount(rows[going], beyond[going] * scale[rows[going]], len(fabric.tail))
+    for _ in range(max(1, WORK // max(1, rows.size))):
+        busiest = int(np.argmax(load))
+        if load[busiest] <= CLOSE_ENOUGH * bound:
+            break
+        kind = int(lanes.of[busiest])
+        others = lanes.members[lanes.start[kind] : lanes.start[kind] + lanes.size[kind]]
+        head = int(fabric.head[busiest])
+        mine = np.flatnonzero(rows[:, head] == busiest)
+        best: tuple[float, int, int, int] | None = None  # the larger of both loads, host, lane, host that swaps
+        for lane in others[others != busiest].tolist():
+            theirs = np.append(np.flatnonzero(rows[:, head] == lane), -1)
+            back = np.where(theirs >= 0, beyond[theirs, head], 0.0)
+            net = beyond[mine, head][:, None] - back[None, :]
+            worse = np.maximum(load[busiest] - net * scale[busiest], load[lane] + net * scale[lane])
+            i, j = np.unravel_index(int(np.argmin(worse)), worse.shape)
+            if worse[i, j] < load[busiest] * (1 - 1e-9) and (best is None or worse[i, j] < best[0]):
+                best = (float(worse[i, j]), int(mine[i]), lane, int(theirs[j]))
+        if best is None:
+            break
+        _, host, lane, swaps = best
+        net = beyond[host, head] - (beyond[swaps, head] if swaps >= 0 else 0.0)
+        rows[host, head] = lane
+        if swaps >= 0:
+            rows[swaps, head] = busiest
+        load[busiest] -= net * scale[busiest]
+        load[lane] += net * scale[lane]
+    return rows
