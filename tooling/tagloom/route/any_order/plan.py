@@ -1,0 +1,152 @@
+"""Choose an order of the channels by what it gives, and make the paths along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
+from tagloom.route.any_order.net import lay_out
+from tagloom.route.trees import per_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.route.any_order.net import Net, Ordered
+
+T = TypeVar("T")
+
+POWERS = (3, 3, 6)  # half the exponent of the load in each pass of spreading
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Bound the work by counts: eliminations tried, orders routed in full, channels moved, passes of spreading."""
+
+    eliminations: int
+    finalists: int
+    moves: int
+    passes: int
+    sweeps: bool  # try up*/down* orders, too
+
+
+def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
+    """Give every source a tree of paths, for fixed assignment, on any fabric.
+
+    One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
+    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order, 1 searches for a fraction
+    of a second at 64 switches and for seconds at 1,000, more searches longer in proportion; the same effort and seed
+    give the same paths. Raises PlanError where two hosts are not connected.
+    """
+    from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees  # noqa: PLC0415 - numba takes its time
+
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    n = len(fabric.switches)
+    if not len(net.channel):
+        return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
+
+    def make(order: Ordered, passes: int) -> tuple[float, float, Callable[[], NDArray[np.int32]]]:
+        rng = np.random.default_rng(seed)
+        tables = trees(order, net.weight, net.target, rng.permutation(len(net.target)))
+        for power in POWERS[:passes]:
+            if not respread_trees(order, net.weight, net.target, rng.permutation(len(net.target)), tables, power):
+                break
+        rows, load = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
+        return float(load.sum()), float(load.max()), lambda: rows
+
+    what, rows = _best(net, effort, seed, make)
+    return Routes("any", what, source_of_host, root, rows())
+
+
+def any_relation(
+    fabric: Fabric, effort: int = 1, seed: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Relation]:
+    """Give every channel its next channel by destination, for renamed assignment, on any fabric.
+
+    Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
+    of a source spread a little better.
+    """
+    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - as above
+
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    n, channels = len(fabric.switches), len(fabric.tail)
+    if not len(net.channel):
+        first = np.full((len(root), n), UNUSED, np.int32)
+        first[np.arange(len(root)), root] = DELIVERED
+        return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
+
+    def make(order: Ordered, passes: int) -> tuple[float, float, Callable[[], Relation]]:
+        rng = np.random.default_rng(seed)
+        tables = pointers(order, net.weight, net.target, rng.permutation(len(net.target)))
+        for power in POWERS[:passes]:
+            if not respread(order, net.weight, net.target, rng.permutation(len(net.target)), tables, power):
+                break
+        first, following, load = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+        return float(load.sum()), float(load.max()), lambda: Relation(first, following)
+
+    _, relation = _best(net, effort, seed, make)
+    return source_of_host, root, relation()
+
+
+def _bounds(net: Net, effort: int) -> Effort:
+    n, size = len(net.switch), len(net.target) * len(net.channel)
+    if effort <= 0 or len(net.target) < 2:
+        return Effort(1, 1, 0, 0, sweeps=False)
+    tries = max(1, min(24 if n <= 300 else 8, 100_000_000 // max(1, size))) * effort
+    moves = int(min(6000, 8e8 / max(1, size) ** 1.5)) * effort if size <= 20_000_000 else 0
+    return Effort(tries, 3, moves, len(POWERS), sweeps=True)
+
+
+def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
+    """List orders to judge; all come from ranks of the switches."""
+    from tagloom.route.any_order.orders import breadth_first, by_rank, depth_first, eliminated, layered  # noqa: PLC0415 - numba takes its time
+
+    n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
+    ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
+    found = [("elimination", by_rank(net, rank)) for rank in ranks]
+    if lanes > 1:
+        turned = [ranks[i:] + ranks[:i] for i in range(len(ranks))]
+        by_lane = [("elimination by parallel links", layered(net, several[:lanes])) for several in turned]
+        found = by_lane + found if effort.sweeps else by_lane[:1]
+    if effort.sweeps:
+        roots = range(n) if n <= 64 else rng.permutation(n)[:8]
+        found += [("up*/down* from the best root", by_rank(net, breadth_first(net, int(root)))) for root in roots]
+        found += [("depth-first up*/down*", by_rank(net, depth_first(net, int(root)))) for root in roots]
+    return found
+
+
+def _best(net: Net, effort: int, seed: int, make: Callable[[Ordered, int], tuple[float, float, T]]) -> tuple[str, T]:
+    """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
+    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - as above
+
+    bounds = _bounds(net, effort)
+    rng = np.random.default_rng(seed)
+    candidates = _candidates(net, bounds, rng)
+    if len(candidates) == 1:
+        what, order = candidates[0]
+        return what, make(ordered(net, order), bounds.passes)[2]
+    from tagloom.route.any_order.score import LOAD_SHARE, ground, improve, state_of  # noqa: PLC0415 - as above
+
+    known = ground(net)
+    costs = [state_of(net, known, order)[1].cost for _, order in candidates]
+    ranking = np.argsort(costs, kind="stable")
+    finalists: list[tuple[str, NDArray[np.int32]]] = []
+    for i in ranking:
+        if len(finalists) < bounds.finalists and candidates[i][0] not in [what for what, _ in finalists]:
+            finalists.append(candidates[i])
+    what, order = finalists[0]
+    if bounds.moves and len(known.after):
+        state, score = state_of(net, known, order)
+        improve(net, known, state, score, escape_tree(net, order), rng.integers(0, 1 << 40, (bounds.moves, 4)))
+        finalists.insert(0, (what + ", improved", state.order))
+    bound = known.shortest / len(net.channel)
+    made = [(what, make(ordered(net, order), bounds.passes)) for what, order in finalists]
+    what, (_, _, routes) = min(made, key=lambda x: x[1][0] / known.shortest + LOAD_SHARE * x[1][1] / bound)
+    return what, routes
