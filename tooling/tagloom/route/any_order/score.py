@@ -12,9 +12,10 @@ from tagloom.route.any_order.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Net
+    from tagloom.route.any_order.net import Net, Ordered
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
+LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
 LOAD_SHARE = 0.2  # what a load of one lower bound more weighs against paths twice as long
 
 
@@ -90,6 +91,96 @@ class Score:
     hops: float
     load: float
     cost: float
+
+
+def judged(net: Net, ground: Ground, order: Ordered) -> Score:
+    """Judge an order without keeping its paths."""
+    hops, load = _judged(
+        order.tail, order.head, order.out_start, order.out, order.turn_start, order.turn, net.weight, net.target
+    )
+    bound = ground.shortest / len(load)
+    return Score(hops, float(load.max()), hops / ground.shortest + LOAD_SHARE * _smooth_largest(load, bound))
+
+
+@kernel
+def _judged(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    turn_start: NDArray[np.int32],
+    turn: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+) -> tuple[float, NDArray[np.float64]]:
+    m, n = len(tail), len(out_start) - 1
+    far = np.empty((m, LANES), np.int32)
+    flow = np.empty((m, LANES), np.float32)
+    load = np.zeros((m, LANES), np.float32)
+    best = np.empty(LANES, np.int32)
+    ways = np.empty(LANES, np.float32)
+    there = np.empty(LANES, np.float32)
+    lane = np.full(n, -1, np.int32)
+    hops = 0.0
+    for begin in range(0, len(target), LANES):
+        some = target[begin : begin + LANES]
+        there[:] = 0.0
+        for i in range(len(some)):
+            lane[some[i]] = i
+            there[i] = weight[some[i]]
+        for c in range(m - 1, -1, -1):
+            row = far[c]
+            row[:] = FAR
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other = far[turn[j]]
+                for i in range(LANES):
+                    row[i] = min(row[i], other[i])
+            for i in range(LANES):
+                row[i] += 1
+            if lane[head[c]] >= 0:
+                row[lane[head[c]]] = 1
+        flow[:] = 0.0
+        for s in target:
+            best[:] = FAR
+            for j in range(out_start[s], out_start[s + 1]):
+                other = far[out[j]]
+                for i in range(LANES):
+                    best[i] = min(best[i], other[i])
+            ways[:] = 0.0
+            for j in range(out_start[s], out_start[s + 1]):
+                other = far[out[j]]
+                for i in range(LANES):
+                    ways[i] += np.float32(1.0) if other[i] == best[i] else np.float32(0.0)
+            pairs = np.float32(weight[s])
+            for i in range(LANES):
+                ways[i] = pairs * there[i] / max(ways[i], np.float32(1.0))
+            if lane[s] >= 0:
+                ways[lane[s]] = 0.0
+                best[lane[s]] = 0
+            for i in range(len(some)):
+                hops += weight[s] * weight[some[i]] * best[i]
+            for j in range(out_start[s], out_start[s + 1]):
+                other, add = far[out[j]], flow[out[j]]
+                for i in range(LANES):
+                    add[i] += ways[i] if other[i] == best[i] else np.float32(0.0)
+        for c in range(m):
+            row, here, total = far[c], flow[c], load[c]
+            for i in range(LANES):
+                total[i] += here[i]
+            ways[:] = 0.0
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other = far[turn[j]]
+                for i in range(LANES):
+                    ways[i] += np.float32(1.0) if other[i] + 1 == row[i] else np.float32(0.0)
+            for i in range(LANES):
+                ways[i] = here[i] / max(ways[i], np.float32(1.0))
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other, add = far[turn[j]], flow[turn[j]]
+                for i in range(LANES):
+                    add[i] += ways[i] if other[i] + 1 == row[i] else np.float32(0.0)
+        for i in range(len(some)):
+            lane[some[i]] = -1
+    return hops, load.astype(np.float64).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
