@@ -173,13 +173,15 @@ def respread_trees(
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     power: int,
+    toll: float = np.inf,
 ) -> int:
-    """Hang branches elsewhere where it lowers the sum of load^(2 power), no deeper than before, in place.
+    """Hang branches elsewhere where it lowers the sum of load^(2 power), in place; gives the number of changes.
 
-    Every change is weighed exactly: along the old and the new way back to where they part. Gives the number of changes.
+    Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
+    they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more.
     """
     arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
-    return _respread_trees(*arrays, weight, target, sequence, *tables, power)
+    return _respread_trees(*arrays, weight, target, sequence, *tables, power, toll)
 
 
 @kernel
@@ -206,10 +208,12 @@ def _respread_trees(
     depth: NDArray[np.int32],
     load: NDArray[np.float64],
     power: int,
+    toll: float,
 ) -> int:
     n, m = len(out_start) - 1, len(tail)
     below = np.empty(n)
     changes = 0
+    more = 1 if toll < np.inf else 0
     for k in sequence:
         root = target[k]
         time, deep = parent[k], depth[k]
@@ -218,6 +222,10 @@ def _respread_trees(
         for c in range(m - 1, -1, -1):
             if time[head[c]] == c:
                 below[tail[c]] += below[head[c]]
+        if more:
+            for c in range(m):  # branches that went deeper took what hangs on them along
+                if time[head[c]] == c:
+                    deep[head[c]] = deep[tail[c]] + 1
         for v in range(n):
             f = below[v]
             if v == root or f == 0.0:
@@ -231,9 +239,10 @@ def _respread_trees(
                 c, old = into[j], time[v]
                 u, now = tail[c], tail[old]
                 # u is no part of v's branch: times grow along branches, and those below v start at `latest`
-                if c == old or c >= latest or time[u] >= c or deep[u] > deep[now]:
+                if c == old or c >= latest or time[u] >= c or deep[u] > deep[now] + more:
                     continue
-                gain = _height(load[old] - f, power) - _height(load[old], power)
+                gain = f * toll * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
+                gain += _height(load[old] - f, power) - _height(load[old], power)
                 gain += _height(load[c] + f, power) - _height(load[c], power)
                 a, b = now, u
                 while a != b:
@@ -251,6 +260,7 @@ def _respread_trees(
                 load[old] -= f
                 load[c] += f
                 time[v] = c
+                deep[v] += deep[u] - deep[now]
                 a, b = now, u
                 while a != b:
                     if time[a] > time[b]:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-POWERS = (3, 3, 6)  # half the exponent of the load in each pass of spreading
+# The passes of spreading: half the exponent of the load, and for what load over the largest one a path may grow by a
+# channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
+PASSES = ((3, 0.0), (10, 0.0), (10, 0.9), (10, 0.9))
+LOAD_PRICE = 0.05  # what one lower bound more of the largest load weighs against paths twice as long, in the end
+
+Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +63,15 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     if not len(net.channel):
         return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
 
-    def make(order: Ordered, passes: int) -> tuple[float, float, Callable[[], NDArray[np.int32]]]:
-        rng = np.random.default_rng(seed)
-        tables = trees(order, net.weight, net.target, rng.permutation(len(net.target)))
-        for power in POWERS[:passes]:
-            if not respread_trees(order, net.weight, net.target, rng.permutation(len(net.target)), tables, power):
-                break
-        rows, load = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
-        return float(load.sum()), float(load.max()), lambda: rows
+    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
+        return trees(order, net.weight, net.target, sequence)
 
-    what, rows = _best(net, effort, seed, make)
-    return Routes("any", what, source_of_host, root, rows())
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, power: int, toll: float) -> None:
+        respread_trees(order, net.weight, net.target, sequence, tables, power, toll)
+
+    what, order, tables = _best(net, effort, seed, make, spread)
+    parent, _ = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
+    return Routes("any", what, source_of_host, root, parent)
 
 
 def any_relation(
@@ -89,17 +92,20 @@ def any_relation(
         first[np.arange(len(root)), root] = DELIVERED
         return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
 
-    def make(order: Ordered, passes: int) -> tuple[float, float, Callable[[], Relation]]:
-        rng = np.random.default_rng(seed)
-        tables = pointers(order, net.weight, net.target, rng.permutation(len(net.target)))
-        for power in POWERS[:passes]:
-            if not respread(order, net.weight, net.target, rng.permutation(len(net.target)), tables, power):
-                break
-        first, following, load = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
-        return float(load.sum()), float(load.max()), lambda: Relation(first, following)
+    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
+        return pointers(order, net.weight, net.target, sequence)
 
-    _, relation = _best(net, effort, seed, make)
-    return source_of_host, root, relation()
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, power: int, toll: float) -> None:
+        respread(order, net.weight, net.target, sequence, tables, power, toll)
+
+    _, order, tables = _best(net, effort, seed, make, spread)
+    first, following, _ = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+    return source_of_host, root, Relation(first, following)
+
+
+def _toll(load: NDArray[np.float64], power: int, share: float) -> float:
+    """Give what a host pair taken off a channel of `share` of the largest load saves of the sum of load^(2 power)."""
+    return 2 * power * (share * float(load.max())) ** (2 * power - 1) if share else np.inf
 
 
 def _bounds(net: Net, effort: int) -> Effort:
@@ -113,7 +119,7 @@ def _bounds(net: Net, effort: int) -> Effort:
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
     roots = n if n <= 64 else max(1, judged // 6)
-    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, len(POWERS))
+    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, len(PASSES))
 
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
@@ -134,20 +140,27 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tupl
     return found
 
 
-def _best(net: Net, effort: int, seed: int, make: Callable[[Ordered, int], tuple[float, float, T]]) -> tuple[str, T]:
+def _best(
+    net: Net,
+    effort: int,
+    seed: int,
+    make: Callable[[Ordered, NDArray[np.int64]], Tables],
+    spread: Callable[[Ordered, NDArray[np.int64], Tables, int, float], None],
+) -> tuple[str, Ordered, Tables]:
     """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
-    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - as above
+    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - numba takes its time
 
     bounds = _bounds(net, effort)
     rng = np.random.default_rng(seed)
     candidates = _candidates(net, bounds, rng)
-    if len(candidates) == 1:
-        what, order = candidates[0]
-        return what, make(ordered(net, order), bounds.passes)[2]
-    from tagloom.route.any_order.score import LOAD_SHARE, ground, improve, judged, state_of  # noqa: PLC0415 - as above
+    if not bounds.passes:
+        what, channels = candidates[0]
+        order = ordered(net, channels)
+        return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
+    from tagloom.route.any_order.score import ground, improve, judged, state_of  # noqa: PLC0415 - as above
 
     known = ground(net)
-    costs = [judged(net, known, ordered(net, order)).cost for _, order in candidates]
+    costs = [judged(net, known, ordered(net, channels)).cost for _, channels in candidates]
     ranking = np.argsort(costs, kind="stable")
     finalists: list[tuple[str, NDArray[np.int32]]] = []
     for i in ranking:
@@ -155,12 +168,29 @@ def _best(net: Net, effort: int, seed: int, make: Callable[[Ordered, int], tuple
             finalists.append(candidates[i])
     if len(known.after):
         for i in ranking[: bounds.starts]:
-            what, order = candidates[i]
-            state, score = state_of(net, known, order)
+            what, channels = candidates[i]
+            state, score = state_of(net, known, channels)
             draws = rng.integers(0, 1 << 40, (bounds.moves, 4))
-            improve(net, known, state, score, escape_tree(net, order), draws)
+            improve(net, known, state, score, escape_tree(net, channels), draws)
             finalists.append((what + ", improved", state.order))
-    bound = known.shortest / len(net.channel)
-    made = [(what, make(ordered(net, order), bounds.passes)) for what, order in finalists]
-    what, (_, _, routes) = min(made, key=lambda x: x[1][0] / known.shortest + LOAD_SHARE * x[1][1] / bound)
-    return f"one order of the channels: {what}", routes
+    best: tuple[float, str, Ordered, Tables] | None = None
+    for what, channels in finalists:
+        order = ordered(net, channels)
+        tables = make(order, rng.permutation(len(net.target)))
+        price = np.inf
+        for power, share in PASSES[: bounds.passes]:
+            trial = (tables[0].copy(), tables[1].copy(), tables[2].copy()) if share else tables
+            spread(order, rng.permutation(len(net.target)), trial, power, _toll(trial[2], power, share))
+            now = _price(trial[2], known.shortest)
+            if now >= price:
+                break
+            price, tables = now, trial
+        if best is None or price < best[0]:
+            best = (price, what, order, tables)
+    assert best is not None  # noqa: S101 - some order always is a finalist
+    return "one order of the channels: " + best[1], best[2], best[3]
+
+
+def _price(load: NDArray[np.float64], shortest: float) -> float:
+    """Price hops and the largest load by what cannot be undercut: shortest paths, spread over all channels alike."""
+    return float(load.sum()) / shortest + LOAD_PRICE * float(load.max()) * len(load) / shortest

@@ -96,14 +96,16 @@ def respread(
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     power: int,
+    toll: float = np.inf,
 ) -> int:
-    """Re-point what lowers the sum over the channels of load^(2 power), without longer paths, in place.
+    """Re-point what lowers the sum over the channels of load^(2 power), in place; gives the number of changes.
 
-    Every change is weighed exactly: along the old and the new way up to where they meet. Gives the number of changes.
+    Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
+    are, or grow where that lowers the sum by `toll` for every host pair and channel more.
     """
     first, following, load = tables
     return _respread(
-        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence, first, following, load, power,
+        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence, first, following, load, power, toll,
     )  # fmt: skip
 
 
@@ -161,14 +163,17 @@ def _respread(
     following: NDArray[np.int32],
     load: NDArray[np.float64],
     power: int,
+    toll: float,
 ) -> int:
     m, n = len(load), len(out_start) - 1
     rest = np.empty(m, np.int32)
     flow = np.empty(m)
     changes = 0
+    more = 1 if toll < np.inf else 0
     for k in sequence:
         d = target[k]
         nxt, fst = following[k], first[k]
+        # Channels are settled as they climb: what comes later, and so `rest` of all choices, is still as it was.
         for c in range(m - 1, -1, -1):
             e = nxt[c]
             rest[c] = 1 if e == THERE else (1 << 30 if e == NO_WAY else min(1 << 30, rest[e] + 1))
@@ -186,7 +191,10 @@ def _respread(
             f = weight[s] * weight[d]
             for j in range(out_start[s], out_start[s + 1]):
                 b = out[j]
-                if b != a and rest[b] <= rest[a] and _gain(nxt, load, a, b, f, power) < 0.0:
+                if b == a or rest[b] > rest[a] + more:
+                    continue
+                price = f * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                if _gain(nxt, load, a, b, f, power) + price < 0.0:
                     _shift(nxt, load, flow, a, b, f)
                     fst[s] = a = b
                     changes += 1
@@ -196,7 +204,10 @@ def _respread(
                 continue
             for j in range(turn_start[c], turn_start[c + 1]):
                 b = turn[j]
-                if b != a and rest[b] <= rest[a] and _gain(nxt, load, a, b, flow[c], power) < 0.0:
+                if b == a or rest[b] > rest[a] + more:
+                    continue
+                price = flow[c] * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                if _gain(nxt, load, a, b, flow[c], power) + price < 0.0:
                     _shift(nxt, load, flow, a, b, flow[c])
                     nxt[c] = a = b
                     changes += 1

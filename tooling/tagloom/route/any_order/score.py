@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
 LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
-LOAD_SHARE = 0.2  # what a load of one lower bound more weighs against paths twice as long
+LOAD_SHARE = 0.1  # what one lower bound more of load weighs against paths twice as long, in the search
 
 
 @dataclass(frozen=True, eq=False)
