@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabrics import make_fabric
 from tagloom.errors import PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.fabric import Fabric, Host, Link, Switch
-from tagloom.records.routes import DELIVERED, UNUSED, dependencies
+from tagloom.records.routes import DELIVERED, UNUSED, channel_load, dependencies
 from tagloom.route.any_order import any_relation, any_trees
 
 
@@ -96,6 +97,34 @@ def test_renamed_reaches_every_host_by_a_relation_without_a_cycle(fabric, effort
     assert (relation.first[:, ~hosted] == UNUSED).all()
     assert (relation.first[np.arange(len(root)), root] == DELIVERED).all()
     assert ((relation.following != UNUSED).any(axis=1)[: len(load)] == (load > 0)).all()
+
+
+def ratios(fabric, effort=1):
+    """Give hops / minimal and largest load / lower bound of (renamed, fixed), counted by walking."""
+    graph = nx.Graph(list(zip(fabric.tail.tolist(), fabric.head.tolist(), strict=True)))
+    minimal = sum(sum(near.values()) for _, near in nx.all_pairs_shortest_path_length(graph))
+    bound = minimal / len(fabric.tail)
+    load, hops, _ = walk(fabric, *any_relation(fabric, effort))
+    fixed = channel_load(fabric, any_trees(fabric, effort))
+    return (hops / minimal, load.max() / bound), (fixed.sum() / minimal, fixed.max() / bound)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "hops", "load"),
+    [
+        (random_regular(4, 64, 1), 1.10, 1.7),
+        (make_fabric("torus", 8, 8), 1.04, 1.4),
+        (make_fabric("dragonfly", 19, 6), 1.08, 1.8),
+    ],
+    ids=["random 4-regular 64", "torus 8x8", "dragonfly 114"],
+)
+def test_paths_are_short_and_loads_even(fabric, hops, load):
+    """The figures are those of a search by full sweeps (renamed; fixed 3 % more), rounded as they are printed."""
+    renamed, fixed = ratios(fabric)
+    assert renamed[0] < hops + 0.005
+    assert renamed[1] < load + 0.05
+    assert fixed[0] < 1.03 * (hops + 0.005)
+    assert fixed[1] < 1.03 * (load + 0.05)
 
 
 def test_the_same_effort_and_seed_give_the_same_paths():

@@ -172,25 +172,23 @@ def respread_trees(
     target: NDArray[np.int32],
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-    power: int,
+    squarings: int,
     toll: float = np.inf,
 ) -> int:
-    """Hang branches elsewhere where it lowers the sum of load^(2 power), in place; gives the number of changes.
+    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; gives the number of changes.
 
     Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
     they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more.
     """
     arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
-    return _respread_trees(*arrays, weight, target, sequence, *tables, power, toll)
+    return _respread_trees(*arrays, weight, target, sequence, *tables, squarings, toll)
 
 
 @kernel
-def _height(x: float, power: int) -> float:
-    y = x * x
-    z = y
-    for _ in range(power - 1):
-        z *= y
-    return z
+def _height(x: float, squarings: int) -> float:
+    for _ in range(squarings):
+        x *= x
+    return x
 
 
 @kernel
@@ -207,7 +205,7 @@ def _respread_trees(
     parent: NDArray[np.int32],
     depth: NDArray[np.int32],
     load: NDArray[np.float64],
-    power: int,
+    squarings: int,
     toll: float,
 ) -> int:
     n, m = len(out_start) - 1, len(tail)
@@ -242,17 +240,17 @@ def _respread_trees(
                 if c == old or c >= latest or time[u] >= c or deep[u] > deep[now] + more:
                     continue
                 gain = f * toll * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
-                gain += _height(load[old] - f, power) - _height(load[old], power)
-                gain += _height(load[c] + f, power) - _height(load[c], power)
+                gain += _height(load[old] - f, squarings) - _height(load[old], squarings)
+                gain += _height(load[c] + f, squarings) - _height(load[c], squarings)
                 a, b = now, u
                 while a != b:
                     if time[a] > time[b]:
                         x = load[time[a]]
-                        gain += _height(x - f, power) - _height(x, power)
+                        gain += _height(x - f, squarings) - _height(x, squarings)
                         a = tail[time[a]]
                     else:
                         x = load[time[b]]
-                        gain += _height(x + f, power) - _height(x, power)
+                        gain += _height(x + f, squarings) - _height(x, squarings)
                         b = tail[time[b]]
                 if gain >= 0.0:
                     continue

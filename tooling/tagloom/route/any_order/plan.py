@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The passes of spreading: half the exponent of the load, and for what load over the largest one a path may grow by a
+# The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
 # channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
-PASSES = ((3, 0.0), (10, 0.0), (10, 0.9), (10, 0.9))
-LOAD_PRICE = 0.05  # what one lower bound more of the largest load weighs against paths twice as long, in the end
+PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
+WORTH = 0.01  # a pass that lowered the price by less is the last
+LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
 
 Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
@@ -66,8 +67,8 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
         return trees(order, net.weight, net.target, sequence)
 
-    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, power: int, toll: float) -> None:
-        respread_trees(order, net.weight, net.target, sequence, tables, power, toll)
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
+        respread_trees(order, net.weight, net.target, sequence, tables, squarings, toll)
 
     what, order, tables = _best(net, effort, seed, make, spread)
     parent, _ = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
@@ -82,7 +83,7 @@ def any_relation(
     Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
     of a source spread a little better.
     """
-    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - as above
+    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - numba takes its time
 
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -92,20 +93,29 @@ def any_relation(
         first[np.arange(len(root)), root] = DELIVERED
         return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
 
+    if effort <= 0:
+        from tagloom.route.any_order.orders import ordered  # noqa: PLC0415 - as above
+        from tagloom.route.any_order.swift import swift_rows  # noqa: PLC0415 - as above
+
+        _, order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
+        first, following, _ = swift_rows(ordered(net, order), net.weight, net.target, net.switch, channels, n)
+        return source_of_host, root, Relation(first, following)
+
     def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
         return pointers(order, net.weight, net.target, sequence)
 
-    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, power: int, toll: float) -> None:
-        respread(order, net.weight, net.target, sequence, tables, power, toll)
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
+        respread(order, net.weight, net.target, sequence, tables, squarings, toll)
 
     _, order, tables = _best(net, effort, seed, make, spread)
     first, following, _ = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
     return source_of_host, root, Relation(first, following)
 
 
-def _toll(load: NDArray[np.float64], power: int, share: float) -> float:
-    """Give what a host pair taken off a channel of `share` of the largest load saves of the sum of load^(2 power)."""
-    return 2 * power * (share * float(load.max())) ** (2 * power - 1) if share else np.inf
+def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
+    """Give what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
+    power = 1 << squarings
+    return power * (share * float(load.max())) ** (power - 1) if share else np.inf
 
 
 def _bounds(net: Net, effort: int) -> Effort:
@@ -114,7 +124,7 @@ def _bounds(net: Net, effort: int) -> Effort:
         return Effort(1, 0, 0, 0, 1, 0)
     # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
     # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
-    judged = max(4, min(48, 100_000_000 // (d * m)))
+    judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
     degree = np.diff(net.out_start).astype(np.int64)
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
@@ -177,14 +187,18 @@ def _best(
     for what, channels in finalists:
         order = ordered(net, channels)
         tables = make(order, rng.permutation(len(net.target)))
-        price = np.inf
-        for power, share in PASSES[: bounds.passes]:
-            trial = (tables[0].copy(), tables[1].copy(), tables[2].copy()) if share else tables
-            spread(order, rng.permutation(len(net.target)), trial, power, _toll(trial[2], power, share))
-            now = _price(trial[2], known.shortest)
-            if now >= price:
+        price = _price(tables[2], known.shortest)
+        for squarings, share in PASSES[: bounds.passes]:
+            trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
+            spread(order, rng.permutation(len(net.target)), trial, squarings, _toll(trial[2], squarings, share))
+            before, now = price, _price(trial[2], known.shortest)
+            if now < price:
+                price, tables = now, trial
+            elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
+                spread(order, rng.permutation(len(net.target)), tables, squarings, np.inf)
+                price = _price(tables[2], known.shortest)
+            if share and now > before - WORTH:
                 break
-            price, tables = now, trial
         if best is None or price < best[0]:
             best = (price, what, order, tables)
     assert best is not None  # noqa: S101 - some order always is a finalist

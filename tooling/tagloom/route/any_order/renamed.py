@@ -95,44 +95,43 @@ def respread(
     target: NDArray[np.int32],
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-    power: int,
+    squarings: int,
     toll: float = np.inf,
 ) -> int:
-    """Re-point what lowers the sum over the channels of load^(2 power), in place; gives the number of changes.
+    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; gives the number of changes.
 
     Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
     are, or grow where that lowers the sum by `toll` for every host pair and channel more.
     """
     first, following, load = tables
     return _respread(
-        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence, first, following, load, power, toll,
+        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence,
+        first, following, load, squarings, toll,
     )  # fmt: skip
 
 
 @kernel
-def _gain(following: NDArray[np.int32], load: NDArray[np.float64], a: int, b: int, f: float, power: int) -> float:
+def _gain(following: NDArray[np.int32], load: NDArray[np.float64], a: int, b: int, f: float, squarings: int) -> float:
     """Weigh moving f from the way that begins with channel a to the one that begins with b."""
     gain = 0.0
     while a != b:
         # positions climb along both ways, so where they meet the one behind catches up
         if b == THERE or (a != THERE and a < b):
             x = load[a]
-            gain += _height(x - f, power) - _height(x, power)
+            gain += _height(x - f, squarings) - _height(x, squarings)
             a = following[a]
         else:
             x = load[b]
-            gain += _height(x + f, power) - _height(x, power)
+            gain += _height(x + f, squarings) - _height(x, squarings)
             b = following[b]
     return gain
 
 
 @kernel
-def _height(x: float, power: int) -> float:
-    y = x * x
-    z = y
-    for _ in range(power - 1):
-        z *= y
-    return z
+def _height(x: float, squarings: int) -> float:
+    for _ in range(squarings):
+        x *= x
+    return x
 
 
 @kernel
@@ -162,7 +161,7 @@ def _respread(
     first: NDArray[np.int32],
     following: NDArray[np.int32],
     load: NDArray[np.float64],
-    power: int,
+    squarings: int,
     toll: float,
 ) -> int:
     m, n = len(load), len(out_start) - 1
@@ -194,7 +193,7 @@ def _respread(
                 if b == a or rest[b] > rest[a] + more:
                     continue
                 price = f * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
-                if _gain(nxt, load, a, b, f, power) + price < 0.0:
+                if _gain(nxt, load, a, b, f, squarings) + price < 0.0:
                     _shift(nxt, load, flow, a, b, f)
                     fst[s] = a = b
                     changes += 1
@@ -207,7 +206,7 @@ def _respread(
                 if b == a or rest[b] > rest[a] + more:
                     continue
                 price = flow[c] * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
-                if _gain(nxt, load, a, b, flow[c], power) + price < 0.0:
+                if _gain(nxt, load, a, b, flow[c], squarings) + price < 0.0:
                     _shift(nxt, load, flow, a, b, flow[c])
                     nxt[c] = a = b
                     changes += 1
