@@ -97,8 +97,10 @@ def any_relation(
         from tagloom.route.any_order.orders import ordered  # noqa: PLC0415 - as above
         from tagloom.route.any_order.swift import swift_rows  # noqa: PLC0415 - as above
 
-        _, order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
-        first, following, _ = swift_rows(ordered(net, order), net.weight, net.target, net.switch, channels, n)
+        _, channels_in_order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
+        first, following, _ = swift_rows(
+            ordered(net, channels_in_order), net.weight, net.target, net.switch, channels, n
+        )
         return source_of_host, root, Relation(first, following)
 
     def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from tagloom.route.any_order.net import Ordered
 
 LANES = 64  # destinations at a time, as in the scores
+NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
 NO_WAY, THERE = -2, -1  # the records' UNUSED and DELIVERED
-FAR = 30_000
-LEVEL = 4096  # a channel more on the way weighs more than all that ties are broken by
+FAR = 1 << 16
+LEVEL = 1 << 14  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
 
 
 def swift_rows(
@@ -29,7 +30,7 @@ def swift_rows(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Give a relation in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
-    Of shortest ways the one whose next channel has carried least is taken, and chance (a hash) decides within blocks of
+    Of shortest ways the one whose next channel has carried least is taken, and chance decides within blocks of
     destinations. Only what a path uses is written. All turns come from the list of turns that climb, so no dependency
     cycle can close. Raises AssertionError where a switch is not reached.
     """
@@ -68,26 +69,31 @@ def _swift(
     pick = np.empty(LANES, np.int32)
     pairs = np.empty(LANES, np.float32)
     lane = np.full(n, -1, np.int32)
+    chance = np.empty((256, LANES), np.int32)
+    mix = 1
+    for j in range(256):
+        for i in range(LANES):
+            mix = (mix * 1103515245 + 12345) & 0x7FFFFFFF
+            chance[j, i] = (mix >> 16) & NOISE
     for begin in range(0, len(target), LANES):
         some = target[begin : begin + LANES]
+        straight = switch[some[-1]] - switch[some[0]] == len(some) - 1  # then rows are written as a whole
         pairs[:] = 0.0
         for i in range(len(some)):
             lane[some[i]] = i
             pairs[i] = weight[some[i]]
         for c in range(m - 1, -1, -1):
             row, then = far[c], nxt[c]
-            row[:] = FAR * LEVEL
+            row[:] = FAR * LEVEL  # and more for every channel that leads nowhere: 16 bits are left for that
             then[:] = NO_WAY
             for j in range(turn_start[c], turn_start[c + 1]):
-                e = turn[j]
-                other = far[e]
+                name, other = channel[turn[j]], far[turn[j]]
                 for i in range(LANES):
-                    then[i] = e if other[i] < row[i] else then[i]
+                    then[i] = name if other[i] < row[i] else then[i]
                     row[i] = min(row[i], other[i])
-            mix = np.int32((c * 40503) & 0xFFFF) + price[c] * np.int32(16)
+            step, luck = np.int32(LEVEL + price[c]), chance[c & 0xFF]
             for i in range(LANES):
-                tie = np.int32(((mix ^ (i * 9973)) & 0x3FF) + price[c])
-                row[i] = min(row[i] - (row[i] & np.int32(LEVEL - 1)) + np.int32(LEVEL) + tie, np.int32(FAR * LEVEL))
+                row[i] += step + luck[i]
             if lane[head[c]] >= 0:
                 row[lane[head[c]]] = LEVEL + price[c]
                 then[lane[head[c]]] = THERE
@@ -117,19 +123,27 @@ def _swift(
         for c in range(m):
             here, then = flow[c], nxt[c]
             for j in range(turn_start[c], turn_start[c + 1]):
-                e, add = turn[j], flow[turn[j]]
+                name, add = channel[turn[j]], flow[turn[j]]
                 for i in range(LANES):
-                    add[i] += here[i] if then[i] == e else np.float32(0.0)
-            total = 0.0
+                    add[i] += here[i] if then[i] == name else np.float32(0.0)
             line = following[channel[c]]
-            for i in range(len(some)):
-                if here[i] > 0.0:
-                    total += here[i]
-                    line[switch[some[i]]] = channel[then[i]] if then[i] >= 0 else THERE
-            load[c] += total
+            if straight:
+                part = line[switch[some[0]] :]
+                for i in range(len(some)):
+                    part[i] = then[i] if here[i] > 0.0 else NO_WAY
+            else:
+                for i in range(len(some)):
+                    if here[i] > 0.0:
+                        line[switch[some[i]]] = then[i]
+            a, b = 0.0, 0.0  # two sums that need not wait for each other
+            for i in range(0, LANES, 2):
+                a += here[i]
+                b += here[i + 1]
+            load[c] += a + b
             heaviest = max(heaviest, load[c])
         for c in range(m):
-            price[c] = np.int32(2047.0 * load[c] / heaviest)
+            x = load[c] / heaviest
+            price[c] = np.int32(PRICE * x * x)
         for i in range(len(some)):
             lane[some[i]] = -1
     return True
