@@ -1,0 +1,325 @@
+"""Give every source a tree of paths that climb an order, few hops deep, and spread the load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.route.any_order.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.route.any_order.net import Ordered
+
+# A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
+
+
+def trees(
+    net: Ordered, weight: NDArray[np.float64], target: NDArray[np.int32], sequence: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Grow a tree from every switch with hosts, one after another in `sequence`.
+
+    Gives (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
+    Raises AssertionError where the order does not join all switches.
+    """
+    d, n = len(target), len(weight)
+    parent = np.empty((d, n), np.int32)
+    depth = np.empty((d, n), np.int32)
+    load = np.zeros(len(net.tail))
+    arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
+    if not _trees(*arrays, weight, target, sequence, parent, depth, load):
+        raise AssertionError("an order of the channels does not join all switches")
+    return parent, depth, load
+
+
+@kernel
+def _trees(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    in_start: NDArray[np.int32],
+    into: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+    parent: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    load: NDArray[np.float64],
+) -> bool:
+    n = len(out_start) - 1
+    queue = np.empty(n, np.int32)
+    latest = np.empty(n, np.int64)
+    dear = np.empty(n)
+    below = np.empty(n)
+    heaviest = 1.0
+    for k in sequence:
+        root = target[k]
+        time, deep = parent[k], depth[k]
+        if not _grow(tail, head, out_start, out, root, time, deep, queue):
+            return False
+        # the least loaded way to every switch that this tree's depths and times leave open
+        dear[root] = 0.0
+        for i in range(1, n):
+            v = queue[i]
+            dear[v] = np.inf
+            for j in range(in_start[v], in_start[v + 1]):
+                c = into[j]
+                u = tail[c]
+                if deep[u] < deep[v] and time[u] < c:
+                    x = load[c] / heaviest
+                    dear[v] = min(dear[v], dear[u] + x * x * x * x)
+        for v in range(n):
+            latest[v] = len(tail)
+            below[v] = weight[root] * weight[v]
+        # the deepest first: then all that hangs on a switch is known when it chooses
+        for i in range(n - 1, 0, -1):
+            v = queue[i]
+            best, choice = np.inf, time[v]
+            for j in range(in_start[v], in_start[v + 1]):
+                c = into[j]
+                u = tail[c]
+                if deep[u] < deep[v] and time[u] < c < latest[v]:
+                    x = (load[c] + below[v]) / heaviest
+                    price = dear[u] + x * x * x * x
+                    if price < best:
+                        best, choice = price, c
+            # the time first found stays possible: it lies before every later one that is chosen
+            time[v] = choice
+            u = tail[choice]
+            latest[u] = min(latest[u], choice)
+            load[choice] += below[v]
+            below[u] += below[v]
+            heaviest = max(heaviest, load[choice])
+    return True
+
+
+@kernel
+def _grow(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    root: int,
+    time: NDArray[np.int32],
+    deep: NDArray[np.int32],
+    queue: NDArray[np.int32],
+) -> bool:
+    """Reach every switch as early as its level allows, breadth first; `queue` gets the switches by depth."""
+    n, m = len(time), len(tail)
+    deep[:] = -1
+    queue[0], deep[root], time[root] = root, 0, -1
+    begin, end = 0, 1
+    while begin < end:
+        u = queue[begin]
+        begin += 1
+        for j in range(out_start[u], out_start[u + 1]):
+            c = out[j]
+            if c <= time[u]:
+                continue
+            v = head[c]
+            if deep[v] < 0:
+                deep[v], time[v] = deep[u] + 1, c
+                queue[end] = v
+                end += 1
+            elif deep[v] == deep[u] + 1 and c < time[v]:
+                time[v] = c
+    if end == n:
+        return True
+    # Stuck: a short way may come in too late to go on. The earliest arrivals reach everything and form a tree.
+    early = np.full(n, m, np.int32)
+    early[root] = -1
+    for c in range(m):
+        if early[tail[c]] < c < early[head[c]]:
+            early[head[c]] = c
+    for i in range(n):
+        if deep[i] >= 0:
+            continue
+        v = i
+        while True:
+            c = early[v]
+            if c == m:
+                return False
+            deep[v], time[v] = 0, c
+            v = tail[c]
+            if deep[v] >= 0 and time[v] < c:
+                break
+    # depths anew: along a path times climb
+    deep[:] = -1
+    deep[root] = 0
+    end = 1
+    for c in range(m):
+        if time[head[c]] == c and head[c] != root:
+            deep[head[c]] = deep[tail[c]] + 1
+    level = np.zeros(n + 1, np.int64)
+    for v in range(n):
+        if deep[v] < 0:
+            return False
+        level[deep[v] + 1] += 1
+    for i in range(n):
+        level[i + 1] += level[i]
+    for v in range(n):
+        queue[level[deep[v]]] = v
+        level[deep[v]] += 1
+    return True
+
+
+def respread_trees(
+    net: Ordered,
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
+    squarings: int,
+    toll: float = np.inf,
+) -> int:
+    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; gives the number of changes.
+
+    Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
+    they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more.
+    """
+    arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
+    return _respread_trees(*arrays, weight, target, sequence, *tables, squarings, toll)
+
+
+@kernel
+def _height(x: float, squarings: int) -> float:
+    for _ in range(squarings):
+        x *= x
+    return x
+
+
+@kernel
+def _respread_trees(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    in_start: NDArray[np.int32],
+    into: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+    parent: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    load: NDArray[np.float64],
+    squarings: int,
+    toll: float,
+) -> int:
+    n, m = len(out_start) - 1, len(tail)
+    below = np.empty(n)
+    changes = 0
+    more = 1 if toll < np.inf else 0
+    for k in sequence:
+        root = target[k]
+        time, deep = parent[k], depth[k]
+        for v in range(n):
+            below[v] = weight[root] * weight[v]
+        for c in range(m - 1, -1, -1):
+            if time[head[c]] == c:
+                below[tail[c]] += below[head[c]]
+        if more:
+            for c in range(m):  # branches that went deeper took what hangs on them along
+                if time[head[c]] == c:
+                    deep[head[c]] = deep[tail[c]] + 1
+        for v in range(n):
+            f = below[v]
+            if v == root or f == 0.0:
+                continue
+            latest = m
+            for j in range(out_start[v], out_start[v + 1]):
+                if time[head[out[j]]] == out[j]:
+                    latest = out[j]  # ascending: the first is the earliest
+                    break
+            for j in range(in_start[v], in_start[v + 1]):
+                c, old = into[j], time[v]
+                u, now = tail[c], tail[old]
+                # u is no part of v's branch: times grow along branches, and those below v start at `latest`
+                if c == old or c >= latest or time[u] >= c or deep[u] > deep[now] + more:
+                    continue
+                gain = f * toll * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
+                gain += _height(load[old] - f, squarings) - _height(load[old], squarings)
+                gain += _height(load[c] + f, squarings) - _height(load[c], squarings)
+                a, b = now, u
+                while a != b:
+                    if time[a] > time[b]:
+                        x = load[time[a]]
+                        gain += _height(x - f, squarings) - _height(x, squarings)
+                        a = tail[time[a]]
+                    else:
+                        x = load[time[b]]
+                        gain += _height(x + f, squarings) - _height(x, squarings)
+                        b = tail[time[b]]
+                if gain >= 0.0:
+                    continue
+                changes += 1
+                load[old] -= f
+                load[c] += f
+                time[v] = c
+                deep[v] += deep[u] - deep[now]
+                a, b = now, u
+                while a != b:
+                    if time[a] > time[b]:
+                        load[time[a]] -= f
+                        below[a] -= f
+                        a = tail[time[a]]
+                    else:
+                        load[time[b]] += f
+                        below[b] += f
+                        b = tail[time[b]]
+    return changes
+
+
+def tree_rows(
+    net: Ordered,
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    switch: NDArray[np.int32],
+    switches: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Write the trees in the fabric's numbers, without branches to no host: parent int32[D, N], and loads float64[m].
+
+    The loads are counted anew. Raises AssertionError where a tree does not climb or does not reach all hosts.
+    """
+    rows = np.full((len(target), switches), -1, np.int32)
+    load = np.zeros(len(net.tail))
+    if not _write(net.tail, net.head, weight, target, parent, net.channel, switch, rows, load):
+        raise AssertionError("a tree does not climb the order or does not reach all switches")
+    return rows, load
+
+
+@kernel
+def _write(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    channel: NDArray[np.int32],
+    switch: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    load: NDArray[np.float64],
+) -> bool:
+    n, m = parent.shape[1], len(tail)
+    below = np.empty(n)
+    for k in range(len(target)):
+        root, time = target[k], parent[k]
+        for v in range(n):
+            below[v] = weight[root] * weight[v]
+            if v != root:
+                c = time[v]
+                # every step back is an earlier channel, and only the root has none: all steps end there
+                if c < 0 or head[c] != v or time[tail[c]] >= c:
+                    return False
+        if time[root] != -1:
+            return False
+        for c in range(m - 1, -1, -1):
+            v = head[c]
+            if time[v] == c and below[v] > 0.0:
+                load[c] += below[v]
+                below[tail[c]] += below[v]
+                rows[k, switch[v]] = channel[c]
+    return True

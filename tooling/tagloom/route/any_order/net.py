@@ -1,0 +1,121 @@
+"""Lay a fabric out as the arrays that the kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import PlanError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """Hold the part of a fabric that its hosts are connected by, with numbers of its own.
+
+    With n switches, m channels (those that are up), D switches with hosts:
+
+    switch   int32[n], the fabric's number of each switch
+    channel  int32[m], the fabric's number of each channel; the numbers 2i and 2i + 1 are the two directions of a link
+    tail, head  int32[m], the switch each channel leaves and enters
+    lane     int32[m], the number of the channel's link among the parallel links of its two switches, from 0
+    weight   float64[n], hosts at each switch
+    target   int32[D], the switches with hosts
+    out_start int32[n + 1], out int32[m]: the channels that leave switch v are out[out_start[v] : out_start[v + 1]]
+    """
+
+    switch: NDArray[np.int32]
+    channel: NDArray[np.int32]
+    tail: NDArray[np.int32]
+    head: NDArray[np.int32]
+    lane: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    target: NDArray[np.int32]
+    out_start: NDArray[np.int32]
+    out: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """Hold the channels of a net renamed to their positions in an order, with the turns the order allows.
+
+    A path may go from channel c to channel c' where c' leaves the switch that c enters, does not lead straight back,
+    and c < c'. So every path climbs, and the dependencies cannot close a cycle.
+
+    channel  int32[m], the fabric's number of the channel at each position
+    tail, head  int32[m]
+    out_start int32[n + 1], out int32[m]; in_start int32[n + 1], into int32[m]: by switch, each ascending
+    turn_start int32[m + 1], turn int32[T]: the channels that may follow each channel, ascending
+    """
+
+    channel: NDArray[np.int32]
+    tail: NDArray[np.int32]
+    head: NDArray[np.int32]
+    out_start: NDArray[np.int32]
+    out: NDArray[np.int32]
+    in_start: NDArray[np.int32]
+    into: NDArray[np.int32]
+    turn_start: NDArray[np.int32]
+    turn: NDArray[np.int32]
+
+
+def lay_out(fabric: Fabric) -> Net:
+    """Take the switches that the hosts are connected by, over links that are up.
+
+    Raises PlanError where two hosts are not connected. Without hosts the net is empty.
+    """
+    n = len(fabric.switches)
+    channel = np.flatnonzero(fabric.channel_up).astype(np.int32)
+    tail, head = fabric.tail[channel], fabric.head[channel]
+    hosts = np.bincount(fabric.host_switch, minlength=n) if len(fabric.hosts) else np.zeros(n, np.int64)
+    inside = _reached(n, tail, head, int(fabric.host_switch[0])) if len(fabric.hosts) else np.zeros(n, np.bool_)
+    if np.any(hosts[~inside]):
+        lost = fabric.switches[int(np.flatnonzero(~inside & (hosts > 0))[0])].name
+        raise PlanError("all hosts are connected by links that are up", f"{lost} is cut off", "switch a link on")
+    if not inside.all():
+        keep = inside[tail]
+        channel, tail, head = channel[keep], tail[keep], head[keep]
+        number = np.cumsum(inside, dtype=np.int32) - 1
+        tail, head = number[tail], number[head]
+    switch = np.flatnonzero(inside).astype(np.int32)
+    weight = hosts[switch].astype(np.float64)
+    out_start, out = by_switch(len(switch), tail)
+    target = np.flatnonzero(weight > 0).astype(np.int32)
+    return Net(switch, channel, tail, head, _lanes(len(switch), tail, head), weight, target, out_start, out)
+
+
+def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sort channels by the switch `where` they are: (start int32[n + 1], channels int32[m], ascending per switch)."""
+    start = np.zeros(n + 1, np.int32)
+    np.cumsum(np.bincount(where, minlength=n), out=start[1:])
+    return start, np.argsort(where, kind="stable").astype(np.int32)
+
+
+def _reached(n: int, tail: NDArray[np.int32], head: NDArray[np.int32], start: int) -> NDArray[np.bool_]:
+    reached = np.zeros(n, np.bool_)
+    reached[start] = True
+    count = 1
+    while True:
+        reached[head[reached[tail]]] = True
+        if (now := int(reached.sum())) == count:
+            return reached
+        count = now
+
+
+def _lanes(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Give the parallel links between two switches numbers from 0, int32[m]."""
+    lane = np.zeros(len(tail), np.int32)
+    pair = np.minimum(tail, head)[::2].astype(np.int64) * n + np.maximum(tail, head)[::2]
+    order = np.argsort(pair, kind="stable")
+    starts = np.flatnonzero(np.diff(pair[order], prepend=-1))
+    if len(starts) == len(pair):
+        return lane
+    first = np.repeat(starts, np.diff(starts, append=len(pair)))
+    lane[2 * order] = lane[2 * order + 1] = np.arange(len(pair)) - first
+    return lane

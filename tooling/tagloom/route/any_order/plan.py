@@ -1,0 +1,212 @@
+"""Choose an order of the channels by what it gives, and make the paths along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
+from tagloom.route.any_order.net import lay_out
+from tagloom.route.trees import per_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.route.any_order.net import Net, Ordered
+
+T = TypeVar("T")
+
+# The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
+# channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
+PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
+WORTH = 0.01  # a pass that lowered the price by less is the last
+LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
+
+Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Bound the work by counts, never by the clock, so that an effort means the same paths everywhere.
+
+    eliminations, roots   orders judged: by elimination, and up*/down* breadth- and depth-first from so many roots
+    starts, moves         orders improved, and channels moved in each
+    finalists             orders routed in full besides the improved ones
+    passes                passes of spreading
+    """
+
+    eliminations: int
+    roots: int
+    starts: int
+    moves: int
+    finalists: int
+    passes: int
+
+
+def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
+    """Give every source a tree of paths, for fixed assignment, on any fabric.
+
+    One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
+    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order, 1 searches for a fraction
+    of a second at 64 switches and for seconds at 1,000, more searches longer in proportion; the same effort and seed
+    give the same paths. Raises PlanError where two hosts are not connected.
+    """
+    from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees  # noqa: PLC0415 - numba takes its time
+
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    n = len(fabric.switches)
+    if not len(net.channel):
+        return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
+
+    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
+        return trees(order, net.weight, net.target, sequence)
+
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
+        respread_trees(order, net.weight, net.target, sequence, tables, squarings, toll)
+
+    what, order, tables = _best(net, effort, seed, make, spread)
+    parent, _ = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
+    return Routes("any", what, source_of_host, root, parent)
+
+
+def any_relation(
+    fabric: Fabric, effort: int = 1, seed: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Relation]:
+    """Give every channel its next channel by destination, for renamed assignment, on any fabric.
+
+    Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
+    of a source spread a little better.
+    """
+    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - numba takes its time
+
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    n, channels = len(fabric.switches), len(fabric.tail)
+    if not len(net.channel):
+        first = np.full((len(root), n), UNUSED, np.int32)
+        first[np.arange(len(root)), root] = DELIVERED
+        return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
+
+    if effort <= 0:
+        from tagloom.route.any_order.orders import ordered  # noqa: PLC0415 - as above
+        from tagloom.route.any_order.swift import swift_rows  # noqa: PLC0415 - as above
+
+        _, channels_in_order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
+        first, following, _ = swift_rows(
+            ordered(net, channels_in_order), net.weight, net.target, net.switch, channels, n
+        )
+        return source_of_host, root, Relation(first, following)
+
+    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
+        return pointers(order, net.weight, net.target, sequence)
+
+    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
+        respread(order, net.weight, net.target, sequence, tables, squarings, toll)
+
+    _, order, tables = _best(net, effort, seed, make, spread)
+    first, following, _ = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+    return source_of_host, root, Relation(first, following)
+
+
+def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
+    """Give what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
+    power = 1 << squarings
+    return power * (share * float(load.max())) ** (power - 1) if share else np.inf
+
+
+def _bounds(net: Net, effort: int) -> Effort:
+    n, d, m = len(net.switch), len(net.target), len(net.channel)
+    if effort <= 0 or d < 2:
+        return Effort(1, 0, 0, 0, 1, 0)
+    # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
+    # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
+    judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
+    degree = np.diff(net.out_start).astype(np.int64)
+    moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
+    starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
+    roots = n if n <= 64 else max(1, judged // 6)
+    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, len(PASSES))
+
+
+def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
+    """List orders to judge; all come from ranks of the switches."""
+    from tagloom.route.any_order.orders import breadth_first, by_rank, depth_first, eliminated, layered  # noqa: PLC0415 - numba takes its time
+
+    n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
+    ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
+    found = [("elimination", by_rank(net, rank)) for rank in ranks]
+    if lanes > 1:
+        turned = [ranks[i:] + ranks[:i] for i in range(len(ranks))]
+        by_lane = [("elimination by parallel links", layered(net, several[:lanes])) for several in turned]
+        found = by_lane + found
+    found = found if effort.finalists > 1 or effort.passes else found[:1]
+    for root in rng.permutation(n)[: effort.roots].tolist():
+        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net, root))))
+        found.append(("depth-first up*/down*", by_rank(net, depth_first(net, root))))
+    return found
+
+
+def _best(
+    net: Net,
+    effort: int,
+    seed: int,
+    make: Callable[[Ordered, NDArray[np.int64]], Tables],
+    spread: Callable[[Ordered, NDArray[np.int64], Tables, int, float], None],
+) -> tuple[str, Ordered, Tables]:
+    """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
+    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - numba takes its time
+
+    bounds = _bounds(net, effort)
+    rng = np.random.default_rng(seed)
+    candidates = _candidates(net, bounds, rng)
+    if not bounds.passes:
+        what, channels = candidates[0]
+        order = ordered(net, channels)
+        return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
+    from tagloom.route.any_order.score import ground, improve, judged, state_of  # noqa: PLC0415 - as above
+
+    known = ground(net)
+    costs = [judged(net, known, ordered(net, channels)).cost for _, channels in candidates]
+    ranking = np.argsort(costs, kind="stable")
+    finalists: list[tuple[str, NDArray[np.int32]]] = []
+    for i in ranking:
+        if len(finalists) < bounds.finalists and candidates[i][0] not in [what for what, _ in finalists]:
+            finalists.append(candidates[i])
+    if len(known.after):
+        for i in ranking[: bounds.starts]:
+            what, channels = candidates[i]
+            state, score = state_of(net, known, channels)
+            draws = rng.integers(0, 1 << 40, (bounds.moves, 4))
+            improve(net, known, state, score, escape_tree(net, channels), draws)
+            finalists.append((what + ", improved", state.order))
+    best: tuple[float, str, Ordered, Tables] | None = None
+    for what, channels in finalists:
+        order = ordered(net, channels)
+        tables = make(order, rng.permutation(len(net.target)))
+        price = _price(tables[2], known.shortest)
+        for squarings, share in PASSES[: bounds.passes]:
+            trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
+            spread(order, rng.permutation(len(net.target)), trial, squarings, _toll(trial[2], squarings, share))
+            before, now = price, _price(trial[2], known.shortest)
+            if now < price:
+                price, tables = now, trial
+            elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
+                spread(order, rng.permutation(len(net.target)), tables, squarings, np.inf)
+                price = _price(tables[2], known.shortest)
+            if share and now > before - WORTH:
+                break
+        if best is None or price < best[0]:
+            best = (price, what, order, tables)
+    assert best is not None  # noqa: S101 - some order always is a finalist
+    return "one order of the channels: " + best[1], best[2], best[3]
+
+
+def _price(load: NDArray[np.float64], shortest: float) -> float:
+    """Price hops and the largest load by what cannot be undercut: shortest paths, spread over all channels alike."""
+    return float(load.sum()) / shortest + LOAD_PRICE * float(load.max()) * len(load) / shortest

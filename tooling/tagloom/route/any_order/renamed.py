@@ -1,0 +1,290 @@
+"""Give every channel one next channel per destination, shortest along an order, and spread the load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.route.any_order.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.route.any_order.net import Ordered
+
+# The records' UNUSED and DELIVERED, as numbers for the kernels.
+NO_WAY, THERE = -2, -1
+
+
+def pointers(
+    net: Ordered, weight: NDArray[np.float64], target: NDArray[np.int32], sequence: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Point every channel to the next one to every destination, one destination after another in `sequence`.
+
+    Channels are positions in the order. Gives (first int32[D, n], following int32[D, m], load float64[m]). Of shortest
+    ways the one with the least load so far is taken. `following` is there for channels nobody uses, too.
+    """
+    return _pointers(net.tail, net.head, net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence)
+
+
+@kernel
+def _pointers(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    turn_start: NDArray[np.int32],
+    turn: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    m, n = len(tail), len(out_start) - 1
+    first = np.full((len(target), n), NO_WAY, np.int32)
+    following = np.empty((len(target), m), np.int32)
+    load = np.zeros(m)
+    price = np.ones(m)
+    way = np.empty(m)
+    flow = np.zeros(m)
+    heaviest = 0.0
+    for k in sequence:
+        d = target[k]
+        nxt, fst = following[k], first[k]
+        if heaviest > 0.0:
+            for c in range(m):
+                # never a whole channel in sum over a path shorter than 10,000 channels: load only breaks ties
+                x = load[c] / heaviest
+                price[c] = 1.0 + 1e-4 * x * x * x * x
+        for c in range(m - 1, -1, -1):
+            if head[c] == d:
+                nxt[c] = THERE
+                way[c] = price[c]
+                continue
+            best, e = np.inf, NO_WAY
+            for j in range(turn_start[c], turn_start[c + 1]):
+                if way[turn[j]] < best:
+                    e = turn[j]
+                    best = way[e]
+            nxt[c] = e
+            way[c] = best + price[c]
+        fst[d] = THERE
+        for s in range(n):
+            if s == d or weight[s] == 0.0:
+                continue
+            best = np.inf
+            for j in range(out_start[s], out_start[s + 1]):
+                if way[out[j]] < best:
+                    fst[s] = out[j]
+                    best = way[out[j]]
+            flow[fst[s]] += weight[s] * weight[d]
+        for c in range(m):
+            f = flow[c]
+            if f > 0.0:
+                load[c] += f
+                heaviest = max(heaviest, load[c])
+                flow[c] = 0.0
+                if nxt[c] >= 0:
+                    flow[nxt[c]] += f
+    return first, following, load
+
+
+def respread(
+    net: Ordered,
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
+    squarings: int,
+    toll: float = np.inf,
+) -> int:
+    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; gives the number of changes.
+
+    Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
+    are, or grow where that lowers the sum by `toll` for every host pair and channel more.
+    """
+    first, following, load = tables
+    return _respread(
+        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence,
+        first, following, load, squarings, toll,
+    )  # fmt: skip
+
+
+@kernel
+def _gain(following: NDArray[np.int32], load: NDArray[np.float64], a: int, b: int, f: float, squarings: int) -> float:
+    """Weigh moving f from the way that begins with channel a to the one that begins with b."""
+    gain = 0.0
+    while a != b:
+        # positions climb along both ways, so where they meet the one behind catches up
+        if b == THERE or (a != THERE and a < b):
+            x = load[a]
+            gain += _height(x - f, squarings) - _height(x, squarings)
+            a = following[a]
+        else:
+            x = load[b]
+            gain += _height(x + f, squarings) - _height(x, squarings)
+            b = following[b]
+    return gain
+
+
+@kernel
+def _height(x: float, squarings: int) -> float:
+    for _ in range(squarings):
+        x *= x
+    return x
+
+
+@kernel
+def _shift(
+    following: NDArray[np.int32], load: NDArray[np.float64], flow: NDArray[np.float64], a: int, b: int, f: float
+) -> None:
+    while a != b:
+        if b == THERE or (a != THERE and a < b):
+            load[a] -= f
+            flow[a] -= f
+            a = following[a]
+        else:
+            load[b] += f
+            flow[b] += f
+            b = following[b]
+
+
+@kernel
+def _respread(
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    turn_start: NDArray[np.int32],
+    turn: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    sequence: NDArray[np.int64],
+    first: NDArray[np.int32],
+    following: NDArray[np.int32],
+    load: NDArray[np.float64],
+    squarings: int,
+    toll: float,
+) -> int:
+    m, n = len(load), len(out_start) - 1
+    rest = np.empty(m, np.int32)
+    flow = np.empty(m)
+    changes = 0
+    more = 1 if toll < np.inf else 0
+    for k in sequence:
+        d = target[k]
+        nxt, fst = following[k], first[k]
+        # Channels are settled as they climb: what comes later, and so `rest` of all choices, is still as it was.
+        for c in range(m - 1, -1, -1):
+            e = nxt[c]
+            rest[c] = 1 if e == THERE else (1 << 30 if e == NO_WAY else min(1 << 30, rest[e] + 1))
+        flow[:] = 0.0
+        for s in range(n):
+            if fst[s] >= 0:
+                flow[fst[s]] += weight[s] * weight[d]
+        for c in range(m):
+            if flow[c] > 0.0 and nxt[c] >= 0:
+                flow[nxt[c]] += flow[c]
+        for s in range(n):
+            a = fst[s]
+            if a < 0:
+                continue
+            f = weight[s] * weight[d]
+            for j in range(out_start[s], out_start[s + 1]):
+                b = out[j]
+                if b == a or rest[b] > rest[a] + more:
+                    continue
+                price = f * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                if _gain(nxt, load, a, b, f, squarings) + price < 0.0:
+                    _shift(nxt, load, flow, a, b, f)
+                    fst[s] = a = b
+                    changes += 1
+        for c in range(m):
+            a = nxt[c]
+            if flow[c] <= 0.0 or a < 0:
+                continue
+            for j in range(turn_start[c], turn_start[c + 1]):
+                b = turn[j]
+                if b == a or rest[b] > rest[a] + more:
+                    continue
+                price = flow[c] * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                if _gain(nxt, load, a, b, flow[c], squarings) + price < 0.0:
+                    _shift(nxt, load, flow, a, b, flow[c])
+                    nxt[c] = a = b
+                    changes += 1
+    return changes
+
+
+def relation_rows(
+    net: Ordered,
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
+    switch: NDArray[np.int32],
+    channels: int,
+    switches: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Write the tables in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
+
+    Only what a path uses is written. The loads are counted anew from the paths. `switch` int32[n] gives the fabric's
+    numbers. Raises AssertionError where a path does not climb or does not arrive.
+    """
+    out_first = np.full((len(target), switches), NO_WAY, np.int32)
+    out_following = np.full((max(1, channels), switches), NO_WAY, np.int32)
+    load = np.zeros(len(net.tail))
+    if not _write(
+        net.tail, net.head, weight, target, tables[0], tables[1], net.channel, switch, out_first, out_following, load
+    ):
+        raise AssertionError("a path along the order does not climb or does not arrive")
+    return out_first, out_following, load
+
+
+@kernel
+def _write(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    first: NDArray[np.int32],
+    following: NDArray[np.int32],
+    channel: NDArray[np.int32],
+    switch: NDArray[np.int32],
+    out_first: NDArray[np.int32],
+    out_following: NDArray[np.int32],
+    load: NDArray[np.float64],
+) -> bool:
+    """Follow all flows; False where one does not climb or arrive. In blocks of columns, or every write is a miss."""
+    m, width = len(tail), 16
+    flow = np.zeros((width, m))
+    for begin in range(0, len(target), width):
+        end = min(begin + width, len(target))
+        for k in range(begin, end):
+            d = target[k]
+            for i in range(len(target)):
+                s = target[i]
+                c = first[k, s]
+                if s == d:
+                    out_first[i, switch[d]] = THERE
+                    continue
+                if c < 0 or tail[c] != s:
+                    return False
+                out_first[i, switch[d]] = channel[c]
+                flow[k - begin, c] += weight[s] * weight[d]
+            for c in range(m):
+                f = flow[k - begin, c]
+                if f > 0.0:
+                    e = following[k, c]
+                    load[c] += f
+                    if e == THERE:
+                        if head[c] != d:
+                            return False
+                    elif e <= c or tail[e] != head[c]:
+                        return False
+                    else:
+                        flow[k - begin, e] += f
+        for c in range(m):
+            row = out_following[channel[c]]
+            for k in range(begin, end):
+                if flow[k - begin, c] > 0.0:
+                    e = following[k, c]
+                    row[switch[target[k]]] = channel[e] if e >= 0 else THERE
+                    flow[k - begin, c] = 0.0
+    return True

@@ -1,0 +1,641 @@
+"""Judge orders by path lengths and loads, and improve them by moving one channel at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.route.any_order.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.route.any_order.net import Net, Ordered
+
+FAR = 30_000  # no path; FAR + 1 still fits int16
+LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
+LOAD_SHARE = 0.1  # what one lower bound more of load weighs against paths twice as long, in the search
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Hold what all orders of a net are judged against.
+
+    distance    int16[D, n], channels on a shortest path from each switch to each switch with hosts
+    shortest    the sum of the distances over all ordered pairs of hosts
+    after_start int32[m + 1], after int32[T]: channels that may follow a channel if the order allows; a U-turn may not
+    before_start int32[m + 1], before int32[T]: the same turns by their second channel
+    """
+
+    distance: NDArray[np.int16]
+    shortest: float
+    after_start: NDArray[np.int32]
+    after: NDArray[np.int32]
+    before_start: NDArray[np.int32]
+    before: NDArray[np.int32]
+
+
+def ground(net: Net) -> Ground:
+    """Measure the shortest paths of a net and list its turns."""
+    near = net.head[net.out]
+    distance = _distances(net.out_start, near, net.target)
+    weight = net.weight[net.target]
+    shortest = float(weight @ distance.astype(np.float64) @ net.weight)
+    m = len(net.tail)
+    count = np.diff(net.out_start)[net.head]
+    first = np.repeat(np.arange(m), count)
+    nth = np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+    second = net.out[net.out_start[net.head[first]] + nth]
+    real = net.head[second] != net.tail[first]
+    first, second = first[real].astype(np.int32), second[real].astype(np.int32)
+    back = np.argsort(second, kind="stable")
+    return Ground(distance, shortest, _starts(m, first), second, _starts(m, second), first[back])
+
+
+def _starts(m: int, where: NDArray[np.int32]) -> NDArray[np.int32]:
+    start = np.zeros(m + 1, np.int32)
+    np.cumsum(np.bincount(where, minlength=m), out=start[1:])
+    return start
+
+
+@kernel
+def _distances(start: NDArray[np.int32], near: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.int16]:
+    n = len(start) - 1
+    distance = np.full((len(target), n), FAR, np.int16)
+    queue = np.empty(n, np.int32)
+    for k in range(len(target)):
+        row = distance[k]
+        queue[0], row[target[k]] = target[k], 0
+        begin, end = 0, 1
+        while begin < end:
+            u = queue[begin]
+            begin += 1
+            for i in range(start[u], start[u + 1]):
+                v = near[i]
+                if row[v] == FAR:
+                    row[v] = row[u] + 1
+                    queue[end] = v
+                    end += 1
+    return distance
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Judge one order: host pairs' hops, the largest channel load with all shortest climbing paths used alike, a cost.
+
+    cost = hops / shortest + LOAD_SHARE * (mean of (load / lower bound)^8)^(1/8): a smooth largest load.
+    """
+
+    hops: float
+    load: float
+    cost: float
+
+
+def judged(net: Net, ground: Ground, order: Ordered) -> Score:
+    """Judge an order without keeping its paths."""
+    hops, load = _judged(
+        order.tail, order.head, order.out_start, order.out, order.turn_start, order.turn, net.weight, net.target
+    )
+    bound = ground.shortest / len(load)
+    return Score(hops, float(load.max()), hops / ground.shortest + LOAD_SHARE * _smooth_largest(load, bound))
+
+
+@kernel
+def _judged(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    turn_start: NDArray[np.int32],
+    turn: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+) -> tuple[float, NDArray[np.float64]]:
+    m, n = len(tail), len(out_start) - 1
+    far = np.empty((m, LANES), np.int32)
+    flow = np.empty((m, LANES), np.float32)
+    load = np.zeros((m, LANES), np.float32)
+    best = np.empty(LANES, np.int32)
+    ways = np.empty(LANES, np.float32)
+    there = np.empty(LANES, np.float32)
+    lane = np.full(n, -1, np.int32)
+    hops = 0.0
+    for begin in range(0, len(target), LANES):
+        some = target[begin : begin + LANES]
+        there[:] = 0.0
+        for i in range(len(some)):
+            lane[some[i]] = i
+            there[i] = weight[some[i]]
+        for c in range(m - 1, -1, -1):
+            row = far[c]
+            row[:] = FAR
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other = far[turn[j]]
+                for i in range(LANES):
+                    row[i] = min(row[i], other[i])
+            for i in range(LANES):
+                row[i] += 1
+            if lane[head[c]] >= 0:
+                row[lane[head[c]]] = 1
+        flow[:] = 0.0
+        for s in target:
+            best[:] = FAR
+            for j in range(out_start[s], out_start[s + 1]):
+                other = far[out[j]]
+                for i in range(LANES):
+                    best[i] = min(best[i], other[i])
+            ways[:] = 0.0
+            for j in range(out_start[s], out_start[s + 1]):
+                other = far[out[j]]
+                for i in range(LANES):
+                    ways[i] += np.float32(1.0) if other[i] == best[i] else np.float32(0.0)
+            pairs = np.float32(weight[s])
+            for i in range(LANES):
+                ways[i] = pairs * there[i] / max(ways[i], np.float32(1.0))
+            if lane[s] >= 0:
+                ways[lane[s]] = 0.0
+                best[lane[s]] = 0
+            for i in range(len(some)):
+                hops += weight[s] * weight[some[i]] * best[i]
+            for j in range(out_start[s], out_start[s + 1]):
+                other, add = far[out[j]], flow[out[j]]
+                for i in range(LANES):
+                    add[i] += ways[i] if other[i] == best[i] else np.float32(0.0)
+        for c in range(m):
+            row, here, total = far[c], flow[c], load[c]
+            for i in range(LANES):
+                total[i] += here[i]
+            ways[:] = 0.0
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other = far[turn[j]]
+                for i in range(LANES):
+                    ways[i] += np.float32(1.0) if other[i] + 1 == row[i] else np.float32(0.0)
+            for i in range(LANES):
+                ways[i] = here[i] / max(ways[i], np.float32(1.0))
+            for j in range(turn_start[c], turn_start[c + 1]):
+                other, add = far[turn[j]], flow[turn[j]]
+                for i in range(LANES):
+                    add[i] += ways[i] if other[i] + 1 == row[i] else np.float32(0.0)
+        for i in range(len(some)):
+            lane[some[i]] = -1
+    return hops, load.astype(np.float64).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Hold an order with its path lengths and flows, for the search to change in place.
+
+    position, order  int32[m], inverse to each other
+    far     int16[D, m], channels from the start of channel c to the destination, c included; FAR where no way climbs
+    start   int16[D, n], channels from each switch to the destination
+    flow    float32[D, m], host pairs over each channel to the destination, ways of equal length used alike
+    load    float64[m], the sum of the flows
+    """
+
+    position: NDArray[np.int32]
+    order: NDArray[np.int32]
+    far: NDArray[np.int16]
+    start: NDArray[np.int16]
+    flow: NDArray[np.float32]
+    load: NDArray[np.float64]
+
+
+def state_of(net: Net, ground: Ground, order: NDArray[np.int32]) -> tuple[State, Score]:
+    """Work out path lengths and flows of an order from nothing."""
+    n, m, d = len(net.switch), len(net.tail), len(net.target)
+    position = np.empty(m, np.int32)
+    position[order] = np.arange(m, dtype=np.int32)
+    state = State(
+        position,
+        order.copy(),
+        np.empty((d, m), np.int16),
+        np.empty((d, n), np.int16),
+        np.empty((d, m), np.float32),
+        np.zeros(m),
+    )
+    hops = _fill(
+        net.tail, net.head, net.weight, net.target, net.out_start, net.out, ground.after_start, ground.after,
+        position, state.order, state.far, state.start, state.flow, state.load,
+    )  # fmt: skip
+    bound = ground.shortest / m
+    cost = hops / ground.shortest + LOAD_SHARE * _smooth_largest(state.load, bound)
+    return state, Score(hops, float(state.load.max()), cost)
+
+
+@kernel
+def _smooth_largest(load: NDArray[np.float64], bound: float) -> float:
+    total = 0.0
+    for x in load:
+        y = (x / bound) * (x / bound)
+        y *= y
+        total += y * y
+    # roots of squares and no powers: these are rounded alike everywhere
+    return np.sqrt(np.sqrt(np.sqrt(total / len(load))))  # type: ignore[no-any-return]
+
+
+@kernel
+def _fill(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    after_start: NDArray[np.int32],
+    after: NDArray[np.int32],
+    position: NDArray[np.int32],
+    order: NDArray[np.int32],
+    far: NDArray[np.int16],
+    start: NDArray[np.int16],
+    flow: NDArray[np.float32],
+    load: NDArray[np.float64],
+) -> float:
+    m, n = len(tail), len(out_start) - 1
+    hops = 0.0
+    load[:] = 0.0
+    for k in range(len(target)):
+        d = target[k]
+        row, first = far[k], start[k]
+        for i in range(m - 1, -1, -1):
+            c = order[i]
+            best = np.int16(FAR)
+            if head[c] == d:
+                best = np.int16(0)
+            else:
+                for j in range(after_start[c], after_start[c + 1]):
+                    e = after[j]
+                    if position[e] > i and row[e] < best:
+                        best = row[e]
+            row[c] = best + 1 if best < FAR else FAR
+        for s in range(n):
+            best = np.int16(FAR)
+            for j in range(out_start[s], out_start[s + 1]):
+                best = min(best, row[out[j]])
+            first[s] = best if s != d else 0
+            if s != d:
+                hops += weight[s] * weight[d] * best
+        _spread(head, weight, out_start, out, after_start, after, position, order, d, row, first, flow[k])
+        for c in range(m):
+            load[c] += flow[k, c]
+    return hops
+
+
+@kernel
+def _spread(
+    head: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    after_start: NDArray[np.int32],
+    after: NDArray[np.int32],
+    position: NDArray[np.int32],
+    order: NDArray[np.int32],
+    d: int,
+    far: NDArray[np.int16],
+    start: NDArray[np.int16],
+    flow: NDArray[np.float32],
+) -> None:
+    """Send what goes to switch d over all shortest climbing ways, at every fork in equal parts."""
+    flow[:] = 0.0
+    for s in range(len(start)):
+        if s == d or weight[s] == 0.0:
+            continue
+        ways = 0
+        for j in range(out_start[s], out_start[s + 1]):
+            ways += far[out[j]] == start[s]
+        part = np.float32(weight[s] * weight[d] / ways)
+        for j in range(out_start[s], out_start[s + 1]):
+            if far[out[j]] == start[s]:
+                flow[out[j]] += part
+    for i in range(len(order)):
+        c = order[i]
+        if flow[c] == 0.0 or head[c] == d:
+            continue
+        rest, ways = far[c] - 1, 0
+        for j in range(after_start[c], after_start[c + 1]):
+            e = after[j]
+            ways += far[e] == rest and position[e] > i
+        part = flow[c] / np.float32(ways)
+        for j in range(after_start[c], after_start[c + 1]):
+            e = after[j]
+            if far[e] == rest and position[e] > i:
+                flow[e] += part
+
+
+def improve(
+    net: Net,
+    ground: Ground,
+    state: State,
+    score: Score,
+    tree: NDArray[np.bool_],
+    draws: NDArray[np.int64],
+) -> Score:
+    """Move channels in the order wherever that lowers the cost, in place; gives the score reached.
+
+    Every row of `draws`, int64[moves, 4] of numbers from 0, picks one refused turn x -> y to allow, by moving x before
+    y or y behind x. All turns of the escape tree `tree` (bool[m]) stay allowed, so all pairs stay joined. Only the
+    destinations whose shortest climbing paths change are looked at again, and of those only the channels that change.
+    """
+    hops, load, cost = _improve(
+        net.tail, net.head, net.weight, net.target, net.out_start, net.out, ground.after_start, ground.after,
+        ground.before_start, ground.before, ground.distance, state.position, state.order, state.far, state.start,
+        state.flow, state.load, tree, draws, score.hops, score.cost, ground.shortest,
+    )  # fmt: skip
+    return Score(hops, load, cost)
+
+
+@kernel
+def _place(position: NDArray[np.int32], order: NDArray[np.int32], c: int, to: int) -> None:
+    at = position[c]
+    step = 1 if to > at else -1
+    while at != to:
+        e = order[at + step]
+        order[at] = e
+        position[e] = at
+        at += step
+    order[to] = c
+    position[c] = to
+
+
+@kernel
+def _nearest(
+    c: int,
+    i: int,
+    after_start: NDArray[np.int32],
+    after: NDArray[np.int32],
+    position: NDArray[np.int32],
+    far: NDArray[np.int16],
+) -> int:
+    """Give far[c] as its next channels have it."""
+    best = FAR
+    for j in range(after_start[c], after_start[c + 1]):
+        e = after[j]
+        if position[e] > i and far[e] < best:
+            best = far[e]
+    return best + 1 if best < FAR else FAR
+
+
+@kernel
+def _wanted(
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    head: NDArray[np.int32],
+    target: NDArray[np.int32],
+    distance: NDArray[np.int16],
+    start: NDArray[np.int16],
+    position: NDArray[np.int32],
+    draw: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Find a refused turn on a shortest path between switches whose climbing path is longer, (-1, -1) where none is."""
+    k = draw[0] % len(target)
+    n = len(out_start) - 1
+    s = draw[1] % n
+    for _ in range(n):
+        if start[k, s] > distance[k, s]:
+            break
+        s = s + 1 if s + 1 < n else 0
+    if start[k, s] <= distance[k, s]:
+        return -1, -1
+    last = -1
+    u = s
+    dice = draw[2]
+    while u != target[k]:
+        ways = 0
+        for j in range(out_start[u], out_start[u + 1]):
+            ways += distance[k, head[out[j]]] < distance[k, u]
+        pick = dice % ways
+        dice = dice // ways + draw[3] % 97
+        c = -1
+        for j in range(out_start[u], out_start[u + 1]):
+            if distance[k, head[out[j]]] < distance[k, u]:
+                if pick == 0:
+                    c = out[j]
+                pick -= 1
+        if last >= 0 and position[c] < position[last]:
+            return last, c
+        last = c
+        u = head[c]
+    return -1, -1
+
+
+@kernel
+def _improve(
+    tail: NDArray[np.int32],
+    head: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    target: NDArray[np.int32],
+    out_start: NDArray[np.int32],
+    out: NDArray[np.int32],
+    after_start: NDArray[np.int32],
+    after: NDArray[np.int32],
+    before_start: NDArray[np.int32],
+    before: NDArray[np.int32],
+    distance: NDArray[np.int16],
+    position: NDArray[np.int32],
+    order: NDArray[np.int32],
+    far: NDArray[np.int16],
+    start: NDArray[np.int16],
+    flow: NDArray[np.float32],
+    load: NDArray[np.float64],
+    tree: NDArray[np.bool_],
+    draws: NDArray[np.int64],
+    hops: float,
+    cost: float,
+    shortest: float,
+) -> tuple[float, float, float]:
+    m = len(tail)
+    bound = shortest / m
+    turns = len(after)
+    widest = 0
+    for c in range(m):
+        widest = max(widest, after_start[c + 1] - after_start[c], before_start[c + 1] - before_start[c])
+    gained, lost = np.empty(2 * widest, np.int32), np.empty(2 * widest, np.int32)
+    listed = np.zeros(m, np.bool_)
+    todo = np.empty(m, np.int32)
+    # what to put back: (column, channel or switch, value before)
+    log_size = 1 << 16
+    log_at = np.empty((log_size, 3), np.int32)
+    dirty = np.empty(len(target), np.int32)
+    fresh = np.empty((16, m), np.float32)
+    trial = np.empty(m)
+    first_of = np.empty(turns, np.int32)
+    for c in range(m):
+        first_of[after_start[c] : after_start[c + 1]] = c
+    # Moves that lengthen paths by more hardly ever pay by their loads (measured: a few of 10,000).
+    slack = 0.012 / np.sqrt(m) * shortest
+    # destinations in an order that takes a part of them from everywhere
+    stride = max(1, int(0.618 * len(target)))
+    while np.gcd(stride, len(target)) > 1:
+        stride += 1
+    for move in range(len(draws)):
+        draw = draws[move]
+        x, y = -1, -1
+        if draw[3] & 1:
+            x, y = _wanted(out_start, out, head, target, distance, start, position, draw)
+        if x < 0:
+            t = draw[0] % turns
+            for _ in range(turns):
+                if position[first_of[t]] > position[after[t]]:
+                    break
+                t = t + 1 if t + 1 < turns else 0
+            x, y = first_of[t], after[t]
+            if position[x] < position[y]:
+                break  # nothing is refused
+        # x before y: x takes y's place; or y behind x: y takes x's
+        if draw[3] & 2:
+            c, was, to = x, position[x], position[y]
+        else:
+            c, was, to = y, position[y], position[x]
+        if tree[c]:
+            broken = False
+            for j in range(after_start[c], after_start[c + 1]):
+                broken |= tree[after[j]] and was < position[after[j]] <= to
+            for j in range(before_start[c], before_start[c + 1]):
+                broken |= tree[before[j]] and to <= position[before[j]] < was
+            if broken:
+                continue
+        # the turns that change hands: of c with what it jumps over
+        low, high = min(was, to), max(was, to)
+        flips_after, flips_before = 0, 0
+        for j in range(after_start[c], after_start[c + 1]):
+            e = after[j]
+            if low <= position[e] <= high:
+                gained[flips_after] = e
+                flips_after += 1
+        for j in range(before_start[c], before_start[c + 1]):
+            e = before[j]
+            if low <= position[e] <= high:
+                lost[flips_before] = e
+                flips_before += 1
+        up = to > was  # then c's next channels in between are lost, and its previous ones gained
+        _place(position, order, c, to)
+        logged, dirties = 0, 0
+        new_hops = hops
+        failed = False
+        for i in range(len(target)):
+            k = i * stride % len(target)
+            if (new_hops - hops) > 1.5 * slack:
+                failed = True
+                break
+            d = target[k]
+            row = far[k]
+            was_far = row[c]
+            # does any flipped turn lie, or come to lie, on a shortest way?
+            touched = False
+            if head[c] != d:
+                for j in range(flips_after):
+                    rest = row[gained[j]] + 1
+                    touched |= rest == was_far if up else rest <= was_far
+            now_far = was_far
+            if touched:
+                now_far = _nearest(c, to, after_start, after, position, row)
+            for j in range(flips_before):
+                z = lost[j]
+                if head[z] == d:
+                    continue
+                if (now_far + 1 <= row[z]) if up else (was_far + 1 == row[z]):
+                    touched = True
+            if not touched:
+                continue
+            size = 0
+            todo[0] = c
+            listed[c] = True
+            size = 1
+            for j in range(flips_before):
+                z = lost[j]
+                if head[z] != d and not listed[z]:
+                    todo[size] = z
+                    listed[z] = True
+                    size += 1
+            spread = False
+            while size:
+                # the last in the order first: what it depends on is settled
+                at = 0
+                for j in range(1, size):
+                    if position[todo[j]] > position[todo[at]]:
+                        at = j
+                e = todo[at]
+                size -= 1
+                todo[at] = todo[size]
+                listed[e] = False
+                spread |= flow[k, e] > 0.0
+                if head[e] == d:
+                    continue
+                old = row[e]
+                new = _nearest(e, position[e], after_start, after, position, row)
+                if new == old:
+                    continue
+                if logged + 2 > log_size:
+                    failed = True
+                    break
+                log_at[logged, 0], log_at[logged, 1], log_at[logged, 2] = k, e, old
+                logged += 1
+                row[e] = new
+                for j in range(before_start[e], before_start[e + 1]):
+                    z = before[j]
+                    if (
+                        position[z] < position[e]
+                        and not listed[z]
+                        and head[z] != d
+                        and (new + 1 <= row[z] or old + 1 == row[z])
+                    ):
+                        todo[size] = z
+                        listed[z] = True
+                        size += 1
+                s = tail[e]
+                if s != d and (old == start[k, s] or new <= start[k, s]):
+                    best = FAR
+                    for j in range(out_start[s], out_start[s + 1]):
+                        best = min(best, row[out[j]])
+                    spread = True
+                    if best != start[k, s]:
+                        new_hops += weight[s] * weight[d] * (best - start[k, s])
+                        log_at[logged, 0], log_at[logged, 1], log_at[logged, 2] = k, -1 - s, start[k, s]
+                        logged += 1
+                        start[k, s] = best
+            while size:
+                size -= 1
+                listed[todo[size]] = False
+            if failed:
+                break
+            if spread:
+                dirty[dirties] = k
+                dirties += 1
+        accepted, new_cost = False, cost
+        if not failed and new_hops - hops <= slack:
+            trial[:] = load
+            if len(fresh) < dirties:
+                fresh = np.empty((min(len(target), 2 * dirties), m), np.float32)
+            for i in range(dirties):
+                k = dirty[i]
+                _spread(
+                    head, weight, out_start, out, after_start, after, position, order, target[k], far[k], start[k],
+                    fresh[i],
+                )  # fmt: skip
+                for e in range(m):
+                    trial[e] += np.float64(fresh[i, e]) - np.float64(flow[k, e])
+                if i == dirties // 8 or i == dirties // 3:
+                    # a part of the destinations shows where the load goes; the rest seldom turns it round
+                    part = LOAD_SHARE * _smooth_largest(trial, bound) - (cost - hops / shortest)
+                    if part * (4 if i == dirties // 8 else 2) + (new_hops - hops) / shortest > 0.0:
+                        failed = True
+                        break
+            if not failed:
+                new_cost = new_hops / shortest + LOAD_SHARE * _smooth_largest(trial, bound)
+                accepted = new_cost <= cost
+        if accepted:
+            hops, cost = new_hops, new_cost
+            load[:] = trial
+            for i in range(dirties):
+                flow[dirty[i]] = fresh[i]
+            continue
+        _place(position, order, c, was)
+        for i in range(logged - 1, -1, -1):
+            k, e = log_at[i, 0], log_at[i, 1]
+            if e >= 0:
+                far[k, e] = log_at[i, 2]
+            else:
+                start[k, -1 - e] = log_at[i, 2]
+    return hops, load.max(), cost
