@@ -111,7 +111,12 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     templates = share_directory() / "templates"
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
-            fabric, templates, routing=args.routing, assignment=args.assignment, previous=previous
+            fabric,
+            templates,
+            routing=args.routing,
+            assignment=args.assignment,
+            previous=previous,
+            static_arp=args.static_arp,
         )
         summary = build.summary(proof)
         if proof.proven:
@@ -139,10 +144,11 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     if args.build is not None:
         build = pipeline.read_build(args.build)
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
+        repeats = build.duplicates_allowed
     else:
-        fabric, routes, configs = read_fabric(args.fabric), None, args.configs
+        fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
     with screen.waiting("proving"):
-        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes)
+        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes, duplicates_allowed=repeats)
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
@@ -452,6 +458,12 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="BUILD",
         help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
+    )
+
+    plan.add_argument(
+        "--static-arp",
+        action="store_true",
+        help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
     )
 
     verify = command("verify", _verify, "prove a fabric from configuration texts alone")

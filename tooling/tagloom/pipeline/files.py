@@ -127,7 +127,17 @@ def read_build(directory: Path) -> Build:
         raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
     fabric = read_fabric(directory / "fabric.yml")
     state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
-    return Build(fabric, routes, summary["assignment"], summary["vlans"], state)
+    broadcast, remarks = summary.get("broadcast", "flood"), tuple(summary.get("remarks", ()))
+    return Build(fabric, routes, summary["assignment"], summary["vlans"], state, broadcast, remarks)
+
+
+def duplicates_allowed(directory: Path) -> bool:
+    """Tell whether a build or a rollout says that broadcasts may come several times."""
+    changes = directory / "rollout.json"
+    if changes.exists():
+        return bool(json.loads(changes.read_text("utf-8")).get("broadcast_duplicates_allowed", False))
+    plan = directory / "plan.json"
+    return plan.exists() and json.loads(plan.read_text("utf-8"))["summary"].get("broadcast") == "static-arp"
 
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
-from tagloom.verify import Plan, channel_name, dependencies, verify
+from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, verify
 from tagloom.weave import weave
 
 if TYPE_CHECKING:
@@ -38,13 +38,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """Hold a planned fabric as it stands in a build directory; `vlans` and `assignment` as in VlanPlan."""
+    """Hold a planned fabric as it stands in a build directory; all but the first two as in VlanPlan."""
 
     fabric: Fabric
     routes: Routes
     assignment: str
     vlans: int
     state: FabricState
+    broadcast: str = "flood"
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def duplicates_allowed(self) -> bool:
+        """Tell whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
+        return self.broadcast == "static-arp"
 
     def summary(self, proof: Findings) -> dict[str, Any]:
         """Give the plan's figures with the keys of the command line."""
@@ -59,6 +66,8 @@ class Build:
             "routing_reason": self.routes.reason,
             "assignment": self.assignment,
             "vlans": self.vlans,
+            "broadcast": self.broadcast,
+            "remarks": list(self.remarks),
             "average_hops": round(self.routes.average_hops(self.fabric), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
             **proof.as_json(),
@@ -75,6 +84,7 @@ def plan(
     routing: str = "auto",
     assignment: str = "fixed",
     previous: Build | None = None,
+    static_arp: bool = False,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -83,13 +93,14 @@ def plan(
     """
     _plannable(fabric)
     routes = route(fabric, routing, assignment)
-    woven = weave(fabric, routes, assignment, previous.state if previous is not None else None)
+    before = previous.state if previous is not None else None
+    woven = weave(fabric, routes, assignment, before, partial(broadcasts_once, fabric), static_arp=static_arp)
     texts = render(fabric, woven.state, templates)
     state, unknown = parse(fabric, texts)
     if unknown or state != woven.state:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
-    build = Build(fabric, routes, woven.assignment, woven.vlans, state)
-    return build, verify(fabric, state, Plan(routes)), texts
+    build = Build(fabric, routes, woven.assignment, woven.vlans, state, woven.broadcast, woven.remarks)
+    return build, verify(fabric, state, Plan(routes, build.duplicates_allowed)), texts
 
 
 def _plannable(fabric: Fabric) -> None:
@@ -138,10 +149,12 @@ def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[F
     return state, findings
 
 
-def prove(fabric: Fabric, texts: Mapping[str, str], routes: Routes | None) -> tuple[FabricState, Findings]:
+def prove(
+    fabric: Fabric, texts: Mapping[str, str], routes: Routes | None, *, duplicates_allowed: bool = False
+) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths."""
     state, unknown = parse(fabric, texts)
-    proof = verify(fabric, state, Plan(routes))
+    proof = verify(fabric, state, Plan(routes, duplicates_allowed))
     return state, replace(proof, findings=(*unknown, *proof.findings))
 
 
@@ -253,11 +266,10 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
 # --- rollout ---------------------------------------------------------------------------------------------------------
 
 
-def rollout(fabric: Fabric, before: FabricState, after: FabricState) -> Rollout:
+def rollout(fabric: Fabric, before: FabricState, after: FabricState, *, duplicates_allowed: bool = False) -> Rollout:
     """Order the change from one state to another into waves, each ending in a state that is proven."""
-    return direct(
-        fabric, before, after, partial(verify, fabric), partial(dependencies, fabric), partial(channel_name, fabric)
-    )
+    prove_state = partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed))
+    return direct(fabric, before, after, prove_state, partial(dependencies, fabric), partial(channel_name, fabric))
 
 
 def rollout_between(old: Build, new: Build) -> Rollout:
@@ -267,7 +279,8 @@ def rollout_between(old: Build, new: Build) -> Rollout:
         (x.a, x.a_port, x.b, x.b_port) for x in a.links
     ] != [(x.a, x.a_port, x.b, x.b_port) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
-    return rollout(new.fabric, old.state, new.state)
+    allowed = old.duplicates_allowed or new.duplicates_allowed
+    return rollout(new.fabric, old.state, new.state, duplicates_allowed=allowed)
 
 
 def rollout_page(change: Rollout) -> dict[str, Any]:
@@ -279,6 +292,7 @@ def rollout_page(change: Rollout) -> dict[str, Any]:
         "changes": change.changes,
         "proven_states": sum(proof.proven for proof in proofs),
         "peak_lost_pairs": max(proof.unreachable_pairs for proof in proofs),
+        "broadcast_duplicates_allowed": change.before_proof.duplicates_allowed,
         "downtime_seconds": 0.0,
         "wave_names": [wave.name for wave in change.waves],
         "switches_by_wave": [len(wave.patches) for wave in change.waves],

@@ -14,7 +14,8 @@ class Findings:
     """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
 
     `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
-    `broadcast_exactly_once` counts every host's broadcast at every other host.
+    `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
+    that the hosts do without, and only a broadcast that does not come at all is a finding.
     """
 
     pairs: int
@@ -28,6 +29,7 @@ class Findings:
     fdb_entries_max: int
     deadlock_cycle: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+    duplicates_allowed: bool = False
 
     @property
     def unreachable_pairs(self) -> int:
@@ -41,7 +43,7 @@ class Findings:
             self.unreachable_pairs == 0
             and self.off_path_pairs == 0
             and self.storm_free
-            and self.broadcast_exactly_once
+            and (self.broadcast_exactly_once or self.duplicates_allowed)
             and self.deadlock_free
             and not self.findings
         )
@@ -56,6 +58,7 @@ class Findings:
             "off_path_pairs": self.off_path_pairs,
             "storm_free": self.storm_free,
             "broadcast_exactly_once": self.broadcast_exactly_once,
+            "broadcast_duplicates_allowed": self.duplicates_allowed,
             "deadlock_free": self.deadlock_free,
             "deadlock_cycle": list(self.deadlock_cycle),
             "channels": self.channels,

@@ -33,13 +33,13 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
     """Give all paths of a fabric over the links that are up.
 
     `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free, and
-    up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone, which up*/down*
-    trees do not promise, so it gets one shared tree on irregular fabrics.
+    up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone; where up*/down*
+    trees do not give that, it gets one shared tree.
     Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
     """
     if method not in METHODS:
         raise InputError([Finding("--routing", "one of " + ", ".join(METHODS), repr(method))])
-    general = up_down if assignment == "fixed" else shared_tree
+    general = up_down if assignment == "fixed" else _by_in_port
     if method == "auto":
         routes, why_not = _closed_form(fabric)
         if routes is not None and assignment != "fixed" and relation(fabric, routes) is None:
@@ -68,6 +68,11 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
             way_out="use --routing up-down",
         )
     return moved
+
+
+def _by_in_port(fabric: Fabric) -> Routes:
+    routes = up_down(fabric)
+    return routes if relation(fabric, routes) is not None else shared_tree(fabric)
 
 
 def _closed_form(fabric: Fabric) -> tuple[Routes | None, str]:

@@ -1,5 +1,5 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
-from tagloom.verify.prove import Plan, channel_name, dependencies, verify
+from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
 
-__all__ = ["Plan", "channel_name", "dependencies", "verify"]
+__all__ = ["Plan", "broadcasts_once", "channel_name", "dependencies", "verify"]

@@ -34,7 +34,8 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     """Flood from every host; static entries for the broadcast address narrow a node's flood where they stand.
 
     Copies are counted on the graph of ways out, which has no cycle that a frame can reach exactly when there is no
-    storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of an unknown unicast.
+    storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group
+    address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
@@ -64,7 +65,7 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     links = (held >= 0) & (wanted >= 0)
     keys = np.unique(held[links] * max(1, len(fabric.tail)) + wanted[links])
     result.held, result.wanted = keys // max(1, len(fabric.tail)), keys % max(1, len(fabric.tail))
-    if not result.storm:
+    if group_entries and not result.storm:
         # at least int64: a renamed plan can deliver millions of copies without a storm
         step = csr_matrix((np.ones(len(before), np.int64), (before, after)), (ways, ways))
         here = csr_matrix((np.ones(len(host), np.int64), (host, first)), (hosts, ways))

@@ -8,22 +8,29 @@ import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.records.routes import DELIVERED, UNUSED, relation
-from tagloom.records.switch_state import Membership
+from tagloom.records.switch_state import BROADCAST, Membership
 from tagloom.weave.draft import Draft
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
 
-def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
+def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int] = ()) -> Draft:
     """Give every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
 
     Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
     VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
     may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them).
+
+    With `tree`, the links of a broadcast tree, the VLANs of its in-ports and of host ports hold the tree's ports and
+    the hosts' too, and a group entry there sends broadcasts to those alone. In-ports share VLANs only after that: so
+    whatever a switch floods, its turns are turns of the paths or of the tree, and other group addresses and unknown
+    unicasts come several times but never storm.
     Raises PlanError where the next channel depends on more than the in-port.
     """
     rel = relation(fabric, routes)
@@ -33,11 +40,15 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
             way_out="use --assignment fixed",
         )
     draft = Draft(fabric)
+    on_tree = _tree_ports(fabric, tree)
     for s in range(len(fabric.switches)):
+        spread = on_tree[s] | set(fabric.host_port[fabric.host_switch == s].tolist()) if tree else frozenset[int]()
         vlans: list[tuple[frozenset[int], dict[int, int]]] = []  # members, host -> port
         in_ports: list[list[int]] = []
-        for in_port, out in _rules(fabric, routes, rel.first, rel.following, s):
-            members = frozenset((in_port, *out.values()))
+        rules = _rules(fabric, routes, rel.first, rel.following, s)
+        rules += [(port, {}) for port in sorted(on_tree[s] - {in_port for in_port, _ in rules})]
+        for in_port, out in rules:
+            members = frozenset((in_port, *out.values(), *(spread if in_port in spread else ())))
             for known, (others, entries) in enumerate(vlans):
                 if others == members and all(entries.get(h, p) == p for h, p in out.items()):
                     entries.update(out)
@@ -55,7 +66,20 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
             hosts = np.fromiter(entries, np.int64, len(entries))
             columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
             draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
+            if spread.intersection(ports):
+                here = np.array(sorted(spread), np.int64)
+                columns = np.full(len(here), s), np.full(len(here), vlan), np.full(len(here), BROADCAST, np.uint64)
+                draft.entries.append((*columns, here))
     return draft
+
+
+def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
+    """Give each switch's ports on a tree of links."""
+    ports: list[set[int]] = [set() for _ in fabric.switches]
+    for i in tree:
+        ports[fabric.links[i].a].add(fabric.links[i].a_port)
+        ports[fabric.links[i].b].add(fabric.links[i].b_port)
+    return ports
 
 
 def _rules(
