@@ -1,5 +1,6 @@
 """Broadcasts under renamed assignment: one tree beside the paths, each copy counted frame by frame."""
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -8,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabrics import make_fabric, make_irregular
+from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
-from tagloom.records.switch_state import BROADCAST, SwitchEditor
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, dependencies
+from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor
 from tagloom.route import route
 from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import weave
@@ -115,3 +117,75 @@ def test_a_mesh_around_an_inner_link_repeats_broadcasts_until_they_take_one_tree
     copies, crossings = shouts(fabric, plan.state)
     assert np.array_equal(copies, np.ones_like(copies) - np.eye(16, dtype=int))
     assert set(crossings) == {15}
+
+
+# The smallest acyclic routing found that no tree fits (all 8 spanning trees tried), as the switches of each path.
+NO_TREE = "01:041 02:04132 03:03 04:04 10:130 12:132 13:103 14:14 20:230 21:2301 23:23 24:23014"
+NO_TREE += " 30:310 31:301 32:32 34:3104 40:40 41:401 42:4132 43:413"
+
+
+def test_where_no_tree_fits_the_plan_says_so():
+    fabric = make_irregular([1] * 5, [(0, 1), (0, 3), (0, 4), (1, 3), (1, 4), (2, 3)])
+    channel = {(int(a), int(b)): c for c, (a, b) in enumerate(zip(fabric.tail, fabric.head, strict=True))}
+    first, following = np.full((5, 5), UNUSED, np.int32), np.full((12, 5), UNUSED, np.int32)
+    first[range(5), range(5)] = DELIVERED
+    for word in NO_TREE.split():
+        path = [int(switch) for switch in word.split(":")[1]]
+        steps = [channel[hop] for hop in itertools.pairwise(path)]
+        first[path[0], path[-1]] = steps[0]
+        for held, wanted in itertools.pairwise([*steps, DELIVERED]):
+            assert following[held, path[-1]] in {UNUSED, wanted}, "one rule per in-port and destination"
+            following[held, path[-1]] = wanted
+    each = np.arange(5, dtype=np.int32)
+    routes = Routes("by hand", "", each, each, None, Relation(first, following))
+    assert not find_cycle(12, *dependencies(fabric, routes))
+    with pytest.raises(PlanError, match="one tree"):
+        broadcast_tree(fabric, routes)
+    with pytest.raises(PlanError, match="one tree"):
+        woven(fabric, routes)
+    assert woven(fabric, routes, static_arp=True).broadcast == "static-arp"
+
+
+def test_a_model_without_group_entries_gets_static_arp_and_the_plan_allows_repeats():
+    """A Linux bridge floods every broadcast, whatever its forwarding database holds."""
+    fabric = make_irregular([1] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)], model="linux-bridge")
+    routes = route(fabric, "up-down", "renamed")
+    plan = woven(fabric, routes)
+    assert plan.broadcast == "static-arp"
+    assert "tagloom_static_arp" in plan.remarks[0]
+    assert not any(BROADCAST in held.entry_mac.tolist() for held in plan.state.values())
+    assert not verify(fabric, plan.state, Plan(routes)).proven
+    proof = verify(fabric, plan.state, Plan(routes, duplicates_allowed=True))
+    assert proof.proven
+    assert not proof.broadcast_exactly_once
+    editor = SwitchEditor.of(plan.state["s0"])
+    editor.enabled[fabric.hosts[0].port - 1] = False
+    lost = verify(fabric, {**plan.state, "s0": editor.freeze()}, Plan(routes, duplicates_allowed=True))
+    assert any("broadcast" in finding.where for finding in lost.findings), "a broadcast that does not come is no repeat"
+
+
+def test_a_closed_loop_behind_group_entries_storms():
+    """The broadcast takes the tree, every other group address goes round."""
+    fabric = make_irregular([1] * 3, [(0, 1), (1, 2), (2, 0)])
+    state = {}
+    for s, switch in enumerate(fabric.switches):
+        editor = SwitchEditor.blank(48)
+        editor.create_vlan(100)
+        for port in fabric.used_ports[s]:
+            editor.set_member(100, port, Membership.UNTAGGED)
+            editor.set_pvid(port, 100)
+        on_tree = {link.a_port if link.a == s else link.b_port for link in fabric.links[:2] if s in {link.a, link.b}}
+        editor.set_entry(100, BROADCAST, {fabric.hosts[s].port, *on_tree})
+        for host in fabric.hosts:
+            way = {0: {1: 0, 2: 0}, 1: {0: 0, 2: 1}, 2: {0: 1, 1: 1}}[s].get(host.switch)
+            link = None if way is None else fabric.links[way]
+            editor.set_entry(
+                100, host.mac, [host.port if link is None else link.a_port if link.a == s else link.b_port]
+            )
+        editor.spanning_tree = False
+        state[switch.name] = editor.freeze()
+    copies, _ = shouts(fabric, state)
+    assert np.array_equal(copies, np.ones((3, 3), int) - np.eye(3, dtype=int))
+    proof = verify(fabric, state)
+    assert not proof.storm_free
+    assert not proof.deadlock_free

@@ -119,11 +119,12 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             static_arp=args.static_arp,
         )
         summary = build.summary(proof)
+        hosts = pipeline.host_pages(build, teach=args.learning)
         if proof.proven:
-            pipeline.write_build(build, summary, texts, args.output)
+            pipeline.write_build(build, summary, texts, args.output, hosts)
     screen.say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven:
-        wrote = f"{args.output}/ ({terminal.count(len(texts), 'configuration')}, plan.json)"
+        wrote = f"{args.output}/ ({', '.join([terminal.count(len(texts), 'configuration'), 'plan.json', *hosts])})"
         screen.say(
             f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
             f"next      tagloom apply {args.output} --check --diff",
@@ -464,6 +465,12 @@ def parser() -> argparse.ArgumentParser:
         "--static-arp",
         action="store_true",
         help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
+    )
+
+    plan.add_argument(
+        "--learning",
+        action="store_true",
+        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries",
     )
 
     verify = command("verify", _verify, "prove a fabric from configuration texts alone")

@@ -11,7 +11,7 @@ import numpy as np
 
 from tagloom import __version__
 from tagloom.errors import Finding, InputError
-from tagloom.pipeline.planning import Build, parse, render, rollout_page
+from tagloom.pipeline.planning import Build, host_pages, parse, render, rollout_page
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.routes import Relation, Routes
 
@@ -26,9 +26,19 @@ BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would 
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 
 
-def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path) -> None:
-    """Write a build directory whole or not at all. Raises InputError where something else stands in its place."""
+def write_build(
+    build: Build,
+    summary: dict[str, Any],
+    texts: Mapping[str, str],
+    directory: Path,
+    hosts: Mapping[str, str] | None = None,
+) -> None:
+    """Write a build directory whole or not at all, with what `hosts` need (the pages of `host_pages`) beside it.
+
+    Raises InputError where something else stands in its place.
+    """
     routes = build.routes
+    hosts = host_pages(build) if hosts is None else hosts
     page = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
@@ -48,6 +58,9 @@ def write_build(build: Build, summary: dict[str, Any], texts: Mapping[str, str],
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
+        for name, page_text in hosts.items():
+            (fresh / "hosts").mkdir(exist_ok=True)
+            (fresh / "hosts" / name).write_text(page_text, "utf-8")
 
 
 class _replaced:  # noqa: N801 - reads as a verb where it is used

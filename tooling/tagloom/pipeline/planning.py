@@ -17,7 +17,7 @@ from tagloom.predict.eee import POWERCONNECT_5548, Eee
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.regulate import static
-from tagloom.render import read_state, render_configuration
+from tagloom.render import learning, read_state, render_configuration, static_arp
 from tagloom.rollout import direct
 from tagloom.route import route
 from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, verify
@@ -101,6 +101,12 @@ def plan(
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     build = Build(fabric, routes, woven.assignment, woven.vlans, state, woven.broadcast, woven.remarks)
     return build, verify(fabric, state, Plan(routes, build.duplicates_allowed)), texts
+
+
+def host_pages(build: Build, *, teach: bool = False) -> dict[str, str]:
+    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError."""
+    pages = {"static-arp.yml": static_arp(build.fabric)} if build.duplicates_allowed else {}
+    return pages | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
 
 
 def _plannable(fabric: Fabric) -> None:
