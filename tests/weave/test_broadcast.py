@@ -12,9 +12,11 @@ from fabrics import make_fabric, make_irregular
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.channels import find_cycle
-from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, dependencies
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, dependencies, relation
 from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor
 from tagloom.route import route
+from tagloom.route.in_port import up_down_by_in_port
+from tagloom.route.up_down import up_down
 from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import weave
 from tagloom.weave.broadcast import broadcast_tree, turns
@@ -72,6 +74,29 @@ def test_up_down_on_any_graph_proves_under_renamed_assignment(fabric):
     assert proof.proven, [str(finding) for finding in proof.findings]
     copies, _ = shouts(fabric, plan.state)
     assert np.array_equal(copies, np.ones_like(copies) - np.eye(len(copies), dtype=int))
+
+
+@settings(max_examples=60)
+@given(irregular())
+def test_paths_chosen_by_in_port_prove_too_and_are_no_longer_than_those_of_trees(fabric):
+    routes = up_down_by_in_port(fabric)
+    plan = woven(fabric, routes)
+    proof = verify(fabric, plan.state, Plan(routes))
+    assert proof.proven, [str(finding) for finding in proof.findings]
+    assert routes.average_hops(fabric) <= up_down(fabric).average_hops(fabric) + 1e-9
+
+
+def test_a_graph_too_large_for_trees_by_in_port_still_gets_many_paths():
+    chance = np.random.default_rng(1)
+    links = [(int(chance.integers(s)), s) for s in range(1, 96)]
+    links += [tuple(map(int, chance.choice(96, 2, replace=False))) for _ in range(96)]
+    fabric = make_irregular([1] * 96, links)
+    assert relation(fabric, up_down(fabric)) is None
+    routes = route(fabric, "auto", "renamed")
+    assert routes.method == "up-down"
+    plan = woven(fabric, routes)
+    assert plan.broadcast == "tree"
+    assert verify(fabric, plan.state, Plan(routes)).proven
 
 
 @settings(max_examples=40)

@@ -10,6 +10,7 @@ from tagloom.records.channels import find_cycle
 from tagloom.records.routes import Routes, dependencies, relation
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
+from tagloom.route.in_port import up_down_by_in_port
 from tagloom.route.indirect import direct, double_star, fat_tree
 from tagloom.route.up_down import shared_tree, up_down
 
@@ -34,7 +35,7 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
 
     `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free, and
     up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone; where up*/down*
-    trees do not give that, it gets one shared tree.
+    trees do not give that, their paths are chosen by in-port.
     Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
     """
     if method not in METHODS:
@@ -72,7 +73,7 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
 
 def _by_in_port(fabric: Fabric) -> Routes:
     routes = up_down(fabric)
-    return routes if relation(fabric, routes) is not None else shared_tree(fabric)
+    return routes if relation(fabric, routes) is not None else up_down_by_in_port(fabric)
 
 
 def _closed_form(fabric: Fabric) -> tuple[Routes | None, str]:
