@@ -1,4 +1,4 @@
-"""Make fabrics by family for every test."""
+"""Make fabrics, by family or link by link, for every test."""
 
 from pathlib import Path
 
@@ -11,3 +11,21 @@ def make_fabric(family, *dims, parallel=1, hosts=1, model="linux-bridge", extra=
     """Read a generated fabric; linux-bridge has ports enough for anything."""
     shape = f"{{family: {family}, dims: {list(dims)}, parallel: {parallel}, hosts: {hosts}}}"
     return parse_fabric(f"name: {family}\nmodel: {model}\nshape: {shape}\n{extra}", "test")
+
+
+def make_irregular(hosts, links, model="powerconnect-6248"):
+    """Read a fabric of `hosts[s]` hosts on switch s and of links between pairs of switches, ports in that order."""
+    used = [0] * len(hosts)
+
+    def port(switch):
+        used[switch] += 1
+        return f"g{used[switch]}"
+
+    lines = ["name: irregular", f"model: {model}", "switches:"]
+    lines += [f"  s{s}: {{}}" for s in range(len(hosts))]
+    lines += ["links:", *(f'  - ["s{a}:{port(a)}", "s{b}:{port(b)}"]' for a, b in links)] if links else []
+    at = [s for s, count in enumerate(hosts) for _ in range(count)]
+    macs = [f"02:00:00:00:{h // 256:02x}:{h % 256:02x}" for h in range(len(at))]
+    lines += ["hosts:"]
+    lines += [f'  h{h}: {{switch: s{s}, port: {port(s)}, mac: "{macs[h]}"}}' for h, s in enumerate(at)]
+    return parse_fabric("\n".join(lines) + "\n", "test")

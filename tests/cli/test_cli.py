@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tagloom.cli import main
+from tagloom.pipeline import operating
 
 
 @pytest.fixture
@@ -252,3 +253,37 @@ def test_the_installed_command_answers(tmp_path):
         cwd=tmp_path,
     )
     assert done.stdout.startswith("name: ring\n")
+
+
+def test_static_arp_is_planned_proven_written_and_rolled_out(tmp_path, run, answer):
+    """A ring with one link between neighbours repeats broadcasts under renamed up*/down*."""
+    ring, tree, arp, fixed = (tmp_path / name for name in ("f.yml", "tree", "arp", "fixed"))
+    run("new", "ring", "--dims", 5, "-o", ring)
+    status, page = answer("plan", ring, "-o", tree, "--assignment", "renamed")
+    assert (status, page["broadcast"], page["broadcast_exactly_once"]) == (0, "tree", True)
+    assert "--static-arp" in page["remarks"][0]
+    assert not (tree / "hosts").exists()
+    status, page = answer("plan", ring, "-o", arp, "--assignment", "renamed", "--static-arp")
+    assert (status, page["broadcast"], page["broadcast_exactly_once"]) == (0, "static-arp", False)
+    assert page["broadcast_duplicates_allowed"] is page["proven"] is True
+    assert "tagloom_static_arp_hosts:" in (arp / "hosts" / "static-arp.yml").read_text()
+    assert answer("verify", arp)[0] == 0
+    status, page = answer("verify", "--fabric", ring, "--configs", arp / "configs")
+    assert status == 1, "without the plan nothing says that broadcasts may come twice"
+    assert (page["off_path_pairs"], page["storm_free"]) == (0, True)
+    run("plan", ring, "-o", fixed)
+    for old, new in ((fixed, tree), (tree, fixed), (fixed, arp), (arp, fixed)):
+        status, page = answer("rollout", old, new, "-o", tmp_path / "roll")
+        assert (status, page["waves"], page["proven_states"]) == (0, 3, 4)
+        assert page["broadcast_duplicates_allowed"] is (arp in {old, new})
+        assert operating.prepare(tmp_path / "roll").proof.proven
+    assert operating.prepare(arp).proof.proven
+
+
+def test_learning_is_written_for_fixed_and_refused_for_renamed(tmp_path, run):
+    run("new", "mesh", "--dims", 3, 3, "-o", tmp_path / "f.yml")
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--learning")[0] == 0
+    assert (tmp_path / "b" / "hosts" / "learning.sh").read_text().startswith("#!/bin/sh\n")
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning", "--assignment", "renamed")
+    assert (status, "--assignment fixed" in err) == (1, True)
+    assert not (tmp_path / "c").exists()

@@ -22,3 +22,13 @@ def test_the_configurations_of_a_2x2_mesh(model, assignment, templates):
     folder = ROOT / "tests" / "golden" / f"mesh-2x2-{assignment}-{model}"
     for name, text in texts.items():
         assert text == (folder / f"{name}.cfg").read_text("utf-8"), f"{folder.name}/{name}.cfg"
+
+
+@pytest.mark.parametrize("model", ["powerconnect-5324", "powerconnect-6224"])
+def test_a_switch_that_holds_group_entries(model, templates):
+    """A ring of five with one link between neighbours: up*/down* from s0, and broadcasts along a tree."""
+    fabric = make_fabric("ring", 5, model=model)
+    _, proof, texts = pipeline.plan(fabric, templates, assignment="renamed")
+    assert proof.proven
+    text = (ROOT / "tests" / "golden" / f"ring-5-renamed-{model}" / "s2.cfg").read_text("utf-8")
+    assert texts["s2"] == text

@@ -7,23 +7,25 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fabrics import make_fabric
+from fabrics import make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.platforms.grammar import Interpreter
 from tagloom.records.change import apply_changes
 from tagloom.records.numbering import content, owned
-from tagloom.records.switch_state import SwitchEditor, SwitchState
+from tagloom.records.switch_state import BROADCAST, SwitchEditor, SwitchState
 from tagloom.render import render_commands
 from tagloom.rollout import direct
 from tagloom.route import route
-from tagloom.verify import channel_name, dependencies, verify
+from tagloom.verify import broadcasts_once, channel_name, dependencies, verify
 from tagloom.weave import weave
 
 
 def planned(fabric, method="auto", assignment="fixed"):
-    return weave(fabric, route(fabric, method, assignment), assignment).state
+    return weave(
+        fabric, route(fabric, method, assignment), assignment, broadcasts_once=partial(broadcasts_once, fabric)
+    ).state
 
 
 def roll(fabric, before, after):
@@ -36,6 +38,18 @@ def torus(**options):
     return make_fabric("torus", 3, 2, parallel=2, model="powerconnect-5324", **options)
 
 
+def pentagon():
+    """Five switches in a ring, a chord and a tail: renamed up*/down* repeats broadcasts here without group entries."""
+    ring = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+    return make_irregular([1, 2, 1, 1, 1, 0], [*ring, (1, 3), (4, 5)], model="powerconnect-5324")
+
+
+def grouped(fabric):
+    state = planned(fabric, "up-down", "renamed")
+    assert any(BROADCAST in held.entry_mac for held in state.values())
+    return state
+
+
 CHANGES = {
     "a link goes off": lambda f: (planned(f), planned(f.with_links_down({0}))),
     "three links go off": lambda f: (planned(f), planned(f.with_links_down({0, 1, 6}))),
@@ -44,12 +58,14 @@ CHANGES = {
     "many to one tree": lambda f: (planned(f), planned(f, "tree")),
     "fixed to renamed": lambda f: (planned(f), planned(f, "auto", "renamed")),
     "renamed to fixed": lambda f: (planned(f, "auto", "renamed"), planned(f)),
+    "renamed with group entries": lambda f: (planned(f), grouped(f)),
+    "fixed from group entries": lambda f: (grouped(f), planned(f)),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_it_adds_flips_removes_and_every_wave_ends_proven(name):
-    fabric = torus()
+    fabric = pentagon() if "group entries" in name else torus()
     before, after = CHANGES[name](fabric)
     change = roll(fabric, before, after)
     assert change.strategy == "direct"
@@ -72,7 +88,7 @@ def test_it_adds_flips_removes_and_every_wave_ends_proven(name):
 @pytest.mark.parametrize("name", CHANGES)
 def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(name, seed, templates):
     """Real command lines, one at a time, from all switches of a wave shuffled together (order kept per switch)."""
-    fabric = torus()
+    fabric = pentagon() if "group entries" in name else torus()
     before, after = CHANGES[name](fabric)
     change = roll(fabric, before, after)
     chance = random.Random(seed)
@@ -147,3 +163,23 @@ def test_a_cyclic_union_is_refused_and_the_cycle_shown():
         roll(fabric, both_up, after)
     assert caught.value.witness.count("->") >= 6
     assert caught.value.way_out
+
+
+def test_a_group_entry_is_never_taken_from_a_vlan_that_stays():
+    """Without it a widened VLAN floods: broadcasts would come several times."""
+    fabric = pentagon()
+    before = grouped(fabric)
+    bare = {}
+    for name, held in before.items():
+        editor = SwitchEditor.of(held)
+        editor.entries = {key: ports for key, ports in editor.entries.items() if key[1] != BROADCAST}
+        bare[name] = editor.freeze()
+    with pytest.raises(PlanError):
+        roll(fabric, before, bare)
+    change = roll(fabric, before, planned(fabric))
+    for wave in change.waves:
+        for patch in wave.patches:
+            for line in patch.changes:
+                if getattr(line, "mac", None) == BROADCAST:
+                    assert wave.name == "remove"
+                    assert line.vlan not in wave.state[patch.switch].vlan_index

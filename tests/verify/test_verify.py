@@ -1,5 +1,7 @@
 """The verifier: it proves good plans, and says no, with the right witness, to every kind of bad one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,13 +9,13 @@ from fabrics import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.route import route
-from tagloom.verify import Plan, verify
+from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import weave
 
 
 def planned(fabric, assignment="fixed"):
     routes = route(fabric, "auto", assignment)
-    return routes, weave(fabric, routes, assignment).state
+    return routes, weave(fabric, routes, assignment, broadcasts_once=partial(broadcasts_once, fabric)).state
 
 
 def edited(state, switch, edit):
@@ -46,7 +48,7 @@ def torus():
     ],
 )
 def test_a_plan_proves(family, dims, options, assignment):
-    fabric = make_fabric(family, *dims, **options)
+    fabric = make_fabric(family, *dims, model="powerconnect-6248", **options)
     routes, state = planned(fabric, assignment)
     proof = verify(fabric, state, Plan(routes))
     assert proof.proven, [str(f) for f in proof.findings]

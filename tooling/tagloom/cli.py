@@ -120,10 +120,12 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             prefer=args.prefer or ("load" if traffic is not None else "vlans"),
             traffic=traffic,
             texts=not args.no_texts,
+            static_arp=args.static_arp,
         )
         summary = build.summary(proof)
+        hosts = pipeline.host_pages(build, teach=args.learning)
         if proof.proven:
-            pipeline.write_build(build, summary, texts, args.output, proof)
+            pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
     if args.verbose and build.first_fit_vlans is not None:
         screen.say(*terminal.row("", f"first fit without it: {terminal.count(build.first_fit_vlans, 'VLAN')}"))
@@ -135,7 +137,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             "next      the same without --no-texts",
         )
     elif proof.proven:
-        wrote = f"{args.output}/ ({terminal.count(len(texts), 'configuration')}, plan.json)"
+        wrote = f"{args.output}/ ({', '.join([terminal.count(len(texts), 'configuration'), 'plan.json', *hosts])})"
         screen.say(
             f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
             f"next      tagloom apply {args.output} --check --diff",
@@ -156,10 +158,12 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     if args.build is not None:
         build = pipeline.read_build(args.build)
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
+        repeats = build.duplicates_allowed
     else:
-        fabric, routes, configs = read_fabric(args.fabric), None, args.configs
+        fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
     with screen.waiting("proving"):
-        _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes, what_if=args.what_if)
+        texts = pipeline.read_texts(fabric, configs)
+        _, proof = pipeline.prove(fabric, texts, routes, what_if=args.what_if, duplicates_allowed=repeats)
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
@@ -482,6 +486,18 @@ def parser() -> argparse.ArgumentParser:
 
     plan.add_argument(
         "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
+    )
+
+    plan.add_argument(
+        "--static-arp",
+        action="store_true",
+        help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
+    )
+
+    plan.add_argument(
+        "--learning",
+        action="store_true",
+        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries",
     )
 
     verify = command("verify", _verify, "prove a fabric from configuration texts alone")

@@ -3,6 +3,7 @@
 from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.planning import (
     Build,
+    host_pages,
     link_ends,
     parse,
     plan,
@@ -20,6 +21,7 @@ from tagloom.pipeline.planning import (
 
 __all__ = [
     "Build",
+    "host_pages",
     "link_ends",
     "parse",
     "plan",

@@ -11,7 +11,7 @@ import numpy as np
 
 from tagloom import __version__
 from tagloom.errors import Finding, InputError
-from tagloom.pipeline.planning import Build, certificate, parse, render, rollout_page
+from tagloom.pipeline.planning import Build, certificate, host_pages, parse, render, rollout_page
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.routes import Relation, Routes
 
@@ -28,14 +28,21 @@ KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its b
 
 
 def write_build(
-    build: Build, summary: dict[str, Any], texts: Mapping[str, str], directory: Path, proof: Findings | None = None
+    build: Build,
+    summary: dict[str, Any],
+    texts: Mapping[str, str],
+    directory: Path,
+    proof: Findings | None = None,
+    hosts: Mapping[str, str] | None = None,
 ) -> None:
     """Write a build directory whole or not at all. Raises InputError where something else stands in its place.
 
-    With `proof`, its certificate of deadlock freedom is written along. Without texts only plan.json is written, without
-    the routes: a record of what was planned and proven, which no other command takes for a build.
+    With `proof`, its certificate of deadlock freedom is written along; what `hosts` need (the pages of `host_pages`)
+    stands beside it. Without texts only plan.json is written, without the routes: a record of what was planned and
+    proven, which no other command takes for a build.
     """
     routes = build.routes
+    hosts = host_pages(build) if hosts is None else hosts
     page: dict[str, Any] = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
@@ -61,6 +68,9 @@ def write_build(
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
+        for name, page_text in hosts.items():
+            (fresh / "hosts").mkdir(exist_ok=True)
+            (fresh / "hosts" / name).write_text(page_text, "utf-8")
 
 
 class _replaced:  # noqa: N801 - reads as a verb where it is used
@@ -140,7 +150,17 @@ def read_build(directory: Path) -> Build:
         raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
     fabric = read_fabric(directory / "fabric.yml")
     state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
-    return Build(fabric, routes, summary["assignment"], summary["vlans"], state)
+    broadcast, remarks = summary.get("broadcast", "flood"), tuple(summary.get("remarks", ()))
+    return Build(fabric, routes, summary["assignment"], summary["vlans"], state, broadcast, remarks)
+
+
+def duplicates_allowed(directory: Path) -> bool:
+    """Tell whether a build or a rollout says that broadcasts may come several times."""
+    changes = directory / "rollout.json"
+    if changes.exists():
+        return bool(json.loads(changes.read_text("utf-8")).get("broadcast_duplicates_allowed", False))
+    plan = directory / "plan.json"
+    return plan.exists() and json.loads(plan.read_text("utf-8"))["summary"].get("broadcast") == "static-arp"
 
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:

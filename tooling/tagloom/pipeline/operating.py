@@ -10,11 +10,11 @@ from tagloom.apply import playbook
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import DeviceError, PlanError
-from tagloom.pipeline.files import read_build, read_texts, write_rollout
+from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
 from tagloom.pipeline.planning import prove, rollout
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
-from tagloom.verify import verify
+from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ def prepare(directory: Path) -> Push:
     waves = read_waves(directory)
     proof = None
     for configs in [wave.configs for wave in waves] or [directory / "build" / "configs"]:
-        _, proof = prove(fabric, read_texts(fabric, configs), None)
+        _, proof = prove(fabric, read_texts(fabric, configs), None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
@@ -101,9 +101,11 @@ def order(push: Push, found: Outcomes, site: Site) -> Push:
                 rule = "another plan runs, and it is changed only when every switch can be read"
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
         return push
-    if not verify(push.fabric, before).proven:
+    running = verify(push.fabric, before, Plan(duplicates_allowed=True))  # the hosts may have static ARP
+    if not running.proven:
         return push
-    change = rollout(push.fabric, before, after)
+    repeats = push.proof.duplicates_allowed or not running.broadcast_exactly_once
+    change = rollout(push.fabric, before, after, duplicates_allowed=repeats)
     if change.after != after:
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",

@@ -18,12 +18,13 @@ from tagloom.predict.eee import POWERCONNECT_5548, Eee
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.regulate import static
-from tagloom.render import read_state, render_configuration
+from tagloom.render import learning, read_state, render_configuration
+from tagloom.render import static_arp as arp_page
 from tagloom.rollout import direct
 from tagloom.route import route
 from tagloom.route.gather import gather
 from tagloom.route.spread import load_bound, spread
-from tagloom.verify import Plan, channel_name, dependencies, missing_entry, verify
+from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, missing_entry, verify
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ PREFERENCES = ("vlans", "load")
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """Hold a planned fabric as it stands in a build directory; `vlans` and `assignment` as in VlanPlan.
+    """Hold a planned fabric as it stands in a build directory; all but the first two and the last three as in VlanPlan.
 
     `load_bound` is what the busiest channel carries at least, whatever lanes and trees were chosen, None where nobody
     asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
@@ -55,9 +56,16 @@ class Build:
     assignment: str
     vlans: int
     state: FabricState
+    broadcast: str = "flood"
+    remarks: tuple[str, ...] = ()
     load_bound: float | None = None
     traffic: Traffic | None = None
     first_fit_vlans: int | None = None
+
+    @property
+    def duplicates_allowed(self) -> bool:
+        """Tell whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
+        return self.broadcast == "static-arp"
 
     def summary(self, proof: Findings) -> dict[str, Any]:
         """Give the plan's figures with the keys of the command line."""
@@ -75,6 +83,8 @@ class Build:
             "routing_reason": self.routes.reason,
             "assignment": self.assignment,
             "vlans": self.vlans,
+            "broadcast": self.broadcast,
+            "remarks": list(self.remarks),
             "average_hops": round(self.routes.average_hops(self.fabric), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
             "max_channel_load_bound": math.floor(bound + 1e-6),
@@ -95,6 +105,7 @@ def plan(
     prefer: str = "vlans",
     traffic: Traffic | None = None,
     texts: bool = True,
+    static_arp: bool = False,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -115,15 +126,29 @@ def plan(
     else:
         chosen = spread(fabric, plain, assignment, volume)
         routes, bound = chosen.routes, chosen.bound
-    ways_out = _ways_out(fabric, routing, assignment, prefer)
-    woven = weave(fabric, routes, assignment, previous.state if previous is not None else None, ways_out)
+    woven = weave(
+        fabric,
+        routes,
+        assignment,
+        previous.state if previous is not None else None,
+        _ways_out(fabric, routing, assignment, prefer),
+        broadcasts_once=partial(broadcasts_once, fabric),
+        static_arp=static_arp,
+    )
     written = render(fabric, woven.state, templates) if texts else {}
     state, unknown = parse(fabric, written) if texts else (woven.state, [])
     if unknown or state != woven.state:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
-    build = Build(fabric, routes, woven.assignment, woven.vlans, state, bound, traffic, first_fit)
-    return build, verify(fabric, state, Plan(routes)), written
+    told = woven.broadcast, woven.remarks
+    build = Build(fabric, routes, woven.assignment, woven.vlans, state, *told, bound, traffic, first_fit)
+    return build, verify(fabric, state, Plan(routes, build.duplicates_allowed)), written
+
+
+def host_pages(build: Build, *, teach: bool = False) -> dict[str, str]:
+    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError."""
+    pages = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
+    return pages | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
@@ -205,14 +230,19 @@ def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[F
 
 
 def prove(
-    fabric: Fabric, texts: Mapping[str, str], routes: Routes | None, *, what_if: bool = False
+    fabric: Fabric,
+    texts: Mapping[str, str],
+    routes: Routes | None,
+    *,
+    what_if: bool = False,
+    duplicates_allowed: bool = False,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
 
     `what_if` also asks what the loss of each static entry would do.
     """
     state, unknown = parse(fabric, texts)
-    proof = verify(fabric, state, Plan(routes))
+    proof = verify(fabric, state, Plan(routes, duplicates_allowed))
     loss = missing_entry(fabric, state) if what_if else None
     return state, replace(proof, findings=(*unknown, *proof.findings), missing_entry=loss)
 
@@ -325,11 +355,10 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
 # --- rollout ---------------------------------------------------------------------------------------------------------
 
 
-def rollout(fabric: Fabric, before: FabricState, after: FabricState) -> Rollout:
+def rollout(fabric: Fabric, before: FabricState, after: FabricState, *, duplicates_allowed: bool = False) -> Rollout:
     """Order the change from one state to another into waves, each ending in a state that is proven."""
-    return direct(
-        fabric, before, after, partial(verify, fabric), partial(dependencies, fabric), partial(channel_name, fabric)
-    )
+    prove_state = partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed))
+    return direct(fabric, before, after, prove_state, partial(dependencies, fabric), partial(channel_name, fabric))
 
 
 def rollout_between(old: Build, new: Build) -> Rollout:
@@ -339,7 +368,8 @@ def rollout_between(old: Build, new: Build) -> Rollout:
         (x.a, x.a_port, x.b, x.b_port) for x in a.links
     ] != [(x.a, x.a_port, x.b, x.b_port) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
-    return rollout(new.fabric, old.state, new.state)
+    allowed = old.duplicates_allowed or new.duplicates_allowed
+    return rollout(new.fabric, old.state, new.state, duplicates_allowed=allowed)
 
 
 def rollout_page(change: Rollout) -> dict[str, Any]:
@@ -351,6 +381,7 @@ def rollout_page(change: Rollout) -> dict[str, Any]:
         "changes": change.changes,
         "proven_states": sum(proof.proven for proof in proofs),
         "peak_lost_pairs": max(proof.unreachable_pairs for proof in proofs),
+        "broadcast_duplicates_allowed": change.before_proof.duplicates_allowed,
         "downtime_seconds": 0.0,
         "wave_names": [wave.name for wave in change.waves],
         "switches_by_wave": [len(wave.patches) for wave in change.waves],

@@ -25,6 +25,8 @@ class Platform:
     """Hold what tagloom must know of a model; everything firmware may differ in is data here.
 
     `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one.
+    `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
+    real switch), unproven or none.
     """
 
     model: str
@@ -37,6 +39,7 @@ class Platform:
     mac_table: int
     eee: bool
     watts: PortWatts | None
+    group_entries: str = "unproven"
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
 
@@ -93,6 +96,7 @@ def load(model: str) -> Platform:
         mac_table=raw["limits"]["mac_table"],
         eee=raw["eee"],
         watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
+        group_entries=raw["group_entries"],
         toggle_seconds=raw.get("toggle_seconds", {}),
         words=raw.get("words", {}),
     )

@@ -35,9 +35,10 @@ class Findings:
     """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
 
     `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
-    `broadcast_exactly_once` counts every host's broadcast at every other host. `channel_rank` is the certificate of
-    deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a cycle.
-    `missing_entry` is filled in where that was asked for.
+    `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
+    that the hosts do without, and only a broadcast that does not come at all is a finding. `channel_rank` is the
+    certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
+    cycle. `missing_entry` is filled in where that was asked for.
     """
 
     pairs: int
@@ -53,6 +54,7 @@ class Findings:
     findings: tuple[Finding, ...] = field(default=())
     missing_entry: MissingEntry | None = None
     channel_rank: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
+    duplicates_allowed: bool = False
 
     @property
     def unreachable_pairs(self) -> int:
@@ -66,7 +68,7 @@ class Findings:
             self.unreachable_pairs == 0
             and self.off_path_pairs == 0
             and self.storm_free
-            and self.broadcast_exactly_once
+            and (self.broadcast_exactly_once or self.duplicates_allowed)
             and self.deadlock_free
             and not self.findings
         )
@@ -81,6 +83,7 @@ class Findings:
             "off_path_pairs": self.off_path_pairs,
             "storm_free": self.storm_free,
             "broadcast_exactly_once": self.broadcast_exactly_once,
+            "broadcast_duplicates_allowed": self.duplicates_allowed,
             "deadlock_free": self.deadlock_free,
             "deadlock_cycle": list(self.deadlock_cycle),
             "channels": self.channels,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_VLAN = 1
+BROADCAST = 0xFFFF_FFFF_FFFF
 MAX_VLAN = 4094  # IEEE 802.1Q-2018, 9.6: 0 and 4095 are reserved
 DISCARD_PVID = 0  # untagged frames are dropped (ROS writes it as PVID 4095)
 DEFAULT_AGING_SECONDS = 300  # IEEE 802.1Q-2018, table 8-6

@@ -20,9 +20,14 @@ class VlanPlan:
     vlans        VLANs of the fabric for fixed; the most in one switch for renamed (Koibuchi et al. 2011, Table 3)
     host_vlan    int32[H], the PVID of each host's port
     state        the target of every switch
+    broadcast    how each broadcast comes once: "flood" (by flooding alone), "tree" (by group entries along one tree),
+                 or "static-arp" (it may come several times; the hosts must do without ARP requests)
+    remarks      what whoever applies the plan must know
     """
 
     assignment: str
     vlans: int
     host_vlan: NDArray[np.int32]
     state: FabricState
+    broadcast: str = "flood"
+    remarks: tuple[str, ...] = ()

@@ -2,6 +2,16 @@
 
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
+from tagloom.render.hosts import learning, static_arp
 from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
 
-__all__ = ["Parsed", "UnknownLine", "parse_configuration", "read_state", "render_commands", "render_configuration"]
+__all__ = [
+    "Parsed",
+    "UnknownLine",
+    "learning",
+    "parse_configuration",
+    "read_state",
+    "render_commands",
+    "render_configuration",
+    "static_arp",
+]

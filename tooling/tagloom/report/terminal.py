@@ -20,6 +20,10 @@ WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
 
+BROADCAST_WORDS = {
+    "tree": "broadcasts take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses may come several times",
+    "static-arp": "broadcasts may come several times: the hosts need static ARP",
+}
 ASSIGNMENT_WORDS = {"fixed": "fixed assignment", "renamed": "renamed assignment, most in one switch"}
 
 
@@ -64,15 +68,19 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
             f"best possible >= {summary['max_channel_load_bound']:,}",
         ),
         *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
+        *(row("floods", BROADCAST_WORDS[summary["broadcast"]]) if summary["broadcast"] != "flood" else ()),
+        *(line for remark in summary["remarks"] for line in row("remark", remark)),
     ]
 
 
 def proof_lines(proof: Findings, hosts: int) -> list[str]:
     """Say what was proven, what was not, and the witnesses."""
     on_path = proof.reachable_pairs - proof.off_path_pairs
-    storm = "no storm, each broadcast exactly once"
+    once = proof.broadcast_exactly_once or not proof.duplicates_allowed
+    storm = "no storm, each broadcast exactly once" if once else "no storm; repeated broadcasts are allowed"
     channels = f"no deadlock: {proof.channels:,} channels, {proof.dependencies:,} dependencies"
-    good_broadcast = proof.storm_free and proof.broadcast_exactly_once
+    missing = any(finding.where.startswith("broadcast") for finding in proof.findings)
+    good_broadcast = proof.storm_free and (proof.broadcast_exactly_once or (proof.duplicates_allowed and not missing))
     broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
     lines = [
         _verdict(

@@ -12,6 +12,7 @@ from tagloom.records.routes import Routes, dependencies, relation
 from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
+from tagloom.route.in_port import up_down_by_in_port
 from tagloom.route.indirect import direct, double_star, fat_tree
 from tagloom.route.turn_model import MODELS, by_local_turns, by_turn_model
 from tagloom.route.up_down import shared_tree, up_down
@@ -41,13 +42,13 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
     """Give all paths of a fabric over the links that are up.
 
     `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free, and
-    up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone, which up*/down*
-    trees do not promise, so it gets one shared tree on irregular fabrics.
+    up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone; where up*/down*
+    trees do not give that, their paths are chosen by in-port.
     Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
     """
     if method not in METHODS:
         raise InputError([Finding("--routing", "one of " + ", ".join(METHODS), repr(method))])
-    general = up_down if assignment == "fixed" else shared_tree
+    general = up_down if assignment == "fixed" else _by_in_port
     if method == "auto":
         routes, why_not = _closed_form(fabric, assignment)
         if routes is not None:
@@ -78,6 +79,11 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
             way_out="use --routing up-down",
         )
     return moved
+
+
+def _by_in_port(fabric: Fabric) -> Routes:
+    routes = up_down(fabric)
+    return routes if relation(fabric, routes) is not None else up_down_by_in_port(fabric)
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:

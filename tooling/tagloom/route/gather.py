@@ -10,7 +10,7 @@ import numpy as np
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import dependencies
 from tagloom.route.trees import pruned, rooted
-from tagloom.route.up_down import CANDIDATE_ROOTS, _rank, _trees, central
+from tagloom.route.up_down import CANDIDATE_ROOTS, _trees, central, ranked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[n
     needed = np.unique(fabric.host_switch)
     depth = routes.depth(fabric)[:, needed]
     for top in central(fabric)[:CANDIDATE_ROOTS]:
-        rank = _rank(fabric, top)
+        rank = ranked(fabric, top)
         up = rank[fabric.head] < rank[fabric.tail]
         if np.any(~up[held] & up[wanted]):
             continue

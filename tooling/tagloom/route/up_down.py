@@ -28,7 +28,7 @@ def up_down(fabric: Fabric) -> Routes:
     source_of_host, root = per_switch(fabric)
     best: tuple[float, int, NDArray[np.int32]] | None = None
     for top in central(fabric)[:CANDIDATE_ROOTS]:
-        rank = _rank(fabric, top)
+        rank = ranked(fabric, top)
         parent = _trees(fabric, root, rank)
         routes = Routes("up-down", "", source_of_host, root, parent)
         hops = routes.average_hops(fabric)
@@ -44,7 +44,7 @@ def shared_tree(fabric: Fabric) -> Routes:
     """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
-    rank = _rank(fabric, top)
+    rank = ranked(fabric, top)
     parent = _trees(fabric, np.array([top], np.int32), rank)[0]
     links = {int(channel) // 2 for channel in parent if channel >= 0}
     trees = np.stack([rooted(fabric, links, int(s)) for s in root])
@@ -65,7 +65,8 @@ def central(fabric: Fabric) -> list[int]:
     return [int(s) for s in np.lexsort((np.arange(n), total))]
 
 
-def _rank(fabric: Fabric, top: int) -> NDArray[np.int64]:
+def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
+    """Rank the switches by distance from `top`, then by number, int64[N]; up is towards the lower rank."""
     n = len(fabric.switches)
     level = np.full(n, n, np.int64)
     level[top] = 0

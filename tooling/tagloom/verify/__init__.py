@@ -1,6 +1,6 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
 from tagloom.verify.missing import missing_entry
-from tagloom.verify.prove import Plan, channel_name, dependencies, verify
+from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
 
-__all__ = ["Plan", "channel_name", "dependencies", "missing_entry", "verify"]
+__all__ = ["Plan", "broadcasts_once", "channel_name", "dependencies", "missing_entry", "verify"]

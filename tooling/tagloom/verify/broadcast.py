@@ -41,7 +41,8 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     """Flood from every host; static entries for the broadcast address narrow a node's flood where they stand.
 
     Copies are counted on the graph of ways out, which has no cycle that a frame can reach exactly when there is no
-    storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of an unknown unicast.
+    storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group
+    address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
@@ -72,7 +73,7 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     links = (held >= 0) & (wanted >= 0)
     keys = np.unique(held[links] * max(1, len(fabric.tail)) + wanted[links])
     result.held, result.wanted = keys // max(1, len(fabric.tail)), keys % max(1, len(fabric.tail))
-    if not result.storm:
+    if group_entries and not result.storm:
         suspects = _not_once(model, ways, (before, after), (host, first))
         _count(model, (before, after), (host, first), suspects, result)
     return result

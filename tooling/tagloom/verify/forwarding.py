@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.switch_state import MAX_VLAN, Frames, Membership
+from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Frames, Membership
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
-BROADCAST = 0xFFFF_FFFF_FFFF
 NOWHERE = -1
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
+    from tagloom.verify.broadcast import Broadcast
     from tagloom.verify.forwarding import Forwarding
     from tagloom.verify.unicast import Trouble
 
@@ -29,28 +30,33 @@ WITNESSES = 5  # findings shown of one kind; the counts are complete
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Hold what the verifier compares with: the planned routes, or None to take the static entries' own paths."""
+    """Hold what the verifier compares with.
+
+    routes              the planned routes, or None to take the static entries' own paths
+    duplicates_allowed  the plan says that broadcasts may come several times, and come back; they must still come
+    """
 
     routes: Routes | None = None
+    duplicates_allowed: bool = False
 
 
 def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
     """Prove what a fabric does from the states of its switches.
 
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
-    is given; no broadcast storms; every broadcast reaches every other host exactly once and never its sender; the
+    is given; nothing flooded storms; every broadcast reaches every other host exactly once and never its sender; the
     dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
     flow control (Dally and Seitz 1987); the models' limits hold; spanning tree blocks nothing.
     """
-    routes = plan.routes if plan is not None else None
+    plan = plan if plan is not None else Plan()
+    routes = plan.routes
     model = forwarding(fabric, state)
     sent = walk(model, routes)
     shout = flood(model)
-    storm = shout.storm
-    if not storm and sent.floods and len(model.group_node):
-        storm = flood(model, group_entries=False).storm
+    plain = _plain(model, shout)
+    storm = shout.storm or plain.storm
     channels = len(fabric.tail)
-    keys = np.unique(np.concatenate([sent.held * channels + sent.wanted, shout.held * channels + shout.wanted]))
+    keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, shout, plain)]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
     hosts = len(fabric.hosts)
@@ -59,7 +65,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
-    findings += _copies(fabric, shout.wrong, shout.wrongs)
+    wrong = [w for w in shout.wrong if not plan.duplicates_allowed or w[2] == 0]
+    findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else shout.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
@@ -77,14 +84,30 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         deadlock_cycle=named,
         findings=tuple(findings),
         channel_rank=None if cycle else ranks(channels, held, wanted),
+        duplicates_allowed=plan.duplicates_allowed,
     )
 
 
 def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the channel dependencies of all unicasts and floods that states allow, as (held, wanted), each once."""
     model = forwarding(fabric, state)
-    sent, shout = walk(model, None), flood(model)
-    return np.concatenate([sent.held, shout.held]), np.concatenate([sent.wanted, shout.wanted])
+    shout = flood(model)
+    all_frames = (walk(model, None), shout, _plain(model, shout))
+    return np.concatenate([each.held for each in all_frames]), np.concatenate([each.wanted for each in all_frames])
+
+
+def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
+    """Tell whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
+    shout = flood(forwarding(fabric, state))
+    return not shout.storm and not shout.wrong
+
+
+def _plain(model: Forwarding, shout: Broadcast) -> Broadcast:
+    """Flood past the entries for the broadcast address, which narrow nothing else.
+
+    Every host sends other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are gone.
+    """
+    return flood(model, group_entries=False) if len(model.group_node) else shout
 
 
 def channel_name(fabric: Fabric, channel: int) -> str:

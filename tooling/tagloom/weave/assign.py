@@ -11,11 +11,12 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.numbering import renumbered
 from tagloom.records.vlan_plan import VlanPlan
+from tagloom.weave.broadcast import broadcast_tree
 from tagloom.weave.fixed import fixed, trees
 from tagloom.weave.renamed import renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -39,16 +40,27 @@ def weave(
     assignment: str = "fixed",
     previous: FabricState | None = None,
     alternatives: Sequence[Alternative] = (),
+    *,
+    broadcasts_once: Callable[[FabricState], bool] | None = None,
+    static_arp: bool = False,
 ) -> VlanPlan:
     """Assign VLANs to routes and give every switch's target state.
 
     With `previous`, a VLAN whose members and entries are all as before keeps its number, and every other gets one that
-    `previous` uses nowhere. Raises PlanError where a model's limits are exceeded, with the first of `alternatives`
-    (by default the other assignment of the same routes) that has been woven and counted and does fit.
+    `previous` uses nowhere. Where `broadcasts_once` denies that flooding alone brings each broadcast once, broadcasts
+    get a tree of their own, by group entries; where a switch cannot hold those, or `static_arp` asks for it, hosts
+    shall know each other's addresses beforehand instead. Without `broadcasts_once` that is not looked into.
+    Raises PlanError where no tree fits, and where a model's limits are exceeded, with the first of `alternatives` (by
+    default the other assignment of the same routes) that has been woven and counted and does fit.
     """
     if assignment not in ASSIGNMENTS:
         raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
     state, vlans = _woven(fabric, routes, assignment)
+    broadcast, remarks = "flood", tuple[str, ...]()
+    if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
+        broadcast, remarks = _broadcasts(fabric, static_arp=static_arp)
+        if broadcast == "tree":
+            state, vlans = _woven(fabric, routes, assignment, broadcast_tree(fabric, routes))
     if previous:
         state = renumbered(previous, state, fabric.first_vlan)
     if over := _excess(fabric, state, vlans):
@@ -56,18 +68,39 @@ def weave(
         same_routes = Alternative(f"use --assignment {other}", other, lambda: routes)
         raise PlanError(*over, _way_out(fabric, alternatives or [same_routes]))
     pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
-    return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state)
+    return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state, broadcast, remarks)
 
 
-def _woven(fabric: Fabric, routes: Routes, assignment: str) -> tuple[FabricState, int]:
+def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
     """Give the state of every switch and the count of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
-        draft = renamed(fabric, routes, fabric.first_vlan)
+        draft = renamed(fabric, routes, fabric.first_vlan, tree)
         vlans = max((len(members) for members in draft.members), default=0)
     else:
         vlans = len(trees(fabric, routes)[0])
         draft = fixed(fabric, routes, list(range(fabric.first_vlan, fabric.first_vlan + vlans)))
     return draft.states(tagged_links=assignment == "fixed"), vlans
+
+
+def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ...]]:
+    """Choose between group entries and static ARP, by what the models can hold, and say what that asks of people."""
+    models = {switch.model: platforms.load(switch.model) for switch in fabric.switches}
+    unable = sorted(p.title for p in models.values() if p.group_entries == "none")
+    unproven = sorted(p.title for p in models.values() if p.group_entries == "unproven")
+    if unable or static_arp:
+        why = f"{', '.join(unable)} cannot hold entries for the broadcast address" if unable else "as asked"
+        remark = (
+            f"broadcasts may come several times and come back to their sender ({why}): give every host the addresses "
+            "of all others with the role tagloom_static_arp and hosts/static-arp.yml, before any traffic"
+        )
+        return "static-arp", (remark,)
+    if unproven:
+        remark = (
+            f"no {' or '.join(unproven)} was seen to hold a static entry for ff:ff:ff:ff:ff:ff with several ports: if "
+            "it refuses one, plan again with --static-arp"
+        )
+        return "tree", (remark,)
+    return "tree", ()
 
 
 def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:

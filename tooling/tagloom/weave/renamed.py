@@ -8,24 +8,31 @@ import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.records.routes import DELIVERED, UNUSED, relation
-from tagloom.records.switch_state import Membership
+from tagloom.records.switch_state import BROADCAST, Membership
 from tagloom.weave.draft import Draft
 from tagloom.weave.merge import fewest
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
 
-def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
+def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int] = ()) -> Draft:
     """Give every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
 
     Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
     VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
     may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them). Of the
     ways to share, one with the fewest VLANs is taken.
+
+    With `tree`, the links of a broadcast tree, the VLANs of its in-ports and of host ports hold the tree's ports and
+    the hosts' too, and a group entry there sends broadcasts to those alone. In-ports share VLANs only after that: so
+    whatever a switch floods, its turns are turns of the paths or of the tree, and other group addresses and unknown
+    unicasts come several times but never storm.
     Raises PlanError where the next channel depends on more than the in-port.
     """
     rel = relation(fabric, routes)
@@ -35,9 +42,12 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
             way_out="use --assignment fixed",
         )
     draft = Draft(fabric)
+    on_tree = _tree_ports(fabric, tree)
     for s in range(len(fabric.switches)):
+        spread = on_tree[s] | set(fabric.host_port[fabric.host_switch == s].tolist()) if tree else frozenset[int]()
         rules = _rules(fabric, routes, rel.first, rel.following, s)
-        shared = [frozenset((in_port, *out.values())) for in_port, out in rules]
+        rules += [(port, {}) for port in sorted(on_tree[s] - {in_port for in_port, _ in rules})]
+        shared = [frozenset((in_port, *out.values(), *(spread if in_port in spread else ()))) for in_port, out in rules]
         conflict = np.array([[_differ(rules, shared, i, j) for j in range(len(rules))] for i in range(len(rules))])
         place = fewest(conflict.reshape(len(rules), len(rules))).tolist()
         vlans: list[tuple[frozenset[int], dict[int, int], list[int]]] = []  # members, host -> port, in-ports
@@ -55,6 +65,10 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
             hosts = np.fromiter(entries, np.int64, len(entries))
             columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
             draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
+            if spread.intersection(ports):
+                here = np.array(sorted(spread), np.int64)
+                columns = np.full(len(here), s), np.full(len(here), vlan), np.full(len(here), BROADCAST, np.uint64)
+                draft.entries.append((*columns, here))
     return draft
 
 
@@ -65,6 +79,15 @@ def _differ(rules: list[tuple[int, dict[int, int]]], shared: list[frozenset[int]
     """
     entries, others = rules[i][1], rules[j][1]
     return shared[i] != shared[j] or any(others.get(h, p) != p for h, p in entries.items())
+
+
+def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
+    """Give each switch's ports on a tree of links."""
+    ports: list[set[int]] = [set() for _ in fabric.switches]
+    for i in tree:
+        ports[fabric.links[i].a].add(fabric.links[i].a_port)
+        ports[fabric.links[i].b].add(fabric.links[i].b_port)
+    return ports
 
 
 def _rules(

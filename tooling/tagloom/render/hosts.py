@@ -1,0 +1,87 @@
+"""Write what the hosts of a fabric must do: the list for static ARP, the script that teaches the switches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+
+
+def static_arp(fabric: Fabric) -> str:
+    """Write the variables of the role tagloom_static_arp: every host's name and MAC address."""
+    return "\n".join(
+        [
+            "---",
+            "# Variables of the role tagloom_static_arp: every host gets the MAC addresses of all others, so that none",
+            "# asks for one by broadcast. The entries last until a host restarts.",
+            "#   ansible-playbook -i hosts.yml playbooks/static-arp.yml -e @build/hosts/static-arp.yml",
+            "tagloom_static_arp_hosts:",
+            *(f'  - {{name: "{host.name}", mac: "{format_mac(host.mac)}"}}' for host in fabric.hosts),
+            "",
+        ]
+    )
+
+
+LEARNING = """\
+#!/bin/sh
+# Teach the switches where this host is, in every VLAN of fabric {name}: one tagged broadcast in each. Run it as root on
+# every host, in any order; switches forget what they learned after their aging time, so run it again within that.
+# It makes a VLAN interface, sends one ARP broadcast from it, and removes it.
+#
+# On every switch: host ports must take tagged frames (acceptable frames: all) and be members of all VLANs {vlans},
+# as in the configurations beside this file. Those also hold static entries, which make this script needless; it is
+# for switches that take none. Every switch learns up to {hosts} hosts x {count} VLANs = {entries} MAC addresses.
+#
+# A ping in each VLAN, the usual advice, is no use: frames leave to hosts untagged, so no echo ever reaches a VLAN
+# interface. Source: Koibuchi et al. 2011, sect. 3.3, with a plain broadcast in place of the ping.
+set -eu
+port=${{1:?usage: learning.sh INTERFACE}}
+address=$(ip -4 -o address show dev "$port" scope global | awk '{{ sub("/.*", "", $4); print $4; exit }}')
+: "${{address:?no IPv4 address on $port}}"
+trap 'ip link delete tagloom 2>/dev/null || true' EXIT
+for vlan in {ids}; do
+    ip link add link "$port" name tagloom type vlan id "$vlan"
+    ip link set tagloom up
+    arping -q -U -c 1 -I tagloom "$address" || true # nobody answers an announcement
+    ip link delete tagloom
+done
+"""
+
+
+def learning(fabric: Fabric, state: FabricState, assignment: str) -> str:
+    """Write the shell script by which hosts teach the switches their places (Koibuchi et al. 2011, Sect. 3.3).
+
+    Every switch on a tree learns every host in every VLAN, so with a table of T addresses and V VLANs there may be
+    H = T / V hosts (Eq. 1). Raises PlanError where there are more, or where VLANs are renamed: then a tagged frame of
+    a host is not what its untagged frames become, and there is nothing to teach.
+    """
+    if assignment != "fixed":
+        raise PlanError(
+            "switches are taught by tagged broadcasts only where a frame keeps its VLAN",
+            way_out="use --assignment fixed, or static entries (no --learning)",
+        )
+    ids = sorted({vlan for held in state.values() for vlan in held.owned_vlans})
+    for switch in fabric.switches:
+        platform = platforms.load(switch.model)
+        room = platform.mac_table // max(1, len(ids))
+        if len(fabric.hosts) > room:
+            raise PlanError(
+                f"learning fills a {platform.title}'s {platform.mac_table} MAC addresses with {room} hosts in "
+                f"{len(ids)} VLANs",
+                f"{switch.name} would have to learn {len(fabric.hosts)} hosts",
+                "use static entries (no --learning)",
+            )
+    return LEARNING.format(
+        name=fabric.name,
+        vlans=f"{ids[0]} to {ids[-1]}" if ids else "",
+        hosts=len(fabric.hosts),
+        count=len(ids),
+        entries=len(fabric.hosts) * len(ids),
+        ids=" ".join(map(str, ids)),
+    )
