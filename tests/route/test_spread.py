@@ -12,7 +12,7 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.errors import PlanError
-from tagloom.read import read_fabric
+from tagloom.read import read_fabric, read_traffic
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import Routes, channel_load, dependencies, relation
 from tagloom.route import route
@@ -111,6 +111,22 @@ def test_spread_routes_prove_and_known_bytes_never_hurt(shape, assignment, seed)
         assert verify(fabric, weave(fabric, found.routes, assignment).state, Plan(found.routes)).proven
     again = spread(fabric, routes, assignment, volume).routes
     assert np.array_equal(again.trees, aware.routes.trees)
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("matrix", ["bt.S.16", "bt.S.4", "cg.S.16", "cg.S.4"])
+@pytest.mark.parametrize("family", ["testbed", "mesh", "fat-tree", "fat-tree, 2 links"])
+def test_the_bytes_of_npb_are_within_5_percent_of_the_best_possible(family, matrix, assignment, npb):
+    fabric = {
+        "testbed": lambda: inventory("testbed"),
+        "mesh": lambda: make_fabric("mesh", 4, 4, parallel=2),
+        "fat-tree": lambda: make_fabric("fat-tree", 2, 4, 2, hosts=4),
+        "fat-tree, 2 links": lambda: make_fabric("fat-tree", 2, 4, 2, hosts=4, parallel=2),
+    }[family]()
+    volume = read_traffic(npb / f"{matrix}.matrix.csv", fabric, "").volume_bytes
+    found = spread(fabric, route(fabric, "auto", assignment), assignment, volume)
+    assert found.bound <= channel_load(fabric, found.routes, volume).max() * (1 + 1e-6) <= 1.05 * found.bound
+    assert verify(fabric, weave(fabric, found.routes, assignment).state, Plan(found.routes)).proven
 
 
 def test_links_that_are_down_are_not_used():

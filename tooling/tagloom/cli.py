@@ -128,7 +128,11 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
     if args.verbose and build.first_fit_vlans is not None:
-        screen.say(*terminal.row("", f"first fit without it: {terminal.count(build.first_fit_vlans, 'VLAN')}"))
+        screen.say(
+            *terminal.row(
+                "", f"the routing's own trees, merged first fit: {terminal.count(build.first_fit_vlans, 'VLAN')}"
+            )
+        )
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven and args.no_texts:
         screen.say(

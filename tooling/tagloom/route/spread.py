@@ -30,6 +30,7 @@ CYCLE_CHECKS = 256  # searches for a cycle, each linear in the dependencies
 TREE_PAIRS = 4_096  # (source, tree) pairs tried for trees that other sources use
 LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the lanes it was given
 PROGRAM_TERMS = 200_000  # coefficients of the program for the bound
+EXACT_TERMS = 20_000  # coefficients up to which choices in it are whole
 PROGRAM_NODES = 200  # branches of it
 
 
@@ -89,13 +90,16 @@ def spread(
         return Spread(routes, _mean_bound(fabric, routes, volume))
     lanes = _classes(fabric, routes, merge=assignment == "fixed")
     ways = _ways(fabric, routes, lanes, others=assignment == "fixed")
-    bound = _bound(fabric, routes, ways, volume)
+    bound, start = _bound(fabric, routes, ways, volume)
     if assignment != "fixed" and relation(fabric, routes) is None:
         return Spread(routes, bound)
     found = [routes, _chosen(fabric, routes, lanes, ways, assignment, None, bound if volume is None else 0.0)]
     if volume is not None:
         found.append(_chosen(fabric, routes, lanes, ways, assignment, volume, bound))
-    best = min(found, key=lambda r: float(channel_load(fabric, r, volume).max(initial=0.0)))
+    if start is not None:
+        found.append(_chosen(fabric, routes, lanes, ways, assignment, volume, bound, start))
+    most = [float(channel_load(fabric, r, volume).max(initial=0.0)) for r in found]
+    best = found[next(i for i, load in enumerate(most) if load <= min(most) * (1 + 1e-9))]
     if find_cycle(len(fabric.tail), *dependencies(fabric, best)):
         raise ValueError("channels chosen from classes without a cycle closed one")
     return Spread(best, bound)
@@ -113,7 +117,7 @@ def load_bound(
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
     lanes = _classes(fabric, routes, merge=assignment == "fixed")
-    return _bound(fabric, routes, _ways(fabric, routes, lanes, others=assignment == "fixed"), volume)
+    return _bound(fabric, routes, _ways(fabric, routes, lanes, others=assignment == "fixed"), volume)[0]
 
 
 # --- what is free ----------------------------------------------------------------------------------------------------
@@ -266,11 +270,14 @@ def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.flo
     return 1000.0 / np.repeat(np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64), 2)
 
 
-def _bound(fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float64] | None) -> float:
+def _bound(
+    fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float64] | None
+) -> tuple[float, NDArray[np.int64] | None]:
+    """Give the bound and, with `volume` and several ways, which of its ways each host takes where it is reached."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
-        return 0.0
+        return 0.0, None
     room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all lanes
     lanes, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
     np.minimum.at(fastest, hop[up], scale[up])
@@ -289,10 +296,15 @@ def _bound(fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float
     best = float(np.max(count @ certain / np.where(room > 0, room, np.inf)))
     for h in np.flatnonzero(lanes).tolist() if routes.parent is not None else ():
         best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(lanes[h])) * float(fastest[h]))
+    start: NDArray[np.int64] | None = None
     if any(len(rows) > 1 for rows in share):
-        whole = volume is None and routes.parent is not None
-        best = max(best, _program(share, count, room, lanes if whole else None))
-    return float(np.ceil(best - 1e-6)) if volume is None else best
+        alike, whole = volume is None, routes.parent is not None
+        least, taken = _program(share, count, room, fastest, lanes if alike and whole else None, whole=whole)
+        best = max(best, least)
+        if taken is not None and not alike:
+            after = np.cumsum([len(rows) for rows in share])
+            start = np.array([int(np.argmax(part)) for part in np.split(taken, after[:-1])], np.int64)
+    return float(np.ceil(best - 1e-6)) if volume is None else best, start
 
 
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
@@ -327,19 +339,24 @@ def _program(
     share: list[NDArray[np.float64]],
     count: NDArray[np.int64],
     room: NDArray[np.float64],
+    fastest: NDArray[np.float64],
     lanes: NDArray[np.int64] | None,
-) -> float:
-    """Minimise the busiest hop's mean over fractional choices of ways; 0 where the program is too large to ask.
+    *,
+    whole: bool,
+) -> tuple[float, NDArray[np.float64] | None]:
+    """Minimise the busiest hop's mean over the choices of ways: a bound (0 where the program is too large to ask).
 
-    With `lanes` shares stay whole: where n of them cross a hop of m lanes, one lane holds a whole number of them, n/m
-    or more. Stopped at PROGRAM_NODES branches the program still gives a bound.
+    Besides it gives how many hosts of each group take each way, groups in turn, where a solution was found.
+
+    With `whole` every host takes one way. With `lanes` also shares stay whole: where n of them cross a hop of m lanes,
+    one lane holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it still gives a bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
     from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - as above
 
     rows = np.concatenate(share)
     if np.count_nonzero(rows) > PROGRAM_TERMS:
-        return 0.0
+        return 0.0, None
     used = np.flatnonzero(rows.any(axis=0))
     ways, hops = len(rows), len(used)
     # Variables: hosts of each group on each way, shares in the fullest lane of each hop, the aim.
@@ -354,13 +371,21 @@ def _program(
         fullest = hstack([crossing, -diags(lanes[used].astype(np.float64)), csr_matrix((hops, 1))])
         constraints.append(LinearConstraint(fullest, -np.inf, 0))
         constraints.append(LinearConstraint(hstack([csr_matrix((hops, ways)), diags(smallest), minus_aim]), -np.inf, 0))
-    integral = np.concatenate([np.zeros(ways), np.full(hops, float(lanes is not None)), [0.0]])
+    exact = whole and np.count_nonzero(rows) <= EXACT_TERMS
+    whole_ways, whole_lanes = float(exact), float(exact and lanes is not None)
+    if exact and count.max() == 1:  # a host's whole share of its busiest hop lies in one lane
+        alone = hstack(
+            [diags((rows[:, used] * fastest[used]).max(axis=1)), csr_matrix((ways, hops)), -np.ones((ways, 1))]
+        )
+        constraints.append(LinearConstraint(alone, -np.inf, 0))
+    integral = np.concatenate([np.full(ways, whole_ways), np.full(hops, whole_lanes), [0.0]])
     aim = np.zeros(ways + hops + 1)
     aim[-1] = 1
     options = {"node_limit": PROGRAM_NODES}
     answer = milp(aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options)
-    least = answer.mip_dual_bound if lanes is not None else answer.fun
-    return float(least) if least is not None and np.isfinite(least) else 0.0
+    least = answer.mip_dual_bound if exact else answer.fun
+    taken = np.asarray(answer.x[:ways], np.float64) if answer.x is not None else None
+    return float(least) if least is not None and np.isfinite(least) else 0.0, taken
 
 
 # --- choosing --------------------------------------------------------------------------------------------------------
@@ -374,8 +399,9 @@ def _chosen(
     assignment: str,
     volume: NDArray[np.float64] | None,
     bound: float,
+    start: NDArray[np.int64] | None = None,
 ) -> Routes:
-    """Let every host choose a way and a first lane in turn, and again while that helps."""
+    """Let every host choose a way and a first lane in turn, and again while that helps; ways from `start` if given."""
     layers = int(lanes.size.max(initial=1))
     if ways.path.size * layers > WORK or not len(fabric.tail):
         return routes
@@ -407,6 +433,12 @@ def _chosen(
     order = sorted(range(hosts), key=lambda h: -total[h])
     choice = np.full(hosts, -1, np.int64)
     best, best_load, work = choice, np.inf, 0
+    if start is not None:
+        choice = start * layers + np.arange(hosts) % layers
+        for h in order:
+            channel_of, amount = usage(h)
+            load[channel_of[choice[h]]] += amount[choice[h]]
+        best, best_load = choice.copy(), float(load[:-1].max())
     for _ in range(PASSES):
         moved = False
         for h in order:
