@@ -67,13 +67,21 @@ def irregular(draw, most=16):
 @settings(max_examples=120)
 @given(irregular())
 def test_up_down_on_any_graph_proves_under_renamed_assignment(fabric):
-    routes = route(fabric, "auto", "renamed")
-    assert routes.method == "up-down"
+    routes = route(fabric, "up-down", "renamed")
     plan = woven(fabric, routes)
     proof = verify(fabric, plan.state, Plan(routes))
     assert proof.proven, [str(finding) for finding in proof.findings]
     copies, _ = shouts(fabric, plan.state)
     assert np.array_equal(copies, np.ones_like(copies) - np.eye(len(copies), dtype=int))
+
+
+@settings(max_examples=60)
+@given(irregular(most=12), st.sampled_from(["fixed", "renamed"]))
+def test_one_order_of_all_channels_proves_under_both_assignments(fabric, assignment):
+    routes = route(fabric, "any", assignment)
+    plan = weave(fabric, routes, assignment, broadcasts_once=partial(broadcasts_once, fabric))
+    proof = verify(fabric, plan.state, Plan(routes))
+    assert proof.proven, [str(finding) for finding in proof.findings]
 
 
 @settings(max_examples=60)
@@ -92,8 +100,7 @@ def test_a_graph_too_large_for_trees_by_in_port_still_gets_many_paths():
     links += [tuple(map(int, chance.choice(96, 2, replace=False))) for _ in range(96)]
     fabric = make_irregular([1] * 96, links)
     assert relation(fabric, up_down(fabric)) is None
-    routes = route(fabric, "auto", "renamed")
-    assert routes.method == "up-down"
+    routes = route(fabric, "up-down", "renamed")
     plan = woven(fabric, routes)
     assert plan.broadcast == "tree"
     assert verify(fabric, plan.state, Plan(routes)).proven
@@ -131,8 +138,7 @@ def test_a_mesh_around_an_inner_link_repeats_broadcasts_until_they_take_one_tree
         if (fabric.switches[link.a].at, fabric.switches[link.b].at) == ((2, 1), (2, 2))
     )
     fabric = fabric.with_links_down({off})
-    routes = route(fabric, "auto", "renamed")
-    assert routes.method == "dor"
+    routes = route(fabric, "dor", "renamed")
     copies, crossings = shouts(fabric, weave(fabric, routes, "renamed").state)
     apart = copies[~np.eye(16, dtype=bool)]
     assert (int((apart > 1).sum()), int(apart.max()), int((np.diag(copies) > 0).sum())) == (60, 2, 4)

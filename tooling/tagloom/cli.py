@@ -121,6 +121,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             traffic=traffic,
             texts=not args.no_texts,
             static_arp=args.static_arp,
+            effort=args.effort,
         )
         summary = build.summary(proof)
         hosts = pipeline.host_pages(build, teach=args.learning)
@@ -427,7 +428,7 @@ def parser() -> argparse.ArgumentParser:
         "--routing",
         default="auto",
         metavar="METHOD",
-        help="auto, dor, dor-r1, dor-r7, north-last, west-first, negative-first, direct, fat-tree, double-star, "
+        help="auto, dor, dor-r1, dor-r7, north-last, west-first, negative-first, direct, fat-tree, double-star, any, "
         "up-down or tree (default auto)",
     )
     routing.add_argument("--assignment", default="fixed", metavar="KIND", help="fixed or renamed (default fixed)")
@@ -490,6 +491,10 @@ def parser() -> argparse.ArgumentParser:
 
     plan.add_argument(
         "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
+    )
+
+    plan.add_argument(
+        "--effort", type=int, default=1, metavar="N", help="how long routing any searches; 0 = one order (default 1)"
     )
 
     plan.add_argument(

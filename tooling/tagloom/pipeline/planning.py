@@ -106,6 +106,7 @@ def plan(
     traffic: Traffic | None = None,
     texts: bool = True,
     static_arp: bool = False,
+    effort: int = 1,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -118,7 +119,7 @@ def plan(
     _plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
-    plain = routes = route(fabric, routing, assignment)
+    plain = routes = route(fabric, routing, assignment, effort)
     volume = traffic.volume_bytes if traffic is not None else None
     bound: float | None = None
     if prefer == "vlans":

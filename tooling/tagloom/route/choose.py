@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
+SEARCHED_ABOVE = (
+    8  # switches; below, up*/down* is nearly as good, and the search's kernels take half a minute to compile
+)
+
 METHODS: dict[str, str] = {
     "auto": "what the shape allows",
     "dor": "dimension order, on a mesh, torus, ring or hypercube",
@@ -33,17 +37,19 @@ METHODS: dict[str, str] = {
     "fat-tree": "up by the source's digits, then down",
     "direct": "the direct link, on a complete graph",
     "double-star": "two centres per tree, on a Clos network",
+    "any": "paths climbing one order of all channels, searched for short and evenly loaded ones, on any fabric",
     "up-down": "up*/down* from the best root, on any fabric",
     "tree": "one spanning tree, on any fabric",
 }
 
 
-def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Routes:
-    """Give all paths of a fabric over the links that are up.
+def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed", effort: int = 1) -> Routes:
+    """Give all paths of a fabric over the links that are up; `effort` is how long `any` searches, 0 = not at all.
 
-    `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free, and
-    up*/down* otherwise. Renamed assignment needs the next channel to follow from the in-port alone; where up*/down*
-    trees do not give that, their paths are chosen by in-port.
+    `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free. Otherwise
+    it searches for an order of all channels (`any`), on a handful of switches it takes up*/down*. Renamed assignment
+    needs the next channel to follow from the in-port alone; where up*/down* trees do not give that, their paths are
+    chosen by in-port.
     Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
     """
     if method not in METHODS:
@@ -53,12 +59,15 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
         routes, why_not = _closed_form(fabric, assignment)
         if routes is not None:
             return routes
-        chosen = general(fabric)
+        small = len(fabric.switches) <= SEARCHED_ABOVE
+        chosen = general(fabric) if small else _by_order(fabric, assignment, effort)
         return replace(chosen, reason=f"{chosen.reason} ({why_not})" if why_not else chosen.reason)
     if method == "tree":
         return shared_tree(fabric)
     if method == "up-down":
         return general(fabric)
+    if method == "any":
+        return _by_order(fabric, assignment, effort)
     makers: dict[str, Callable[[Fabric], Routes]] = {
         "direct": direct,
         "dor": partial(dimension_order, assignment=assignment),
@@ -79,6 +88,15 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed") -> Ro
             way_out="use --routing up-down",
         )
     return moved
+
+
+def _by_order(fabric: Fabric, assignment: str, effort: int) -> Routes:
+    from tagloom.route.any_order import any_relation, any_trees  # noqa: PLC0415 - its kernels take a second to load
+
+    if assignment == "fixed":
+        return any_trees(fabric, effort)
+    source_of_host, root, rel = any_relation(fabric, effort)
+    return Routes("any", f"one order of all channels, effort {effort}", source_of_host, root, relation=rel)
 
 
 def _by_in_port(fabric: Fabric) -> Routes:
