@@ -19,6 +19,7 @@ from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.trees import per_switch
+from tagloom.route.up_down import _best_root, _best_root_compiled
 
 
 def fabric_of(switches, edges, hosts, down=()):
@@ -218,3 +219,12 @@ def test_nowhere_to_go_needs_no_channels(hosts):
         assert len(source_of_host) == len(hosts)
         assert (relation.following == UNUSED).all()
         assert (relation.first[:, root] == DELIVERED).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(fabrics())
+def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric):
+    root = per_switch(fabric)[1]
+    (top, parent), (compiled_top, compiled) = _best_root(fabric, root), _best_root_compiled(fabric, root)
+    assert top == compiled_top
+    assert np.array_equal(parent, compiled)

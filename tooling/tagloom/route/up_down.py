@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CANDIDATE_ROOTS = 16  # the most central switches; the best root is nearly always among them
 SAMPLED = 1 << 15  # beyond EXACT switches, roots are compared by so many switches times sources
 EXACT = 256
+COMPILED = 128  # switches from which compiled loops earn the second that loading them takes
 
 
 def up_down(fabric: Fabric) -> Routes:
@@ -27,9 +28,29 @@ def up_down(fabric: Fabric) -> Routes:
     need not be a tree (527 of 1,600 sources on random 16-switch graphs); these always are. No path goes down and up
     again, so no dependency cycle exists (Schroeder et al., Autonet, 1991).
     """
+    source_of_host, root = per_switch(fabric)
+    top, parent = (_best_root if len(fabric.switches) < COMPILED else _best_root_compiled)(fabric, root)
+    reason = f"up*/down* from {fabric.switches[top].name}, the best of the {CANDIDATE_ROOTS} most central roots"
+    return Routes("up-down", reason, source_of_host, root, parent)
+
+
+def _best_root(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
+    """Give the best root and the trees from all sources, int32[S, N]."""
+    hosts = _hosts(fabric)
+    best: tuple[int, int, NDArray[np.int32]] | None = None
+    for top in central(fabric)[:CANDIDATE_ROOTS]:
+        parent, depth = _trees(fabric, root, _rank(fabric, top))
+        hops = int(hosts[root] @ depth @ hosts)
+        if best is None or hops < best[0]:
+            best = (hops, top, parent)
+    assert best is not None  # noqa: S101 - a fabric has a switch
+    return best[1], pruned(fabric, best[2])
+
+
+def _best_root_compiled(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
+    """Give what `_best_root` gives, beyond EXACT switches by a part of the sources."""
     from tagloom.route.up_down_trees import grown, ranked  # noqa: PLC0415 - numba takes its time
 
-    source_of_host, root = per_switch(fabric)
     start, out = _leaving(fabric)
     head, tail, n = fabric.head, fabric.tail, len(fabric.switches)
     near = head[out]
@@ -43,22 +64,15 @@ def up_down(fabric: Fabric) -> Routes:
     top = min(central(fabric)[:CANDIDATE_ROOTS], key=hops)
     parent = np.empty((len(root), n), np.int32)
     grown(start, out, head, tail, ranked(start, near, top), root, weight, parent, not weight.all())
-    reason = f"up*/down* from {fabric.switches[top].name}, the best of the {CANDIDATE_ROOTS} most central roots"
-    return Routes("up-down", reason, source_of_host, root, parent)
+    return top, parent
 
 
 def shared_tree(fabric: Fabric) -> Routes:
     """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
-    from tagloom.route.up_down_trees import grown, ranked  # noqa: PLC0415 - numba takes its time
-
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
-    start, out = _leaving(fabric)
-    rank = ranked(start, fabric.head[out], top)
-    parent = np.empty((1, len(fabric.switches)), np.int32)
-    above = np.array([top], np.int32)
-    grown(start, out, fabric.head, fabric.tail, rank, above, _hosts(fabric), parent, False)
-    links = {int(channel) // 2 for channel in parent[0] if channel >= 0}
+    parent = _trees(fabric, np.array([top], np.int32), _rank(fabric, top))[0][0]
+    links = {int(channel) // 2 for channel in parent if channel >= 0}
     trees = np.stack([rooted(fabric, links, int(s)) for s in root])
     reason = f"one breadth-first tree from {fabric.switches[top].name}"
     return Routes("tree", reason, source_of_host, root, pruned(fabric, trees))
@@ -66,10 +80,18 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 def central(fabric: Fabric) -> list[int]:
     """List the switches, the one nearest to all hosts first, over links that are up."""
+    hosts = _hosts(fabric)
+    if len(hosts) < COMPILED:
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+        from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
+
+        up = fabric.channel_up
+        graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (len(hosts), len(hosts)))
+        total = shortest_path(graph, unweighted=True)[:, fabric.host_switch].sum(axis=1)
+        return [int(s) for s in np.lexsort((np.arange(len(total)), total))]
     from tagloom.route.up_down_trees import total_distance  # noqa: PLC0415 - numba takes its time
 
     start, out = _leaving(fabric)
-    hosts = _hosts(fabric)
     tops = np.flatnonzero(hosts).astype(np.int32)
     tops = tops if len(hosts) <= EXACT else tops[:: 1 + len(tops) * len(hosts) // (4 * SAMPLED)]
     total = total_distance(start, fabric.head[out], tops, hosts)
@@ -89,3 +111,39 @@ def _leaving(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     start = np.zeros(len(fabric.switches) + 1, np.int32)
     np.cumsum(np.bincount(fabric.tail[up], minlength=len(fabric.switches)), out=start[1:])
     return start, up[np.argsort(fabric.tail[up], kind="stable")]
+
+
+def _rank(fabric: Fabric, top: int) -> NDArray[np.int64]:
+    n = len(fabric.switches)
+    level = np.full(n, n, np.int64)
+    level[top] = 0
+    tail, head = fabric.tail[fabric.channel_up], fabric.head[fabric.channel_up]
+    for d in range(n):
+        nxt = head[(level[tail] == d) & (level[head] == n)]
+        if not len(nxt):
+            break
+        level[nxt] = d + 1
+    rank = np.empty(n, np.int64)
+    rank[np.lexsort((np.arange(n), level))] = np.arange(n)
+    return rank
+
+
+def _trees(
+    fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Grow all sources' trees at once, by levels: up channels first, the rest by down channels; (parent, depth)."""
+    n, sources = len(fabric.switches), len(root)
+    channel = np.flatnonzero(fabric.channel_up)
+    is_up = rank[fabric.head[channel]] < rank[fabric.tail[channel]]
+    depth = np.full((sources, n), -1, np.int64)
+    depth[np.arange(sources), root] = 0
+    parent = np.full((sources, n), -1, np.int32)
+    for group in (channel[is_up][::-1], channel[~is_up][::-1]):  # reversed: of equal choices the last written stays
+        tail, head = fabric.tail[group], fabric.head[group]
+        d = 0
+        while d <= depth.max():
+            source, c = np.nonzero((depth[:, tail] == d) & (depth[:, head] < 0))
+            parent[source, head[c]] = group[c]
+            depth[source, head[c]] = d + 1
+            d += 1
+    return parent, depth
