@@ -10,8 +10,16 @@ from fabrics import make_fabric
 from tagloom.errors import PlanError
 from tagloom.records.channels import find_cycle
 from tagloom.records.fabric import Fabric, Host, Link, Switch
-from tagloom.records.routes import DELIVERED, UNUSED, channel_load, dependencies
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, channel_load, dependencies
 from tagloom.route.any_order import any_relation, any_trees
+from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
+from tagloom.route.any_order.net import lay_out
+from tagloom.route.any_order.orders import by_rank, eliminated, escape_tree, ordered
+from tagloom.route.any_order.renamed import pointers, relation_rows, respread
+from tagloom.route.any_order.score import ground, improve, judged, state_of
+from tagloom.route.any_order.swift import swift_rows
+from tagloom.route.trees import per_switch
+from tagloom.route.up_down import _best_root, _best_root_compiled
 
 
 def fabric_of(switches, edges, hosts, down=()):
@@ -99,6 +107,63 @@ def test_renamed_reaches_every_host_by_a_relation_without_a_cycle(fabric, effort
     assert ((relation.following != UNUSED).any(axis=1)[: len(load)] == (load > 0)).all()
 
 
+@settings(max_examples=60, deadline=None)
+@given(fabrics(), st.integers(0, 3), st.booleans())
+def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuffled):
+    net, rng = lay_out(fabric), np.random.default_rng(seed)
+    if not len(net.channel):
+        return
+    by_elimination = by_rank(net, eliminated(net, rng.permutation(len(net.switch))))
+    if shuffled:  # any place for all but the escape tree's channels: short ways often come in too late to go on
+        kept = escape_tree(net, by_elimination)[by_elimination]
+        place = np.sort(rng.permutation(len(kept))[: kept.sum()])
+        order = np.empty_like(by_elimination)
+        order[place] = by_elimination[kept]
+        order[np.setdiff1d(np.arange(len(kept)), place)] = rng.permutation(by_elimination[~kept])
+        by_elimination = order
+    order = ordered(net, by_elimination)
+    sequence = rng.permutation(len(net.target))
+    source_of_host, root = per_switch(fabric)
+    n, channels = len(fabric.switches), len(fabric.tail)
+
+    swift = swift_rows(order, net.weight, net.target, net.switch, channels, n)
+    tables = pointers(order, net.weight, net.target, sequence)
+    for toll in (np.inf, 2.0):
+        respread(order, net.weight, net.target, sequence, tables, 3, toll)
+    spread = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+    for first, following, load in (swift, spread, (*spread[:2], tables[2])):
+        walked, _, _ = walk(fabric, source_of_host, root, Relation(first, following))
+        assert load == pytest.approx(walked[order.channel])
+
+    grown = trees(order, net.weight, net.target, sequence)
+    for toll in (np.inf, 2.0):
+        respread_trees(order, net.weight, net.target, sequence, grown, 3, toll)
+    parent, load = tree_rows(order, net.weight, net.target, grown[0], net.switch, n)
+    counted = channel_load(fabric, Routes("", "", source_of_host, root, parent))[order.channel]
+    assert load == pytest.approx(counted)
+    assert grown[2] == pytest.approx(counted)
+
+
+@settings(max_examples=60, deadline=None)
+@given(fabrics(), st.integers(0, 3))
+def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed):
+    net, rng = lay_out(fabric), np.random.default_rng(seed)
+    if len(net.target) < 2:
+        return
+    known, order = ground(net), by_rank(net, eliminated(net, rng.permutation(len(net.switch))))
+    if not len(known.after):
+        return
+    state, before = state_of(net, known, order)
+    after = improve(net, known, state, before, escape_tree(net, order), rng.integers(0, 1 << 40, (100, 4)))
+    assert after.cost <= before.cost
+    again, score = state_of(net, known, state.order)
+    assert np.array_equal(again.far, state.far)
+    assert np.array_equal(again.start, state.start)
+    assert again.load == pytest.approx(state.load, rel=1e-4, abs=1e-4)
+    assert score.hops == after.hops
+    assert judged(net, known, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
+
+
 def ratios(fabric, effort=1):
     """Give hops / minimal and largest load / lower bound of (renamed, fixed), counted by walking."""
     graph = nx.Graph(list(zip(fabric.tail.tolist(), fabric.head.tolist(), strict=True)))
@@ -154,3 +219,12 @@ def test_nowhere_to_go_needs_no_channels(hosts):
         assert len(source_of_host) == len(hosts)
         assert (relation.following == UNUSED).all()
         assert (relation.first[:, root] == DELIVERED).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(fabrics())
+def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric):
+    root = per_switch(fabric)[1]
+    (top, parent), (compiled_top, compiled) = _best_root(fabric, root), _best_root_compiled(fabric, root)
+    assert top == compiled_top
+    assert np.array_equal(parent, compiled)

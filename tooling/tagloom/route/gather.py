@@ -62,7 +62,7 @@ def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[n
         up = rank[fabric.head] < rank[fabric.tail]
         if np.any(~up[held] & up[wanted]):
             continue
-        full = _trees(fabric, routes.root, rank)
+        full, _ = _trees(fabric, routes.root, rank)
         if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
             return rank, full
     return None

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 CANDIDATE_ROOTS = 16  # the most central switches; the best root is nearly always among them
+SAMPLED = 1 << 15  # beyond EXACT switches, roots are compared by so many switches times sources
+EXACT = 256
+COMPILED = 128  # switches from which compiled loops earn the second that loading them takes
 
 
 def up_down(fabric: Fabric) -> Routes:
@@ -26,26 +29,49 @@ def up_down(fabric: Fabric) -> Routes:
     again, so no dependency cycle exists (Schroeder et al., Autonet, 1991).
     """
     source_of_host, root = per_switch(fabric)
-    best: tuple[float, int, NDArray[np.int32]] | None = None
+    top, parent = (_best_root if len(fabric.switches) < COMPILED else _best_root_compiled)(fabric, root)
+    reason = f"up*/down* from {fabric.switches[top].name}, the best of the {CANDIDATE_ROOTS} most central roots"
+    return Routes("up-down", reason, source_of_host, root, parent)
+
+
+def _best_root(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
+    """Give the best root and the trees from all sources, int32[S, N]."""
+    hosts = _hosts(fabric)
+    best: tuple[int, int, NDArray[np.int32]] | None = None
     for top in central(fabric)[:CANDIDATE_ROOTS]:
-        rank = ranked(fabric, top)
-        parent = _trees(fabric, root, rank)
-        routes = Routes("up-down", "", source_of_host, root, parent)
-        hops = routes.average_hops(fabric)
+        parent, depth = _trees(fabric, root, ranked(fabric, top))
+        hops = int(hosts[root] @ depth @ hosts)
         if best is None or hops < best[0]:
             best = (hops, top, parent)
     assert best is not None  # noqa: S101 - a fabric has a switch
-    _, top, parent = best
-    reason = f"up*/down* from {fabric.switches[top].name}, the best of the {CANDIDATE_ROOTS} most central roots"
-    return Routes("up-down", reason, source_of_host, root, pruned(fabric, parent))
+    return best[1], pruned(fabric, best[2])
+
+
+def _best_root_compiled(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
+    """Give what `_best_root` gives, beyond EXACT switches by a part of the sources."""
+    from tagloom.route.up_down_trees import grown, ranked  # noqa: PLC0415 - numba takes its time
+
+    start, out = _leaving(fabric)
+    head, tail, n = fabric.head, fabric.tail, len(fabric.switches)
+    near = head[out]
+    weight = _hosts(fabric)
+    some = root if n <= EXACT else root[:: 1 + len(root) * n // SAMPLED]
+    scratch = np.empty((len(some), n), np.int32)
+
+    def hops(top: int) -> int:
+        return grown(start, out, head, tail, ranked(start, near, top), some, weight, scratch, False)
+
+    top = min(central(fabric)[:CANDIDATE_ROOTS], key=hops)
+    parent = np.empty((len(root), n), np.int32)
+    grown(start, out, head, tail, ranked(start, near, top), root, weight, parent, not weight.all())
+    return top, parent
 
 
 def shared_tree(fabric: Fabric) -> Routes:
     """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
-    rank = ranked(fabric, top)
-    parent = _trees(fabric, np.array([top], np.int32), rank)[0]
+    parent = _trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0][0]
     links = {int(channel) // 2 for channel in parent if channel >= 0}
     trees = np.stack([rooted(fabric, links, int(s)) for s in root])
     reason = f"one breadth-first tree from {fabric.switches[top].name}"
@@ -54,15 +80,37 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 def central(fabric: Fabric) -> list[int]:
     """List the switches, the one nearest to all hosts first, over links that are up."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
+    hosts = _hosts(fabric)
+    if len(hosts) < COMPILED:
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+        from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
 
-    n = len(fabric.switches)
-    up = fabric.channel_up
-    graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (n, n))
-    distance = shortest_path(graph, unweighted=True)
-    total = distance[:, fabric.host_switch].sum(axis=1)
-    return [int(s) for s in np.lexsort((np.arange(n), total))]
+        up = fabric.channel_up
+        graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (len(hosts), len(hosts)))
+        total = shortest_path(graph, unweighted=True)[:, fabric.host_switch].sum(axis=1)
+        return [int(s) for s in np.lexsort((np.arange(len(total)), total))]
+    from tagloom.route.up_down_trees import total_distance  # noqa: PLC0415 - numba takes its time
+
+    start, out = _leaving(fabric)
+    tops = np.flatnonzero(hosts).astype(np.int32)
+    tops = tops if len(hosts) <= EXACT else tops[:: 1 + len(tops) * len(hosts) // (4 * SAMPLED)]
+    total = total_distance(start, fabric.head[out], tops, hosts)
+    return [int(s) for s in np.lexsort((np.arange(len(total)), total))]
+
+
+def _hosts(fabric: Fabric) -> NDArray[np.int64]:
+    """Count the hosts at each switch, int64[N]."""
+    hosts = np.zeros(len(fabric.switches), np.int64)
+    np.add.at(hosts, fabric.host_switch, 1)
+    return hosts
+
+
+def _leaving(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sort the channels that are up by the switch they leave: (start int32[N + 1], channels int32[m])."""
+    up = np.flatnonzero(fabric.channel_up).astype(np.int32)
+    start = np.zeros(len(fabric.switches) + 1, np.int32)
+    np.cumsum(np.bincount(fabric.tail[up], minlength=len(fabric.switches)), out=start[1:])
+    return start, up[np.argsort(fabric.tail[up], kind="stable")]
 
 
 def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
@@ -81,8 +129,10 @@ def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
     return rank
 
 
-def _trees(fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Grow all sources' trees at once, level by level: up channels first, then the rest by down channels."""
+def _trees(
+    fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Grow all sources' trees at once, by levels: up channels first, the rest by down channels; (parent, depth)."""
     n, sources = len(fabric.switches), len(root)
     channel = np.flatnonzero(fabric.channel_up)
     is_up = rank[fabric.head[channel]] < rank[fabric.tail[channel]]
@@ -97,4 +147,4 @@ def _trees(fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]) -> 
             parent[source, head[c]] = group[c]
             depth[source, head[c]] = d + 1
             d += 1
-    return parent
+    return parent, depth
