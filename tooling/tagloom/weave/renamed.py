@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import DELIVERED, UNUSED, relation
+from tagloom.records.routes import DELIVERED, relation
 from tagloom.records.switch_state import Membership
 from tagloom.weave.draft import Draft
 
@@ -34,17 +34,19 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
         )
     draft = Draft(fabric)
     for s in range(len(fabric.switches)):
-        vlans: list[tuple[frozenset[int], dict[int, int]]] = []  # members, host -> port
+        vlans: list[tuple[frozenset[int], NDArray[np.int32]]] = []  # members, port by host (0: none)
         in_ports: list[list[int]] = []
         for in_port, out in _rules(fabric, routes, rel.first, rel.following, s):
-            members = frozenset((in_port, *out.values()))
+            used = np.zeros(fabric.ports[s] + 1, np.bool_)
+            used[out] = True
+            members = frozenset((in_port, *(np.flatnonzero(used[1:]) + 1).tolist()))
             for known, (others, entries) in enumerate(vlans):
-                if others == members and all(entries.get(h, p) == p for h, p in out.items()):
-                    entries.update(out)
+                if others == members and np.all((entries == out) | (entries == 0) | (out == 0)):
+                    np.maximum(entries, out, out=entries)
                     in_ports[known].append(in_port)
                     break
             else:
-                vlans.append((members, dict(out)))
+                vlans.append((members, out.copy()))
                 in_ports.append([in_port])
         for number, ((members, entries), ports) in enumerate(zip(vlans, in_ports, strict=True)):
             vlan = first_vlan + number
@@ -52,32 +54,36 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int) -> Draft:
                 draft.join(s, vlan, port, Membership.UNTAGGED)
             for port in ports:
                 draft.pvid[s, port] = vlan
-            hosts = np.fromiter(entries, np.int64, len(entries))
+            hosts = np.flatnonzero(entries)
             columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
-            draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
+            draft.entries.append((*columns, entries[hosts].astype(np.int64)))
     return draft
 
 
 def _rules(
     fabric: Fabric, routes: Routes, first: NDArray[np.int32], following: NDArray[np.int32], s: int
-) -> list[tuple[int, dict[int, int]]]:
-    """List the in-ports of a switch that frames come in by, each with the out-port of every host it leads to."""
-    rules: list[tuple[int, dict[int, int]]] = []
-    for h in np.flatnonzero(fabric.host_switch == s).tolist():
-        out = _out_ports(fabric, first[routes.source_of_host[h]])
-        out.pop(h, None)
+) -> list[tuple[int, NDArray[np.int32]]]:
+    """List the in-ports of a switch that frames come in by, each with the out-port to every host, 0 for none."""
+    rules: list[tuple[int, NDArray[np.int32]]] = []
+    here = np.flatnonzero(fabric.host_switch == s)
+    port_of = np.append(fabric.tail_port, np.zeros(2, np.int32))  # DELIVERED and UNUSED, -1 and -2, find 0
+    for h in here.tolist():
+        out = _out_ports(fabric, first[routes.source_of_host[h]], port_of, here)
+        out[h] = 0
         rules.append((int(fabric.host_port[h]), out))
     for channel in np.flatnonzero(fabric.head == s).tolist():
-        out = _out_ports(fabric, following[channel])
-        if out:
+        out = _out_ports(fabric, following[channel], port_of, here)
+        if out.any():
             rules.append((int(fabric.head_port[channel]), out))
     return rules
 
 
-def _out_ports(fabric: Fabric, towards: NDArray[np.int32]) -> dict[int, int]:
-    """Map each host that `towards` (a channel per switch) leads to, to the port it leaves by."""
+def _out_ports(
+    fabric: Fabric, towards: NDArray[np.int32], port_of: NDArray[np.int32], here: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Give the port by which each host is left for that `towards` (a channel per switch) leads to, int32[H]."""
     channel = towards[fabric.host_switch]
-    reached = np.flatnonzero(channel != UNUSED)
-    here = channel[reached] == DELIVERED
-    port = np.where(here, fabric.host_port[reached], fabric.tail_port[channel[reached]] if len(fabric.tail) else 0)
-    return dict(zip(reached.tolist(), port.tolist(), strict=True))
+    out = port_of[channel]
+    delivered = here[channel[here] == DELIVERED]
+    out[delivered] = fabric.host_port[delivered]
+    return out
