@@ -1,8 +1,8 @@
 """Measure how planning and proving grow with the fabric, against memcpy, networkx and scipy in the same run.
 
 Plans are of tori with two links between neighbours and one host a switch, renamed, without texts, each in a process of
-its own, so that its peak memory is its own. OpenSM's figures are quoted, not measured here: torus-2QoS of OpenSM 3.3.23,
-routes only, on another machine. `--texts` adds texts written and proven at 1,024 switches; `--to N` stops early.
+its own, so that its peak memory is its own. OpenSM's figures are quoted, not measured here: torus-2QoS of version
+3.3.23, routes only, without a proof. `--texts` adds texts written and proven at 1,024 switches; `--to N` stops early.
 """
 
 from __future__ import annotations
