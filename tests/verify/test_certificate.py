@@ -4,6 +4,7 @@ import ast
 import json
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -170,3 +171,15 @@ def test_a_plan_without_texts_is_proven_and_no_build(tmp_path, capsys):
     assert (page["proven"], page["texts_proven"], page["vlans"]) == (True, False, 8)
     assert [p.name for p in (tmp_path / "b").iterdir()] == ["plan.json"]
     assert main(["verify", str(tmp_path / "b")]) == 2
+
+
+def test_the_witness_of_a_cycle_is_a_shortest_one():
+    draw = np.random.default_rng(2)
+    for _ in range(60):
+        channels = int(draw.integers(2, 40))
+        edges = draw.integers(0, channels, (int(draw.integers(1, 80)), 2))
+        graph = nx.DiGraph(edges.tolist())
+        lengths = [1 + nx.shortest_path_length(graph, b, a) for a, b in graph.edges if nx.has_path(graph, b, a)]
+        cycle = find_cycle(channels, edges[:, 0], edges[:, 1])
+        assert len(cycle) == min(lengths, default=0)
+        assert all(graph.has_edge(a, b) for a, b in zip(cycle, [*cycle[1:], *cycle[:1]], strict=True))

@@ -144,7 +144,7 @@ def test_more_static_entries_than_a_mac_table_holds_are_refused_with_the_exact_c
     with pytest.raises(
         PlanError, match=r"at most 8000 MAC addresses; s\d+ would need \d+ static entries for 570 hosts"
     ):
-        plan(fabric, "fixed")
+        weave(fabric, route(fabric, "up-down"), "fixed")
 
 
 def test_previous_keeps_the_numbers_of_unchanged_vlans_and_gives_changed_ones_fresh_numbers():

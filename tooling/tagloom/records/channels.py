@@ -9,13 +9,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+AT_ONCE = 4096  # vertices whose walks are told apart at once when a shortest cycle is looked for
+
 
 def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> list[int]:
-    """Give the channels of a shortest cycle through one cyclic channel, or [] where the dependencies are acyclic.
+    """Give the channels of a shortest cycle of all, or [] where the dependencies are acyclic.
 
     `before[i] -> after[i]` is a dependency: a frame may hold channel `before[i]` while it waits for `after[i]`.
-    An acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Works in
-    O(channels + dependencies) by strongly connected components.
+    An acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Acyclic
+    ones are told in O(channels + dependencies) by strongly connected components.
     """
     if len(before) == 0:
         return []
@@ -30,16 +32,47 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
     inside = label[before] == label[after]
     if not inside.any():
         return []
-    # Inside one component every dependency lies on a cycle: close the first by the shortest way back.
-    keep = label[before] == label[before[inside][0]]
-    keep &= inside
-    start, nxt = int(before[keep][0]), int(after[keep][0])
-    part = csr_matrix((np.ones(int(keep.sum()), np.int8), (before[keep], after[keep])), (channels, channels))
-    _, parent = breadth_first_order(part, nxt, directed=True)
-    back = [start]
-    while back[-1] != nxt:
-        back.append(int(parent[back[-1]]))
-    return back[::-1]  # nxt ... start, and start leads to nxt again
+    vertices, (old, new) = _renamed(before[inside], after[inside])
+    start = _on_a_shortest(len(vertices), old, new)
+    part = csr_matrix((np.ones(len(old), np.int8), (old, new)), (len(vertices), len(vertices)))
+    _, parent = breadth_first_order(part, start, directed=True)
+    ways: list[list[int]] = []
+    for last in old[new == start].tolist():  # what leads back to the start: the nearest closes a shortest cycle
+        way = [last]
+        while way[-1] != start:
+            way.append(int(parent[way[-1]]))
+        ways.append(way[::-1])
+    return [int(vertices[v]) for v in min(ways, key=len)]
+
+
+def _renamed(
+    before: NDArray[np.int64], after: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Give the vertices of some dependencies, ascending, and the dependencies between their places there."""
+    vertices, number = np.unique(np.concatenate([before, after]), return_inverse=True)
+    return vertices, (number[: len(before)], number[len(before) :])
+
+
+def _on_a_shortest(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
+    """Find a vertex on a shortest cycle, where every vertex lies on some cycle.
+
+    Row v of a table of bits says where walks of exactly k steps from v lead; the first k at which some v is led back
+    to itself is the length of a shortest cycle. The table is cut into columns of AT_ONCE vertices to bound memory.
+    """
+    order = np.argsort(before, kind="stable")
+    to, first = after[order], np.searchsorted(before[order], np.arange(vertices))
+    best, found = vertices + 1, 0
+    for low in range(0, vertices, AT_ONCE):
+        itself = np.arange(low, min(low + AT_ONCE, vertices))
+        word, bit = (itself - low) // 64, np.uint64(1) << ((itself - low) % 64).astype(np.uint64)
+        led = np.zeros((vertices, int(word[-1]) + 1), np.uint64)
+        led[itself, word] = bit
+        for length in range(1, best):
+            led = np.bitwise_or.reduceat(led[to], first, axis=0)
+            if len(back := np.flatnonzero(led[itself, word] & bit)):
+                best, found = length, int(itself[back[0]])
+                break
+    return found
 
 
 def ranks(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -201,9 +201,17 @@ def relation(fabric: Fabric, routes: Routes) -> Relation | None:
     """Give the relation C x N -> C of the routes, or None where two paths over one channel part ways.
 
     Renamed assignment can only realise such routes: the next switch knows a frame's in-port, not its source.
+    The answer is kept with the routes, since both choosing and weaving ask.
     """
     if routes.relation is not None:
         return routes.relation
+    kept: tuple[Fabric, Relation | None] | None = routes.__dict__.get("_relation")
+    if kept is None or kept[0] is not fabric:
+        kept = routes.__dict__["_relation"] = fabric, _relation(fabric, routes)
+    return kept[1]
+
+
+def _relation(fabric: Fabric, routes: Routes) -> Relation | None:
     targets = np.unique(fabric.host_switch)
     sources = routes.sources
     first = np.full((sources, len(fabric.switches)), UNUSED, np.int32)

@@ -157,6 +157,7 @@ def _ways(model: Forwarding, ways: list[int]) -> list[str]:
 
 def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
     findings: list[Finding] = []
+    macs = set(fabric.host_mac.tolist())
     for i, switch in enumerate(fabric.switches):
         platform, held = platforms.load(switch.model), state[switch.name]
         if len(held.vlans) > platform.max_vlans:
@@ -167,9 +168,8 @@ def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
         if held.spanning_tree and any(held.port_spanning_tree[p - 1] for p in fabric.used_ports[i]):
             actual = "on: it may block any of them"
             findings.append(Finding(f"{switch.name} spanning tree", "off on the fabric's ports", actual))
-        keys = held.entry_vlan.astype(object) * (1 << 48) + held.entry_mac.astype(object)
-        macs = set(fabric.host_mac.tolist())
-        for j in np.flatnonzero(keys[1:] == keys[:-1]).tolist() if len(keys) > 1 else []:
+        vlan, mac = held.entry_vlan, held.entry_mac
+        for j in np.flatnonzero((vlan[1:] == vlan[:-1]) & (mac[1:] == mac[:-1])).tolist():
             if int(held.entry_mac[j]) in macs:
                 where = f"{switch.name} VLAN {held.entry_vlan[j]}"
                 findings.append(Finding(where, "one port for a host's entry", "several"))

@@ -62,7 +62,7 @@ class Draft:
         if not self.entries:
             columns = [np.empty(0, np.int64)] * 4
         switch_of, vlan_of, mac_of, port_of = columns
-        order = np.lexsort((port_of, mac_of, vlan_of, switch_of))
+        order = np.argsort(switch_of, kind="stable")
         bounds = np.searchsorted(switch_of[order], np.arange(len(fabric.switches) + 1))
         down = {
             (switch, port)
@@ -79,6 +79,7 @@ class Draft:
         state: FabricState = {}
         for s, switch in enumerate(fabric.switches):
             rows = order[bounds[s] : bounds[s + 1]]
+            rows = rows[np.lexsort((port_of[rows], mac_of[rows], vlan_of[rows]))]
             entry = (vlan_of[rows].astype(np.int32), mac_of[rows].astype(np.uint64), port_of[rows].astype(np.int32))
             state[switch.name] = self._state(s, entry, down, slow, tagged_links=tagged_links)
         return state

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import DELIVERED, UNUSED, relation
+from tagloom.records.routes import DELIVERED, relation
 from tagloom.records.switch_state import BROADCAST, Membership
 from tagloom.weave.draft import Draft
 from tagloom.weave.merge import fewest
@@ -46,15 +46,17 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
     for s in range(len(fabric.switches)):
         spread = on_tree[s] | set(fabric.host_port[fabric.host_switch == s].tolist()) if tree else frozenset[int]()
         rules = _rules(fabric, routes, rel.first, rel.following, s)
-        rules += [(port, {}) for port in sorted(on_tree[s] - {in_port for in_port, _ in rules})]
-        shared = [frozenset((in_port, *out.values(), *(spread if in_port in spread else ()))) for in_port, out in rules]
+        nowhere = np.zeros(len(fabric.hosts), np.int32)
+        rules += [(port, nowhere) for port in sorted(on_tree[s] - {in_port for in_port, _ in rules})]
+        shared = [_members(in_port, out, fabric.ports[s], spread) for in_port, out in rules]
         conflict = np.array([[_differ(rules, shared, i, j) for j in range(len(rules))] for i in range(len(rules))])
         place = fewest(conflict.reshape(len(rules), len(rules))).tolist()
-        vlans: list[tuple[frozenset[int], dict[int, int], list[int]]] = []  # members, host -> port, in-ports
+        # members, port by host (0: none), in-ports
+        vlans: list[tuple[frozenset[int], NDArray[np.int32], list[int]]] = []
         for known, (in_port, out), members in zip(place, rules, shared, strict=True):
             if known == len(vlans):
-                vlans.append((members, {}, []))
-            vlans[known][1].update(out)
+                vlans.append((members, nowhere.copy(), []))
+            np.maximum(vlans[known][1], out, out=vlans[known][1])
             vlans[known][2].append(in_port)
         for number, (members, entries, ports) in enumerate(vlans):
             vlan = first_vlan + number
@@ -62,9 +64,9 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
                 draft.join(s, vlan, port, Membership.UNTAGGED)
             for port in ports:
                 draft.pvid[s, port] = vlan
-            hosts = np.fromiter(entries, np.int64, len(entries))
+            hosts = np.flatnonzero(entries)
             columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
-            draft.entries.append((*columns, np.fromiter(entries.values(), np.int64, len(entries))))
+            draft.entries.append((*columns, entries[hosts].astype(np.int64)))
             if spread.intersection(ports):
                 here = np.array(sorted(spread), np.int64)
                 columns = np.full(len(here), s), np.full(len(here), vlan), np.full(len(here), BROADCAST, np.uint64)
@@ -72,13 +74,20 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
     return draft
 
 
-def _differ(rules: list[tuple[int, dict[int, int]]], shared: list[frozenset[int]], i: int, j: int) -> bool:
+def _members(in_port: int, out: NDArray[np.int32], ports: int, spread: Collection[int]) -> frozenset[int]:
+    """Give the ports an in-port's VLAN needs: its own, those its frames leave by, and the broadcast tree's."""
+    used = np.zeros(ports + 1, np.bool_)
+    used[out] = True
+    return frozenset((in_port, *(np.flatnonzero(used[1:]) + 1).tolist(), *(spread if in_port in spread else ())))
+
+
+def _differ(rules: list[tuple[int, NDArray[np.int32]]], shared: list[frozenset[int]], i: int, j: int) -> bool:
     """Tell whether two in-ports need VLANs of their own.
 
     Entries that agree two by two agree all together, so nothing else needs to be asked of a larger set.
     """
     entries, others = rules[i][1], rules[j][1]
-    return shared[i] != shared[j] or any(others.get(h, p) != p for h, p in entries.items())
+    return shared[i] != shared[j] or bool(np.any((entries != others) & (entries > 0) & (others > 0)))
 
 
 def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
@@ -92,24 +101,28 @@ def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
 
 def _rules(
     fabric: Fabric, routes: Routes, first: NDArray[np.int32], following: NDArray[np.int32], s: int
-) -> list[tuple[int, dict[int, int]]]:
-    """List the in-ports of a switch that frames come in by, each with the out-port of every host it leads to."""
-    rules: list[tuple[int, dict[int, int]]] = []
-    for h in np.flatnonzero(fabric.host_switch == s).tolist():
-        out = _out_ports(fabric, first[routes.source_of_host[h]])
-        out.pop(h, None)
+) -> list[tuple[int, NDArray[np.int32]]]:
+    """List the in-ports of a switch that frames come in by, each with the out-port to every host, 0 for none."""
+    rules: list[tuple[int, NDArray[np.int32]]] = []
+    here = np.flatnonzero(fabric.host_switch == s)
+    port_of = np.append(fabric.tail_port, np.zeros(2, np.int32))  # DELIVERED and UNUSED, -1 and -2, find 0
+    for h in here.tolist():
+        out = _out_ports(fabric, first[routes.source_of_host[h]], port_of, here)
+        out[h] = 0
         rules.append((int(fabric.host_port[h]), out))
     for channel in np.flatnonzero(fabric.head == s).tolist():
-        out = _out_ports(fabric, following[channel])
-        if out:
+        out = _out_ports(fabric, following[channel], port_of, here)
+        if out.any():
             rules.append((int(fabric.head_port[channel]), out))
     return rules
 
 
-def _out_ports(fabric: Fabric, towards: NDArray[np.int32]) -> dict[int, int]:
-    """Map each host that `towards` (a channel per switch) leads to, to the port it leaves by."""
+def _out_ports(
+    fabric: Fabric, towards: NDArray[np.int32], port_of: NDArray[np.int32], here: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Give the port by which each host is left for that `towards` (a channel per switch) leads to, int32[H]."""
     channel = towards[fabric.host_switch]
-    reached = np.flatnonzero(channel != UNUSED)
-    here = channel[reached] == DELIVERED
-    port = np.where(here, fabric.host_port[reached], fabric.tail_port[channel[reached]] if len(fabric.tail) else 0)
-    return dict(zip(reached.tolist(), port.tolist(), strict=True))
+    out = port_of[channel]
+    delivered = here[channel[here] == DELIVERED]
+    out[delivered] = fabric.host_port[delivered]
+    return out
