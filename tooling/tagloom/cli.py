@@ -143,7 +143,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         fabric, routes, configs = read_fabric(args.fabric), None, args.configs
     with screen.waiting("proving"):
         _, proof = pipeline.prove(fabric, pipeline.read_texts(fabric, configs), routes)
-    screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
+    screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
         "" if proof.proven else "not proven",
@@ -238,7 +238,7 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         )
         screen.answer({**_pushed(None), **push.proof.as_json()})
         return NO
-    names = [switch.name for switch in push.fabric.switches]
+    names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
     with screen.progress("switches read") as note:
         looks = len(wanted) * (push.waves if kind == "rollout" else 1)

@@ -16,6 +16,7 @@ from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548, Eee
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
+from tagloom.records.switch_state import SwitchEditor
 from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
@@ -53,6 +54,7 @@ class Build:
             "name": self.fabric.name,
             "switches": len(self.fabric.switches),
             "links": len(self.fabric.links),
+            "switches_down": len(self.fabric.switches) - len(self.fabric.live),
             "links_off": sum(not link.up for link in self.fabric.links),
             "hosts": len(self.fabric.hosts),
             "routing": self.routes.method,
@@ -86,7 +88,7 @@ def plan(
     woven = weave(fabric, routes, assignment, previous.state if previous is not None else None)
     texts = render(fabric, woven.state, templates)
     state, unknown = parse(fabric, texts)
-    if unknown or state != woven.state:
+    if unknown or state != {**woven.state, **dead_states(fabric)}:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     build = Build(fabric, routes, woven.assignment, woven.vlans, state)
     return build, verify(fabric, state, Plan(routes)), texts
@@ -97,19 +99,19 @@ def _plannable(fabric: Fabric) -> None:
     known = ", ".join(speaking)
     findings = [
         Finding(f"model {model}", f"a model whose command line is known: {known}", model)
-        for model in sorted({switch.model for switch in fabric.switches} - set(speaking))
+        for model in sorted({switch.model for switch in fabric.live} - set(speaking))
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     reached = _reached(fabric)
-    if apart := [s.name for i, s in enumerate(fabric.switches) if i not in reached]:
+    if apart := [s.name for i, s in enumerate(fabric.switches) if s.up and i not in reached]:
         findings.append(Finding("links", "links that are up to connect all switches", f"no way to {', '.join(apart)}"))
     if findings:
         raise InputError(findings)
 
 
 def _reached(fabric: Fabric) -> set[int]:
-    up, reached = fabric.channel_up, {0}
+    up, reached = fabric.channel_up, {next((i for i, switch in enumerate(fabric.switches) if switch.up), 0)}
     tail, head = fabric.tail[up], fabric.head[up]
     while True:
         mask = np.isin(tail, list(reached))
@@ -120,18 +122,33 @@ def _reached(fabric: Fabric) -> set[int]:
 
 
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
-    """Render every switch's configuration, by switch name."""
+    """Render every live switch's configuration, by switch name."""
     return {
         switch.name: render_configuration(platforms.load(switch.model), state[switch.name], templates)
-        for switch in fabric.switches
+        for switch in fabric.live
     }
+
+
+def dead_states(fabric: Fabric) -> FabricState:
+    """Give what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
+    state: FabricState = {}
+    for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
+        if not switch.up:
+            editor = SwitchEditor.blank(ports)
+            editor.enabled = [False] * ports
+            state[switch.name] = editor.freeze()
+    return state
 
 
 def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Finding]]:
     """Read every switch's text, with a finding for each line that is not understood and bears on the fabric."""
     state: FabricState = {}
     findings: list[Finding] = []
+    dead = dead_states(fabric)
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
+        if not switch.up:
+            state[switch.name] = dead[switch.name]
+            continue
         platform = platforms.load(switch.model)
         state[switch.name], found = read_state(platform, texts[switch.name], switch.name, ports)
         findings += found

@@ -46,12 +46,13 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
     """Say what a plan is: the fabric, its paths, its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
+    dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
     room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
     vlans = f"{ASSIGNMENT_WORDS[summary['assignment']]}: {count(summary['vlans'], 'VLAN')}"
     return [
         *row(
             fabric.name[: LABEL - 1],
-            f"{count(summary['switches'], 'switch')} ({models}), {count(summary['links'], 'link')}{off}, "
+            f"{count(summary['switches'], 'switch')}{dead} ({models}), {count(summary['links'], 'link')}{off}, "
             f"{count(summary['hosts'], 'host')}",
         ),
         *row(
