@@ -53,7 +53,7 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 
 def central(fabric: Fabric) -> list[int]:
-    """List the switches, the one nearest to all hosts first, over links that are up."""
+    """List the switches from which all hosts are reached over links that are up, the one nearest to them first."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
     from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
 
@@ -62,7 +62,7 @@ def central(fabric: Fabric) -> list[int]:
     graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (n, n))
     distance = shortest_path(graph, unweighted=True)
     total = distance[:, fabric.host_switch].sum(axis=1)
-    return [int(s) for s in np.lexsort((np.arange(n), total))]
+    return [int(s) for s in np.lexsort((np.arange(n), total)) if np.isfinite(total[s])]
 
 
 def _rank(fabric: Fabric, top: int) -> NDArray[np.int64]:
