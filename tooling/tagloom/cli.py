@@ -116,7 +116,10 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         summary = build.summary(proof)
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output)
-    screen.say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*terminal.plan_lines(fabric, summary))
+    if screen.verbose and not screen.as_json:
+        screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven:
         wrote = f"{args.output}/ ({terminal.count(len(texts), 'configuration')}, plan.json)"
         screen.say(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tagloom.regulate import static
 from tagloom.render import read_state, render_configuration
 from tagloom.rollout import direct
 from tagloom.route import route
+from tagloom.route.alternatives import alternatives
 from tagloom.verify import Plan, channel_name, dependencies, verify
 from tagloom.weave import weave
 
@@ -92,6 +93,11 @@ def plan(
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     build = Build(fabric, routes, woven.assignment, woven.vlans, state)
     return build, verify(fabric, state, Plan(routes)), texts
+
+
+def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
+    """List what each routing that can route the fabric costs, fewest VLANs first."""
+    return [asdict(row) for row in alternatives(fabric, assignment)]
 
 
 def _plannable(fabric: Fabric) -> None:

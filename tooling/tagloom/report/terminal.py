@@ -64,6 +64,13 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say what each routing of one fabric would cost, under the label of the routes."""
+    cells = [(r["method"], str(r["vlans"]), f"{r['average_hops']:.2f}", f"{r['max_channel_load']:,}") for r in rows]
+    lines = table(("routing", "VLANs", "switches on a path", "pairs on the busiest channel"), cells, (1, 2, 3))
+    return [" " * LABEL + line for line in lines]
+
+
 def proof_lines(proof: Findings, hosts: int) -> list[str]:
     """Say what was proven, what was not, and the witnesses."""
     on_path = proof.reachable_pairs - proof.off_path_pairs
