@@ -55,7 +55,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
         known_hosts = folder / "known_hosts"
         if known_hosts.is_file():
             inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
-        for switch in fabric.switches:
+        for switch in fabric.live:
             group = inventory.add_group(switch.model.replace("-", "_"))
             inventory.add_host(switch.name, group=group)
             host, port = split_address(switch.address or switch.name)

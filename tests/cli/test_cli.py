@@ -55,6 +55,14 @@ def test_the_torus_plans_with_the_keys_and_figures_promised(tmp_path, answer, ru
     assert len(list((tmp_path / "b" / "configs").iterdir())) == 16
 
 
+def test_a_verbose_plan_lists_what_other_routings_would_cost(tmp_path, run):
+    run("new", "torus", "--dims", 6, 6, "--parallel", 2, "-o", tmp_path / "f.yml")
+    status, out, _ = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "-v")
+    assert status == 0
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip().startswith("dor")}
+    assert rows == {"dor": ["12", "4.11", "36"], "dor-r7": ["12", "4.22", "36"], "dor-r1": ["18", "4.00", "30"]}
+
+
 def test_verify_says_the_same_from_text_alone(torus, answer):
     fabric, build = torus
     for words in ((build,), ("--fabric", fabric, "--configs", build / "configs")):

@@ -128,12 +128,11 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
-    if args.verbose and build.first_fit_vlans is not None:
-        screen.say(
-            *terminal.row(
-                "", f"the routing's own trees, merged first fit: {terminal.count(build.first_fit_vlans, 'VLAN')}"
-            )
-        )
+    if args.verbose and not screen.as_json:
+        screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
+        if build.first_fit_vlans is not None:
+            first_fit = terminal.count(build.first_fit_vlans, "VLAN")
+            screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     if proof.proven and args.no_texts:
         screen.say(
@@ -169,7 +168,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     with screen.waiting("proving"):
         texts = pipeline.read_texts(fabric, configs)
         _, proof = pipeline.prove(fabric, texts, routes, what_if=args.what_if, duplicates_allowed=repeats)
-    screen.say(*terminal.row("read", f"{terminal.count(len(fabric.switches), 'configuration')} of {configs}"))
+    screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(
         "" if proof.proven else "not proven",
@@ -264,7 +263,7 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         )
         screen.answer({**_pushed(None), **push.proof.as_json()})
         return NO
-    names = [switch.name for switch in push.fabric.switches]
+    names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
     with screen.progress("switches read") as note:
         looks = len(wanted) * (push.waves if kind == "rollout" else 1)

@@ -119,7 +119,7 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     findings: list[Finding] = []
     if not directory.is_dir():
         raise InputError([Finding(str(directory), "a directory of configurations", "none")])
-    for switch in fabric.switches:
+    for switch in fabric.live:
         path = directory / f"{switch.name}.cfg"
         try:
             texts[switch.name] = path.read_text("utf-8")

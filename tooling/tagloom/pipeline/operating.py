@@ -11,7 +11,7 @@ from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import DeviceError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import prove, rollout
+from tagloom.pipeline.planning import dead_states, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
 from tagloom.verify import Plan, verify
@@ -95,7 +95,7 @@ def order(push: Push, found: Outcomes, site: Site) -> Push:
     read = {outcome.switch: outcome for outcome in found.outcomes if not outcome.failed}
     before = _states(push.fabric, {name: outcome.before for name, outcome in read.items()})
     after = _states(push.fabric, {name: outcome.after for name, outcome in read.items()})
-    if set(read) != set(push.fabric.index):
+    if set(read) != {switch.name for switch in push.fabric.live}:
         for outcome in found.outcomes:
             if outcome.failed and any(set(before[n].owned_vlans) - set(after[n].owned_vlans) for n in read):
                 rule = "another plan runs, and it is changed only when every switch can be read"
@@ -125,7 +125,7 @@ def push(what: Push, site: Site, *, limit: str = "", on_progress: Progress | Non
 
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
     """Read every switch's running configuration over SSH. Raises DeviceError for the first that cannot be read."""
-    names = [switch.name for switch in fabric.switches]
+    names = [switch.name for switch in fabric.live]
     return read_running(
         site.inventory,
         switches=names,
@@ -139,7 +139,7 @@ def _run(what: Push, site: Site, kind: str, *, check: bool, limit: str, on_progr
     return playbook.run(
         what.directory,
         site.inventory,
-        switches=[switch.name for switch in what.fabric.switches],
+        switches=[switch.name for switch in what.fabric.live],
         directory=site.directory(kind),
         share=site.share,
         environment=site.environment,
@@ -152,8 +152,9 @@ def _run(what: Push, site: Site, kind: str, *, check: bool, limit: str, on_progr
 
 def _states(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
     """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
-    return {
+    read = {
         switch.name: parse_configuration(platforms.load(switch.model), texts[switch.name]).state
-        for switch in fabric.switches
+        for switch in fabric.live
         if switch.name in texts
     }
+    return {**read, **dead_states(fabric)}

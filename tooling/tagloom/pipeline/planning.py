@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,13 @@ from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548, Eee
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
+from tagloom.records.switch_state import SwitchEditor
 from tagloom.regulate import static
 from tagloom.render import learning, read_state, render_configuration
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import direct
 from tagloom.route import route
+from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import load_bound, spread
 from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, missing_entry, verify
@@ -77,6 +79,7 @@ class Build:
             "name": self.fabric.name,
             "switches": len(self.fabric.switches),
             "links": len(self.fabric.links),
+            "switches_down": len(self.fabric.switches) - len(self.fabric.live),
             "links_off": sum(not link.up for link in self.fabric.links),
             "hosts": len(self.fabric.hosts),
             "routing": self.routes.method,
@@ -138,7 +141,8 @@ def plan(
     )
     written = render(fabric, woven.state, templates) if texts else {}
     state, unknown = parse(fabric, written) if texts else (woven.state, [])
-    if unknown or state != woven.state:
+    planned = {**woven.state, **dead_states(fabric)} if texts else woven.state
+    if unknown or state != planned:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
     told = woven.broadcast, woven.remarks
@@ -183,19 +187,24 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> lis
     return [Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind)) for words, method, kind in ways]
 
 
+def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
+    """List what each routing that can route the fabric costs, fewest VLANs first."""
+    return [asdict(row) for row in alternatives(fabric, assignment)]
+
+
 def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
         Finding(f"model {model}", f"a model whose command line is known: {known}", model)
-        for model in sorted({switch.model for switch in fabric.switches} - set(speaking))
+        for model in sorted({switch.model for switch in fabric.live} - set(speaking))
         if spoken
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
     reached = _reached(fabric)
-    if apart := [s.name for i, s in enumerate(fabric.switches) if i not in reached]:
+    if apart := [s.name for i, s in enumerate(fabric.switches) if s.up and i not in reached]:
         findings.append(Finding("links", "links that are up to connect all switches", f"no way to {', '.join(apart)}"))
     if findings:
         raise InputError(findings)
@@ -205,25 +214,40 @@ def _reached(fabric: Fabric) -> set[int]:
     up = fabric.channel_up
     tail, head = fabric.tail[up], fabric.head[up]
     reached = np.zeros(len(fabric.switches), np.bool_)
-    reached[0] = True
+    reached[next((i for i, switch in enumerate(fabric.switches) if switch.up), 0)] = True
     while np.any(grown := reached[tail] & ~reached[head]):
         reached[head[grown]] = True
     return set(np.flatnonzero(reached).tolist())
 
 
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
-    """Render every switch's configuration, by switch name."""
+    """Render every live switch's configuration, by switch name."""
     return {
         switch.name: render_configuration(platforms.load(switch.model), state[switch.name], templates)
-        for switch in fabric.switches
+        for switch in fabric.live
     }
+
+
+def dead_states(fabric: Fabric) -> FabricState:
+    """Give what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
+    state: FabricState = {}
+    for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
+        if not switch.up:
+            editor = SwitchEditor.blank(ports)
+            editor.enabled = [False] * ports
+            state[switch.name] = editor.freeze()
+    return state
 
 
 def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Finding]]:
     """Read every switch's text, with a finding for each line that is not understood and bears on the fabric."""
     state: FabricState = {}
     findings: list[Finding] = []
+    dead = dead_states(fabric)
     for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
+        if not switch.up:
+            state[switch.name] = dead[switch.name]
+            continue
         platform = platforms.load(switch.model)
         state[switch.name], found = read_state(platform, texts[switch.name], switch.name, ports)
         findings += found

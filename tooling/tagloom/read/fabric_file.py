@@ -41,6 +41,7 @@ class _Switch(_Page):
     model: str | None = None
     at: list[int] | None = None
     address: str | None = None
+    state: Literal["up", "down"] = "up"
 
 
 class _Host(_Page):
@@ -230,6 +231,7 @@ class _Reader:
                 part.model or known.model,
                 tuple(part.at) if part.at is not None else known.at,
                 part.address if part.address is not None else known.address,
+                part.state == "up",
             )
 
     def _links(self, page: _FabricFile, draft: _Draft) -> None:
@@ -322,12 +324,17 @@ class _Reader:
             macs.setdefault(mac, name)
             hosts.append(Host(name, index[switch], port, mac))
         self._overfull(overfull, draft)
-        if not self._found and (apart := _unreached(len(index), links)):
+        dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
+        living = [link for link in links if link.a not in dead and link.b not in dead]
+        alive = [s for s in range(len(index)) if s not in dead]
+        if dead and not alive:
+            self.find(("switches",), "a switch that is up", "none")
+        elif not self._found and (apart := _unreached(alive, living)):
             names = list(index)
             self.find(
                 ("links",),
                 "a connected fabric",
-                f"no way from {names[0]} to {names[apart[0]]}"
+                f"no way from {names[alive[0]]} to {names[apart[0]]}"
                 + (f" and {len(apart) - 1} more" if len(apart) > 1 else ""),
             )
         if self._found:
@@ -335,7 +342,7 @@ class _Reader:
         shape = None
         if page.shape is not None:
             shape = Shape(page.shape.family, tuple(page.shape.dims), page.shape.parallel, page.shape.hosts)
-        return Fabric(
+        fabric = Fabric(
             name=page.name,
             switches=tuple(draft.switches.values()),
             hosts=tuple(hosts),
@@ -345,6 +352,7 @@ class _Reader:
             first_vlan=page.vlans.first,
             flow_control=page.flow_control == "on",
         )
+        return fabric.with_switches_down(dead) if dead else fabric
 
     def _overfull(self, overfull: dict[str, int], draft: _Draft) -> None:
         """Find switches asked for more ports than they have, one finding for all that are alike."""
@@ -379,20 +387,20 @@ class _Reader:
         taken.setdefault((name, port), label)
 
 
-def _unreached(switches: int, links: list[Link]) -> list[int]:
-    """List the switches that links which are up do not connect with switch 0."""
-    neighbours: list[list[int]] = [[] for _ in range(switches)]
+def _unreached(switches: list[int], links: list[Link]) -> list[int]:
+    """List which of `switches` the links that are up do not connect with the first."""
+    neighbours: dict[int, list[int]] = {s: [] for s in switches}
     for link in links:
         if link.up:
             neighbours[link.a].append(link.b)
             neighbours[link.b].append(link.a)
-    seen, stack = {0}, [0]
+    seen, stack = set(switches[:1]), switches[:1]
     while stack:
         for n in neighbours[stack.pop()]:
             if n not in seen:
                 seen.add(n)
                 stack.append(n)
-    return [s for s in range(switches) if s not in seen]
+    return [s for s in switches if s not in seen]
 
 
 def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
@@ -464,6 +472,8 @@ def format_fabric(fabric: Fabric) -> str:
         parts = [f"model: {switch.model}", f"at: [{', '.join(map(str, switch.at))}]"]
         if switch.address:
             parts.append(f'address: "{switch.address}"')
+        if not switch.up:
+            parts.append("state: down")
         lines.append(f"  {switch.name}: {{{', '.join(parts)}}}")
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
     for host in fabric.hosts:

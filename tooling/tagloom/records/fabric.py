@@ -27,12 +27,16 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Name one switch: its model, its coordinates in the family (or ()), and where it is managed."""
+    """Name one switch: its model, its coordinates in the family (or ()), and where it is managed.
+
+    `up` is False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
+    """
 
     name: str
     model: str
     at: tuple[int, ...] = ()
     address: str = ""
+    up: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +144,24 @@ class Fabric:
 
     @cached_property
     def used_ports(self) -> tuple[tuple[int, ...], ...]:
-        """List per switch the port numbers that carry a host or a link: the only ports tagloom ever configures."""
+        """List per switch the port numbers that carry a host or a link: the only ports tagloom ever configures.
+
+        A dead switch has none.
+        """
         used: list[set[int]] = [set() for _ in self.switches]
         for link in self.links:
             used[link.a].add(link.a_port)
             used[link.b].add(link.b_port)
         for host in self.hosts:
             used[host.switch].add(host.port)
-        return tuple(tuple(sorted(ports)) for ports in used)
+        return tuple(
+            tuple(sorted(ports)) if switch.up else () for switch, ports in zip(self.switches, used, strict=True)
+        )
+
+    @cached_property
+    def live(self) -> tuple[Switch, ...]:
+        """List the switches that are not dead: those that are configured."""
+        return tuple(switch for switch in self.switches if switch.up)
 
     @property
     def graph(self) -> nx.MultiGraph[Any]:
@@ -167,8 +181,17 @@ class Fabric:
         return replace(self, links=links)
 
     def with_links_up(self) -> Fabric:
-        """Give the same fabric with every link wanted up."""
-        return replace(self, links=tuple(replace(link, up=True) for link in self.links))
+        """Give the same fabric with every link wanted up that has no dead switch at an end."""
+        alive = [switch.up for switch in self.switches]
+        return replace(self, links=tuple(replace(link, up=alive[link.a] and alive[link.b]) for link in self.links))
+
+    def with_switches_down(self, dead: Collection[int]) -> Fabric:
+        """Give the same fabric with the switches of these indices dead: their links down, their hosts gone."""
+        return replace(
+            self.with_links_down({i for i, link in enumerate(self.links) if link.a in dead or link.b in dead}),
+            switches=tuple(replace(switch, up=switch.up and i not in dead) for i, switch in enumerate(self.switches)),
+            hosts=tuple(host for host in self.hosts if host.switch not in dead),
+        )
 
 
 def _interleave(first: list[int], second: list[int]) -> NDArray[np.int32]:

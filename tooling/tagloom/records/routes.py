@@ -157,9 +157,10 @@ def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDA
         keys = np.unique(held[held >= 0] * channels + wanted[held >= 0])
     else:
         assert routes.relation is not None  # noqa: S101 - one of the two is there
-        used = [np.unique(c.astype(np.int64) * len(fabric.switches) + t) for _, t, c in _walk(fabric, routes)]
-        pairs = np.unique(np.concatenate(used)) if used else np.empty(0, np.int64)
-        held, target = pairs // len(fabric.switches), pairs % len(fabric.switches)
+        used = np.zeros(routes.relation.following.shape, np.bool_)
+        for _, target, channel in _walk(fabric, routes):
+            used[channel, target] = True
+        held, target = np.nonzero(used)
         wanted = routes.relation.following[held, target].astype(np.int64)
         keys = np.unique(held[wanted >= 0] * channels + wanted[wanted >= 0])
     return keys // channels, keys % channels

@@ -50,12 +50,13 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
     """Say what a plan is: the fabric, its paths, its load (in `unit`), its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
+    dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
     room = min(platforms.load(switch.model).mac_table for switch in fabric.switches)
     vlans = f"{ASSIGNMENT_WORDS[summary['assignment']]}: {count(summary['vlans'], 'VLAN')}"
     return [
         *row(
             fabric.name[: LABEL - 1],
-            f"{count(summary['switches'], 'switch')} ({models}), {count(summary['links'], 'link')}{off}, "
+            f"{count(summary['switches'], 'switch')}{dead} ({models}), {count(summary['links'], 'link')}{off}, "
             f"{count(summary['hosts'], 'host')}",
         ),
         *row(
@@ -71,6 +72,13 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
         *(row("floods", BROADCAST_WORDS[summary["broadcast"]]) if summary["broadcast"] != "flood" else ()),
         *(line for remark in summary["remarks"] for line in row("remark", remark)),
     ]
+
+
+def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say what each routing of one fabric would cost, under the label of the routes."""
+    cells = [(r["method"], str(r["vlans"]), f"{r['average_hops']:.2f}", f"{r['max_channel_load']:,}") for r in rows]
+    lines = table(("routing", "VLANs", "switches on a path", "pairs on the busiest channel"), cells, (1, 2, 3))
+    return [" " * LABEL + line for line in lines]
 
 
 def proof_lines(proof: Findings, hosts: int) -> list[str]:

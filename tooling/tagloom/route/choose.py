@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError, PlanError
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
-SEARCHED_ABOVE = (
-    8  # switches; below, up*/down* is nearly as good, and the search's kernels take half a minute to compile
-)
+# Switches; below, up*/down* is nearly as good, and the search's kernels take half a minute to compile once.
+SEARCHED_ABOVE = 8
+# Channels times destinations up to which all ways around what is down are weighed, a second's work; beyond, the first.
+WEIGHED = 500_000
 
 METHODS: dict[str, str] = {
     "auto": "what the shape allows",
@@ -128,23 +130,29 @@ def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
     ways = [moved] if (moved := _moved(fabric, routes)) is not None else []
     if assignment != "fixed":
         ways = [way for way in ways if relation(fabric, way) is not None]
-    if grid:
+    if grid and len(fabric.tail) * len(fabric.switches) <= WEIGHED:
         ways += by_turn_model(fabric, routes, assignment, ("north-last", "west-first"))
-        if not ways and assignment != "fixed" and (local := by_local_turns(fabric, routes)) is not None:
-            ways = [local]
+    elif grid and not ways:
+        ways += islice(by_turn_model(fabric, routes, assignment, ("north-last", "west-first")), 1)
+    if grid and not ways and assignment != "fixed" and (local := by_local_turns(fabric, routes)) is not None:
+        ways = [local]
     if not ways:
         return None, "the links that are down leave no deadlock-free way around for it"
-    return min(ways, key=lambda way: cost(fabric, way, assignment)), ""
+    return _cheapest(fabric, ways, assignment), ""
 
 
 def _best(fabric: Fabric, ways: Iterable[Routes], assignment: str, method: str) -> Routes:
-    best = min(ways, key=lambda way: cost(fabric, way, assignment), default=None)
-    if best is None:
+    found = list(ways if len(fabric.tail) * len(fabric.switches) <= WEIGHED else islice(ways, 1))
+    if not found:
         raise PlanError(
             f"{method} turns do not reach every host past what is down, or the grid has rings",
             way_out="use --routing auto",
         )
-    return best
+    return _cheapest(fabric, found, assignment)
+
+
+def _cheapest(fabric: Fabric, ways: list[Routes], assignment: str) -> Routes:
+    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: cost(fabric, way, assignment))
 
 
 def _moved(fabric: Fabric, routes: Routes) -> Routes | None:

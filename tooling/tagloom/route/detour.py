@@ -54,6 +54,9 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
     """Rejoin one tree, gap by gap, with the first choice that leaves all dependencies acyclic."""
     for gap in sorted(links & down):
         kept = links - {gap}
+        if any(_hostless(fabric, kept, end) for end in (fabric.links[gap].a, fabric.links[gap].b)):
+            links = kept  # nothing to reach beyond, as beyond a dead switch
+            continue
         for choice in _joins(fabric, kept, gap, down)[:MAX_TRIES]:
             candidate = kept | {choice}
             parent = routes.trees.copy()
@@ -66,6 +69,13 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
         else:
             return None
     return routes
+
+
+def _hostless(fabric: Fabric, kept: set[int], end: int) -> bool:
+    """Tell whether the part of a tree that hangs together with `end` has no hosts."""
+    here = rooted(fabric, kept, end) >= 0
+    here[end] = True
+    return not here[fabric.host_switch].any()
 
 
 def _joins(fabric: Fabric, kept: set[int], gap: int, down: set[int]) -> list[int]:

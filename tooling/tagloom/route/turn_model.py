@@ -228,12 +228,12 @@ def _relation(
         return None
     used = np.full(following.shape, UNUSED, np.int32)
     source, target = np.nonzero(first >= 0)
-    keys = np.unique(first[source, target].astype(np.int64) * switches + target)
+    keys = _distinct(first[source, target].astype(np.int64) * switches + target)
     while len(keys):
         channel, target = keys // switches, keys % switches
         used[channel, target] = following[channel, target]
         onward = used[channel, target] >= 0
-        keys = np.unique(used[channel, target][onward].astype(np.int64) * switches + target[onward])
+        keys = _distinct(used[channel, target][onward].astype(np.int64) * switches + target[onward])
     return None, Relation(first.astype(np.int32), used)
 
 
@@ -267,8 +267,17 @@ def _spread(
         before, after, target = before[order], after[order], target[order]
         following[before, target] = after
         distance[before, target] = level + 1
-        fresh = np.unique(before * switches + target)
+        fresh = _distinct(before * switches + target)
         level += 1
+
+
+def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give each key once, by sorting: numpy's hash table takes minutes for keys that lie as regularly as these."""
+    keys = np.sort(keys)
+    new = np.ones(len(keys), np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    distinct: NDArray[np.int64] = keys[new]
+    return distinct
 
 
 def _begin(

@@ -79,7 +79,7 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 
 def central(fabric: Fabric) -> list[int]:
-    """List the switches, the one nearest to all hosts first, over links that are up."""
+    """List the switches from which all hosts are reached over links that are up, the one nearest to them first."""
     hosts = _hosts(fabric)
     if len(hosts) < COMPILED:
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
@@ -88,14 +88,15 @@ def central(fabric: Fabric) -> list[int]:
         up = fabric.channel_up
         graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (len(hosts), len(hosts)))
         total = shortest_path(graph, unweighted=True)[:, fabric.host_switch].sum(axis=1)
-        return [int(s) for s in np.lexsort((np.arange(len(total)), total))]
+        return [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
     from tagloom.route.up_down_trees import total_distance  # noqa: PLC0415 - numba takes its time
 
     start, out = _leaving(fabric)
     tops = np.flatnonzero(hosts).astype(np.int32)
     tops = tops if len(hosts) <= EXACT else tops[:: 1 + len(tops) * len(hosts) // (4 * SAMPLED)]
     total = total_distance(start, fabric.head[out], tops, hosts)
-    return [int(s) for s in np.lexsort((np.arange(len(total)), total))]
+    joined = np.diff(start) > 0  # a dead switch has no channel that is up
+    return [int(s) for s in np.lexsort((np.arange(len(total)), total)) if joined[s]]
 
 
 def _hosts(fabric: Fabric) -> NDArray[np.int64]:
