@@ -75,7 +75,7 @@ def run(
     build, proof, texts = pipeline.plan(fabric, templates)
     demo.held &= proof.proven
     summary = build.summary(proof)
-    pipeline.write_build(build, summary, texts, home / "build")
+    pipeline.write_build(build, summary, texts, home / "build", proof)
     demo.page["plan"] = summary
     say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
@@ -194,7 +194,7 @@ def _save_power(
     saving_fabric = pipeline.with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
-    pipeline.write_build(saving, saving.summary(proof), texts, home / "build-saving")
+    pipeline.write_build(saving, saving.summary(proof), texts, home / "build-saving", proof)
     change = pipeline.rollout_between(build, saving)
     rollout = pipeline.write_rollout(saving, change, templates, home / "rollout")
     say(*terminal.rollout_lines(rollout))

@@ -321,7 +321,7 @@ def regulate(
 
     def reroute(smaller: Fabric) -> Routes | None:
         try:
-            return route(smaller, routing, assignment)
+            return _routes(smaller, routing, assignment)  # as `plan` will, so that its loads are these
         except PlanError:
             return None
 
