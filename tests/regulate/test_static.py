@@ -57,3 +57,10 @@ def test_a_bridge_is_no_second_way():
     assert not two_connected(make_fabric("tree", 2, 2))
     assert two_connected(make_fabric("ring", 5))
     assert two_connected(make_fabric("mesh", 2, 1, parallel=2)), "a parallel link is a second way"
+
+
+def test_a_dead_switch_does_not_keep_links_of_the_others_on():
+    fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324", extra="switches: {s8: {state: down}}\n")
+    nothing = np.zeros((len(fabric.hosts),) * 2)
+    settings = choose(fabric, Traffic(nothing, nothing))
+    assert sum(link.up for link in fabric.with_links_down(settings.links_off).links) == 7

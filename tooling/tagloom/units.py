@@ -1,18 +1,5 @@
 """Convert between the units people write and the SI units the records hold."""
 
-BITS_PER_BYTE = 8
-MICROSECONDS_PER_SECOND = 1e6
-GIGABIT_BPS = 1_000_000_000
-
-
-def mbps_to_bps(mbps: int) -> int:
-    """Give bits per second for a link speed in decimal megabits per second.
-
-    >>> mbps_to_bps(100)
-    100000000
-    """
-    return mbps * 1_000_000
-
 
 def parse_mac(text: str) -> int:
     """Read a MAC address in any usual spelling as a 48-bit integer.

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import fabric_watts, link_watts
@@ -203,21 +201,11 @@ def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
-    reached = _reached(fabric)
-    if apart := [s.name for i, s in enumerate(fabric.switches) if s.up and i not in reached]:
+    reached = fabric.reached(next((i for i, switch in enumerate(fabric.switches) if switch.up), 0))
+    if apart := [s.name for i, s in enumerate(fabric.switches) if s.up and not reached[i]]:
         findings.append(Finding("links", "links that are up to connect all switches", f"no way to {', '.join(apart)}"))
     if findings:
         raise InputError(findings)
-
-
-def _reached(fabric: Fabric) -> set[int]:
-    up = fabric.channel_up
-    tail, head = fabric.tail[up], fabric.head[up]
-    reached = np.zeros(len(fabric.switches), np.bool_)
-    reached[next((i for i, switch in enumerate(fabric.switches) if switch.up), 0)] = True
-    while np.any(grown := reached[tail] & ~reached[head]):
-        reached[head[grown]] = True
-    return set(np.flatnonzero(reached).tolist())
 
 
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:

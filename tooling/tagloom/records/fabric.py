@@ -163,6 +163,15 @@ class Fabric:
         """List the switches that are not dead: those that are configured."""
         return tuple(switch for switch in self.switches if switch.up)
 
+    def reached(self, start: int) -> NDArray[np.bool_]:
+        """Tell which switches links that are up connect with switch `start`, bool[N]."""
+        tail, head = self.tail[self.channel_up], self.head[self.channel_up]
+        reached = np.zeros(len(self.switches), np.bool_)
+        reached[start] = True
+        while np.any(grown := reached[tail] & ~reached[head]):
+            reached[head[grown]] = True
+        return reached
+
     @property
     def graph(self) -> nx.MultiGraph[Any]:
         """Give the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""

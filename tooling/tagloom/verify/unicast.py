@@ -119,7 +119,6 @@ class _Trees:
         self.head_port = fabric.head_port.astype(np.int64)
         self.turn_base = np.arange(len(fabric.tail), dtype=np.int64) * self.width
         self.inject = model.inject.astype(np.int64)
-        self.injected = np.bincount(self.inject[self.inject >= 0], minlength=model.nodes)
         self.live = np.zeros(model.nodes, np.bool_)
         self.jump = np.arange(model.nodes)
         self.last = np.full(model.nodes, -1, np.int64)

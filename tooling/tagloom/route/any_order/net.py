@@ -74,7 +74,7 @@ def lay_out(fabric: Fabric) -> Net:
     channel = np.flatnonzero(fabric.channel_up).astype(np.int32)
     tail, head = fabric.tail[channel], fabric.head[channel]
     hosts = np.bincount(fabric.host_switch, minlength=n) if len(fabric.hosts) else np.zeros(n, np.int64)
-    inside = _reached(n, tail, head, int(fabric.host_switch[0])) if len(fabric.hosts) else np.zeros(n, np.bool_)
+    inside = fabric.reached(int(fabric.host_switch[0])) if len(fabric.hosts) else np.zeros(n, np.bool_)
     if np.any(hosts[~inside]):
         lost = fabric.switches[int(np.flatnonzero(~inside & (hosts > 0))[0])].name
         raise PlanError("all hosts are connected by links that are up", f"{lost} is cut off", "switch a link on")
@@ -95,17 +95,6 @@ def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDAr
     start = np.zeros(n + 1, np.int32)
     np.cumsum(np.bincount(where, minlength=n), out=start[1:])
     return start, np.argsort(where, kind="stable").astype(np.int32)
-
-
-def _reached(n: int, tail: NDArray[np.int32], head: NDArray[np.int32], start: int) -> NDArray[np.bool_]:
-    reached = np.zeros(n, np.bool_)
-    reached[start] = True
-    count = 1
-    while True:
-        reached[head[reached[tail]]] = True
-        if (now := int(reached.sum())) == count:
-            return reached
-        count = now
 
 
 def _lanes(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
