@@ -114,6 +114,18 @@ class Fabric:
         return np.repeat(np.array([link.up for link in self.links], np.bool_), 2)
 
     @cached_property
+    def lane(self) -> NDArray[np.int32]:
+        """Number the parallel channels of one neighbour pair, int32[C]."""
+        return np.repeat(np.array([link.lane for link in self.links], np.int32), 2)
+
+    @cached_property
+    def points(self) -> NDArray[np.int64]:
+        """Give every switch's coordinates in the family, int64[N, n]; no columns where some switch has other ones."""
+        dims = {len(switch.at) for switch in self.switches}
+        width = dims.pop() if len(dims) == 1 else 0
+        return np.array([switch.at[:width] for switch in self.switches], np.int64).reshape(len(self.switches), width)
+
+    @cached_property
     def port_channel(self) -> NDArray[np.int32]:
         """Give the channel that leaves by [switch, port number], -1 where there is none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 UNUSED, DELIVERED = -2, -1
+COMPILED_FROM = 65_536  # pairs of source and switch from which compiled loops pay for a second's start-up
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,22 @@ class Relation:
 
     first: NDArray[np.int32]
     following: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Departures:
+    """Hold a routing relation C x N -> C as the ports frames leave by; T switches have hosts.
+
+    targets    int32[T], the switches with hosts, ascending
+    first      uint8 or uint16[S, T], the port by which a source leaves towards a target
+    following  uint8 or uint16[C, T], the port by which what came in by a channel leaves towards a target
+    Both hold 0 where no path goes and `here`, which no port has as its number, at the target itself.
+    """
+
+    targets: NDArray[np.int32]
+    first: NDArray[np.unsignedinteger]
+    following: NDArray[np.unsignedinteger]
+    here: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +94,17 @@ class Routes:
         """Count the sources."""
         return len(self.root)
 
+    @property
+    def large(self) -> bool:
+        """Tell whether compiled loops are worth their start-up."""
+        return self.parent is not None and self.parent.size >= COMPILED_FROM
+
     def depth(self, fabric: Fabric) -> NDArray[np.int32]:
         """Count the channels from each source to each switch, int32[S, N]; -1 where no path goes."""
+        if self.parent is not None and self.large:
+            from tagloom.records import walks  # noqa: PLC0415 - numba takes its time
+
+            return walks.depths(fabric.tail, self.root, self.parent)
         if self.parent is not None:
             return _depth(fabric.tail, self.root, self.parent)
         depth = np.full((self.sources, len(fabric.switches)), -1, np.int32)
@@ -89,8 +115,10 @@ class Routes:
 
     def average_hops(self, fabric: Fabric) -> float:
         """Count switches on a path, averaged over all ordered host pairs, a host with itself included (Avg.H)."""
-        depth = self.depth(fabric)
-        return float(np.mean(depth[self.source_of_host][:, fabric.host_switch] + 1.0))
+        hosts = len(fabric.hosts)
+        of_source = np.bincount(self.source_of_host, minlength=self.sources)
+        at_switch = np.bincount(fabric.host_switch, minlength=len(fabric.switches)).astype(np.int32)
+        return 1.0 + int(of_source @ (self.depth(fabric) @ at_switch)) / hosts**2
 
     def paths(self, fabric: Fabric, targets: NDArray[np.int32]) -> NDArray[np.int32]:
         """Give the n-th channel from every source to each of `targets`, int32[S, T, longest + 1], -1 after the last."""
@@ -150,6 +178,12 @@ def _depth(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
 def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the channel dependencies of all paths, as (channel held, channel wanted), each once."""
     channels = max(1, len(fabric.tail))
+    if routes.large:
+        from tagloom.records import walks  # noqa: PLC0415 - numba takes its time
+
+        turn = walks.turns(fabric.tail, fabric.tail_port, routes.trees, fabric.port_channel.shape[1])
+        held, port = np.nonzero(turn)
+        return held, fabric.port_channel[fabric.head[held], port].astype(np.int64)
     if routes.parent is not None:
         source, switch = np.nonzero(routes.parent >= 0)
         wanted = routes.parent[source, switch].astype(np.int64)
@@ -172,73 +206,103 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
     `volume` is bytes by ordered host pair, and the load is scaled to 1 Gb/s of capacity; without it every ordered
     pair of different hosts counts 1, unscaled. Raises ValueError where a path that carries something is missing.
     """
-    sources, switches, hosts = routes.sources, len(fabric.switches), len(fabric.hosts)
-    pairs = np.ones((hosts, hosts)) - np.eye(hosts) if volume is None else volume
-    to_switch = np.zeros((hosts, switches))
-    np.add.at(to_switch.T, fabric.host_switch, pairs.T)
-    flow = np.zeros((sources, switches))
-    np.add.at(flow, routes.source_of_host, to_switch)
-    depth = routes.depth(fabric)
-    if np.any(flow[depth < 0]):
-        raise ValueError("traffic to a switch the routes do not reach")
+    flow = _flow(fabric, routes, volume)
     load = np.zeros(len(fabric.tail))
-    if routes.parent is None:
-        for source, target, channel in _walk(fabric, routes):
-            load += np.bincount(channel, flow[source, target], len(load))
-    # Of a tree, leaves first: a channel carries all that lies beyond it.
-    for level in range(int(depth.max(initial=0)), 0, -1) if routes.parent is not None else ():
-        source, switch = np.nonzero(depth == level)
-        channel = routes.trees[source, switch]
-        amount = flow[source, switch]
-        load += np.bincount(channel, amount, len(load))
-        np.add.at(flow, (source, fabric.tail[channel]), amount)
+    if routes.large:
+        from tagloom.records import walks  # noqa: PLC0415 - numba takes its time
+
+        load, reached = walks.loads(fabric.tail, routes.root, routes.trees, flow)
+    else:
+        depth = routes.depth(fabric)
+        reached = not np.any(flow[depth < 0])
+        if routes.parent is None:
+            for source, target, channel in _walk(fabric, routes):
+                load += np.bincount(channel, flow[source, target], len(load))
+        # Of a tree, leaves first: a channel carries all that lies beyond it.
+        for level in range(int(depth.max(initial=0)), 0, -1) if routes.parent is not None else ():
+            source, switch = np.nonzero(depth == level)
+            channel = routes.trees[source, switch]
+            amount = flow[source, switch]
+            load += np.bincount(channel, amount, len(load))
+            np.add.at(flow, (source, fabric.tail[channel]), amount)
+    if not reached:
+        raise ValueError("traffic to a switch the routes do not reach")
     if volume is not None:
         speed_mbps = np.repeat([link.speed_mbps or 1000 for link in fabric.links], 2)
         load = load * 1000.0 / speed_mbps if len(load) else load
     return load
 
 
+def _flow(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Add up what each source sends to each switch, float64[S, N]; without `volume` hosts count 1 each."""
+    switches = len(fabric.switches)
+    if volume is None:  # a host with itself counts along: it crosses no channel
+        of_source = np.bincount(routes.source_of_host, minlength=routes.sources)
+        return np.outer(of_source, np.bincount(fabric.host_switch, minlength=switches)).astype(np.float64)
+    to_switch = np.zeros((len(fabric.hosts), switches))
+    np.add.at(to_switch.T, fabric.host_switch, volume.T)
+    flow = np.zeros((routes.sources, switches))
+    np.add.at(flow, routes.source_of_host, to_switch)
+    return flow
+
+
 def relation(fabric: Fabric, routes: Routes) -> Relation | None:
-    """Give the relation C x N -> C of the routes, or None where two paths over one channel part ways.
+    """Give the relation C x N -> C of the routes, or None where two paths over one channel part ways."""
+    if routes.relation is not None:
+        return routes.relation
+    leaving = departures(fabric, routes)
+    if leaving is None:
+        return None
+    channel_of = np.full((len(fabric.switches), leaving.here + 1), UNUSED, np.int32)
+    channel_of[:, 1 : fabric.port_channel.shape[1]] = fabric.port_channel[:, 1:]
+    channel_of[:, leaving.here] = DELIVERED
+    first = np.full((routes.sources, len(fabric.switches)), UNUSED, np.int32)
+    following = np.full((max(1, len(fabric.tail)), len(fabric.switches)), UNUSED, np.int32)
+    first[:, leaving.targets] = channel_of[routes.root[:, None], leaving.first]
+    following[: len(fabric.tail), leaving.targets] = channel_of[fabric.head[:, None], leaving.following]
+    return Relation(first, following)
+
+
+def departures(fabric: Fabric, routes: Routes) -> Departures | None:
+    """Give the relation C x N -> C of the routes in ports, or None where two paths over one channel part ways.
 
     Renamed assignment can only realise such routes: the next switch knows a frame's in-port, not its source.
     The answer is kept with the routes, since both choosing and weaving ask.
     """
-    if routes.relation is not None:
-        return routes.relation
-    kept: tuple[Fabric, Relation | None] | None = routes.__dict__.get("_relation")
+    kept: tuple[Fabric, Departures | None] | None = routes.__dict__.get("_departures")
     if kept is None or kept[0] is not fabric:
-        kept = routes.__dict__["_relation"] = fabric, _relation(fabric, routes)
+        kept = routes.__dict__["_departures"] = fabric, _departures(fabric, routes)
     return kept[1]
 
 
-def _relation(fabric: Fabric, routes: Routes) -> Relation | None:
+def _departures(fabric: Fabric, routes: Routes) -> Departures | None:
     targets = np.unique(fabric.host_switch)
-    sources = routes.sources
-    first = np.full((sources, len(fabric.switches)), UNUSED, np.int32)
-    following = np.full((max(1, len(fabric.tail)), len(fabric.switches)), UNUSED, np.int32)
-    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(sources), targets, indexing="ij"))
-    here, after = target.copy(), np.full(len(target), DELIVERED, np.int32)
+    kind: type[np.unsignedinteger] = np.uint8 if fabric.port_channel.shape[1] < np.iinfo(np.uint8).max else np.uint16
+    here = int(np.iinfo(kind).max)
+    if routes.relation is not None:
+        port_of = np.append(fabric.tail_port, [0, here]).astype(kind)  # UNUSED -2 and DELIVERED -1 find the last two
+        given = routes.relation.first[:, targets], routes.relation.following[: len(fabric.tail), targets]
+        return Departures(targets, port_of[given[0]], port_of[given[1]], here)
+    first = np.zeros((routes.sources, len(targets)), kind)
+    following = np.zeros((len(fabric.tail), len(targets)), kind)
+    found = Departures(targets, first, following, here)
+    if routes.large:
+        from tagloom.records import walks  # noqa: PLC0415 - numba takes its time
+
+        tree = fabric.tail, fabric.tail_port, routes.root, routes.trees
+        return found if walks.departures(*tree, targets, first, following, here) else None
+    grid = np.meshgrid(np.arange(routes.sources), np.arange(len(targets)), indexing="ij")
+    source, column = (axis.ravel() for axis in grid)
+    switch, out = targets[column], np.full(len(column), here, kind)
     while len(source):  # walk all paths back from their ends at once
-        channel = routes.trees[source, here]
-        at_root = here == routes.root[source]
-        first[source[at_root], target[at_root]] = after[at_root]
+        channel = routes.trees[source, switch]
+        at_root = switch == routes.root[source]
+        first[source[at_root], column[at_root]] = out[at_root]
         going = channel >= 0
-        source, target, channel, after = source[going], target[going], channel[going], after[going]
-        following[channel, target] = after
-        here, after = fabric.tail[channel], channel
-    # Where two paths disagreed the later one was written: walk again and compare.
-    return Relation(first, following) if _agrees(fabric, routes, following, targets) else None
-
-
-def _agrees(fabric: Fabric, routes: Routes, following: NDArray[np.int32], targets: NDArray[np.int32]) -> bool:
-    source, target = (grid.ravel() for grid in np.meshgrid(np.arange(routes.sources), targets, indexing="ij"))
-    here, after = target.copy(), np.full(len(target), DELIVERED, np.int32)
-    while len(source):
-        channel = routes.trees[source, here]
-        going = channel >= 0
-        source, target, channel, after = source[going], target[going], channel[going], after[going]
-        if np.any(following[channel, target] != after):
-            return False
-        here, after = fabric.tail[channel], channel
-    return True
+        source, column, channel, out = source[going], column[going], channel[going], out[going]
+        known = following[channel, column]
+        following[channel, column] = np.where(known > 0, known, out)
+        if np.any(following[channel, column] != out):
+            return None
+        switch, out = fabric.tail[channel], fabric.tail_port[channel].astype(kind)
+    return found

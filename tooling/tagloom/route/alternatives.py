@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import channel_load, relation
+from tagloom.records.routes import channel_load, departures
 from tagloom.route.choose import METHODS, route
 from tagloom.route.cost import cost
 
@@ -34,7 +34,7 @@ def alternatives(fabric: Fabric, assignment: str = "fixed") -> list[Alternative]
             routes = route(fabric, method, assignment)
         except PlanError:
             continue
-        if assignment != "fixed" and relation(fabric, routes) is None:
+        if assignment != "fixed" and departures(fabric, routes) is None:
             continue
         load = int(channel_load(fabric, routes).max(initial=0))
         rows.append(Alternative(method, *cost(fabric, routes, assignment), load))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, dependencies, relation
+from tagloom.records.routes import Routes, departures, dependencies
 from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal
@@ -103,7 +103,7 @@ def _by_order(fabric: Fabric, assignment: str, effort: int) -> Routes:
 
 def _by_in_port(fabric: Fabric) -> Routes:
     routes = up_down(fabric)
-    return routes if relation(fabric, routes) is not None else up_down_by_in_port(fabric)
+    return routes if departures(fabric, routes) is not None else up_down_by_in_port(fabric)
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
@@ -129,7 +129,7 @@ def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
         return routes, ""
     ways = [moved] if (moved := _moved(fabric, routes)) is not None else []
     if assignment != "fixed":
-        ways = [way for way in ways if relation(fabric, way) is not None]
+        ways = [way for way in ways if departures(fabric, way) is not None]
     if grid and len(fabric.tail) * len(fabric.switches) <= WEIGHED:
         ways += by_turn_model(fabric, routes, assignment, ("north-last", "west-first"))
     elif grid and not ways:
@@ -157,6 +157,6 @@ def _cheapest(fabric: Fabric, ways: list[Routes], assignment: str) -> Routes:
 
 def _moved(fabric: Fabric, routes: Routes) -> Routes | None:
     moved = detour(fabric, routes)
-    if moved is not None and find_cycle(len(fabric.tail), *dependencies(fabric, moved)):
+    if moved is not None and moved is not routes and find_cycle(len(fabric.tail), *dependencies(fabric, moved)):
         return None
     return moved

@@ -24,6 +24,8 @@ def detour(fabric: Fabric, routes: Routes) -> Routes | None:
     Each tree that uses such a link loses it and takes another link that joins the two halves: a parallel one first,
     then those nearest to the gap. Sources with equal trees move together, so no VLAN is added for them.
     """
+    if fabric.channel_up.all():
+        return routes
     down = {i for i, link in enumerate(fabric.links) if not link.up}
     trees, tree_of = _trees(routes)
     broken = [t for t, links in enumerate(trees) if links & down]

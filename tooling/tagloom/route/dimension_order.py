@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,22 +34,23 @@ def is_grid(fabric: Fabric) -> bool:
     shape = fabric.shape
     if shape is None or shape.family not in {"mesh", "torus", "ring", "hypercube"}:
         return False
-    dims = _dims(fabric)
-    points = {switch.at for switch in fabric.switches}
-    return (
-        len(points) == len(fabric.switches) == int(np.prod(dims))
-        and all(len(at) == len(dims) for at in points)
-        and all(0 <= x < k for at in points for x, k in zip(at, dims, strict=True))
-    )
+    dims, at = _dims(fabric), fabric.points
+    if at.shape != (math.prod(dims), len(dims)):
+        return False
+    inside = bool(np.all((at >= 0) & (at < dims)))
+    return inside and len(np.unique(at @ _strides(dims))) == len(at)
 
 
 def refusal(fabric: Fabric) -> str:
     """Say why dimension order cannot be deadlock-free here; "" where it can."""
     if not is_grid(fabric):
         return "dimension order needs a mesh, torus, ring or hypercube with a switch on every point"
+    return _closed_ring(fabric, _channels(fabric).shape[3])
+
+
+def _closed_ring(fabric: Fabric, lanes: int) -> str:
     if not _wraps(fabric):
         return ""
-    lanes = _channels(fabric).shape[3]
     for k in _dims(fabric):
         if k > 4 and lanes < 2:
             return (
@@ -76,14 +78,16 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
     line / its size) N trees.
     Raises PlanError where no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
     """
-    if no := refusal(fabric):
-        raise PlanError(no, way_out="use --routing up-down")
+    if not is_grid(fabric):
+        raise PlanError(refusal(fabric), way_out="use --routing up-down")
     dims, into = _dims(fabric), _channels(fabric)
     ringed = [_wraps(fabric) and k > 2 for k in dims]
     lanes = into.shape[3]
+    if no := _closed_ring(fabric, lanes):
+        raise PlanError(no, way_out="use --routing up-down")
     if rule and not (lanes >= 2 and any(ringed)):
         raise PlanError(f"rule {rule.upper()} needs rings with two links between neighbours", way_out="use dor")
-    order = travelled(fabric)
+    order = _travelled(fabric, lanes)
     lines = [_straight(k) for k in dims]
     for d, k in enumerate(dims):
         if ringed[d] and lanes < 2:
@@ -91,39 +95,71 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
         elif ringed[d]:
             first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
             lines[d] = _two_lines(k) if first == "r7" else _dateline(k)
-    at = points(fabric)
     source_of_host, root = per_switch(fabric)
-    parent = np.full((len(root), len(fabric.switches)), -1, np.int32)
-    settled = np.zeros(parent.shape, np.bool_)
-    for d in reversed(order):  # the last dimension in which they differ is the last one travelled
-        x, y = at[root, d][:, None], at[:, d][None, :]
-        last = (x != y) & ~settled
-        source, switch = np.nonzero(last)
-        xs, ys = at[root[source], d], at[switch, d]
-        parent[source, switch] = into[switch, d, lines[d].direction[xs, ys], lines[d].lane[xs, ys]]
-        settled |= last
-    if np.any(parent[settled] < 0):
+    parent = _laid(fabric.points, root, dims, into, [(d, lines[d]) for d in order])
+    if parent is None:
         raise PlanError("dimension order needs every link of the grid cabled", way_out="use --routing up-down")
     rules = ", ".join(dict.fromkeys(lines[d].rule for d in order))
     return Routes(f"dor-{rule}" if rule else "dor", f"dimension order ({rules})", source_of_host, root, parent)
 
 
+def _laid(
+    at: NDArray[np.int64],
+    root: NDArray[np.int32],
+    dims: tuple[int, ...],
+    into: NDArray[np.int32],
+    lines: list[tuple[int, _Line]],
+) -> NDArray[np.int32] | None:
+    """Lay the tree of every root out, int32[S, N], or give None where a link it needs is not cabled.
+
+    A path enters a switch along the last dimension travelled in which the switch and the root differ. So with the
+    switches in the order of their points, the last dimension slowest, a row is written whole as if all differed there;
+    then the part that agrees with the root in it is written over as if all of that differed in the dimension before.
+    Of `into` no more is read than the channels along one dimension, so a row costs little more than its copy.
+    """
+    order = [d for d, _ in lines]
+    by_point = np.lexsort(at[:, order].T)  # the last key is the primary one
+    sorted_already = bool(np.all(by_point[1:] > by_point[:-1]))
+    parent = np.empty((len(root), len(at)), np.int32)
+    sources, outer = np.arange(len(root)), np.zeros(len(root), np.int64)  # the part that agrees so far, by its number
+    for d, line in reversed(lines):
+        parts = math.prod(dims[e] for e in order[order.index(d) + 1 :])
+        ways = into[by_point, d].reshape(len(at), -1)  # [switch, direction and lane]
+        ways = np.append(ways, np.full((len(at), 1), -1, np.int32), axis=1)
+        way = line.direction.astype(np.int64) * into.shape[3] + line.lane
+        np.fill_diagonal(way, ways.shape[1] - 1)
+        y = at[by_point, d].reshape(parts, -1)
+        row = np.arange(len(at)).reshape(parts, 1, -1) * ways.shape[1]
+        channel = ways.ravel()[row + way.T[y].transpose(0, 2, 1)]  # [part, x, in part]
+        mine = outer, at[root, d]
+        if parts == 1:
+            np.take(channel[0], mine[1], axis=0, out=parent, mode="clip")  # "raise" would buffer it all
+        else:
+            parent.reshape(len(root), parts, -1)[sources, outer] = channel[mine]
+        asked = np.zeros(channel.shape[:2], np.bool_)
+        asked[mine] = True
+        if np.any((channel < 0).sum(axis=2)[asked] > channel.shape[2] // dims[d]):
+            return None
+        outer = outer * dims[d] + mine[1]
+    if sorted_already:
+        return parent
+    placed = np.empty_like(parent)
+    placed[:, by_point] = parent
+    return placed
+
+
 def travelled(fabric: Fabric) -> list[int]:
     """List the dimensions of a grid in the order paths travel them: fewest trees by point first, then by number."""
-    lanes = _channels(fabric).shape[3]
+    return _travelled(fabric, _channels(fabric).shape[3])
 
+
+def _travelled(fabric: Fabric, lanes: int) -> list[int]:
     def share(d: int) -> tuple[float, int]:
         k = _dims(fabric)[d]
         trees = 1 if not _wraps(fabric) or k <= 2 else 2 if lanes >= 2 or k == 4 else k
         return trees / k, d
 
     return sorted(range(len(_dims(fabric))), key=share)
-
-
-def points(fabric: Fabric) -> NDArray[np.int64]:
-    """Give every switch's point on the grid, int64[N, n]."""
-    at = [switch.at for switch in fabric.switches]
-    return np.array(at, np.int64).reshape(len(at), len(_dims(fabric)))
 
 
 def _dims(fabric: Fabric) -> tuple[int, ...]:
@@ -177,24 +213,23 @@ def directions(fabric: Fabric) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return dim, sign
 
 
+def _strides(dims: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.cumprod([1, *dims[:-1]], dtype=np.int64)
+
+
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
     """Give the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
-    dims = _dims(fabric)
-    lanes = max((link.lane for link in fabric.links), default=0) + 1
+    dims, at, lane = np.array(_dims(fabric), np.int64), fabric.points, fabric.lane
+    lanes = int(lane.max(initial=0)) + 1
     into = np.full((len(fabric.switches), len(dims), 2, lanes), -1, np.int32)
-    for i, link in enumerate(fabric.links):
-        a, b = fabric.switches[link.a].at, fabric.switches[link.b].at
-        differ = [d for d in range(len(dims)) if a[d] != b[d]]
-        if len(differ) != 1:
-            continue  # a link beyond the grid; dimension order does not use it
-        d = differ[0]
-        step = b[d] - a[d]
-        if _wraps(fabric) and abs(step) == dims[d] - 1 > 1:
-            step = -1 if step > 0 else 1  # the link that closes the ring
-        if abs(step) == 1:
-            plus = PLUS if step == 1 else MINUS
-            into[link.b, d, plus, link.lane] = 2 * i
-            into[link.a, d, 1 - plus, link.lane] = 2 * i + 1
+    step = at[fabric.head] - at[fabric.tail]
+    dim = np.argmax(step != 0, axis=1)
+    size = step[np.arange(len(step)), dim]
+    # what joins no neighbours is beyond the grid; dimension order does not use it
+    closing = (np.abs(size) == dims[dim] - 1) & (np.abs(size) > 1) & _wraps(fabric)
+    size = np.where(closing, -np.sign(size), size)
+    used = (np.count_nonzero(step, axis=1) == 1) & (np.abs(size) == 1)
+    into[fabric.head[used], dim[used], np.where(size[used] > 0, PLUS, MINUS), lane[used]] = np.flatnonzero(used)
     # a grid with fewer lanes somewhere has only as many as its thinnest pair
     full = [lane for lane in range(lanes) if np.array_equal(into[..., lane] >= 0, into[..., 0] >= 0)]
     return into[..., : len(full)]

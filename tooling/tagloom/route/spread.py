@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.records.channels import find_cycle
-from tagloom.records.routes import UNUSED, Relation, Routes, channel_load, dependencies, relation
+from tagloom.records.routes import UNUSED, Relation, Routes, channel_load, departures, dependencies
 from tagloom.route.trees import rooted
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def spread(
     lanes = _classes(fabric, routes, merge=assignment == "fixed")
     ways = _ways(fabric, routes, lanes, others=assignment == "fixed")
     bound, start = _bound(fabric, routes, ways, volume)
-    if assignment != "fixed" and relation(fabric, routes) is None:
+    if assignment != "fixed" and departures(fabric, routes) is None:
         return Spread(routes, bound)
     found = [routes, _chosen(fabric, routes, lanes, ways, assignment, None, bound if volume is None else 0.0)]
     if volume is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.route.any_order.kernel import kernel
+from tagloom.records.kernel import kernel
 from tagloom.route.any_order.net import Ordered, by_switch
 
 if TYPE_CHECKING:

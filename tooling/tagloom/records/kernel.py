@@ -1,4 +1,4 @@
-"""Compile the loops over channels to machine code, once per installation."""
+"""Compile loops to machine code, once per installation."""
 
 from __future__ import annotations
 
