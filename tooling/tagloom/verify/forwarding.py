@@ -30,8 +30,8 @@ class Forwarding:
     way_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
     way_start   int64[K + 1], the ways of node k are way_start[k] .. way_start[k + 1]
     inject      int32[H], the node a host's untagged frame is classified to, -1 where it is dropped
-    entry_node, entry_host, entry_port   static entries for the fabric's hosts, one row each
-    group_node, group_port               static entries for the broadcast address
+    entry_node, entry_host, entry_port   int32, static entries for the fabric's hosts, one row each
+    group_node, group_port               int32, static entries for the broadcast address
     """
 
     fabric: Fabric
@@ -44,10 +44,10 @@ class Forwarding:
     way_to: NDArray[np.int32]
     way_start: NDArray[np.int64]
     inject: NDArray[np.int32]
-    entry_node: NDArray[np.int64]
-    entry_host: NDArray[np.int64]
+    entry_node: NDArray[np.int32]
+    entry_host: NDArray[np.int32]
     entry_port: NDArray[np.int32]
-    group_node: NDArray[np.int64]
+    group_node: NDArray[np.int32]
     group_port: NDArray[np.int32]
 
     @property
@@ -86,8 +86,8 @@ class Forwarding:
         return who[index[keep]].astype(np.int64), way[keep]
 
 
-def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
-    """Build the model from switch states; cost is linear in members and entries.
+def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> Forwarding:
+    """Build the model from switch states; cost is linear in members and entries. Without `unicast`, hosts have none.
 
     The rules are IEEE 802.1Q-2018's: a frame is classified by its tag or the port's PVID (6.9), dropped where the
     port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
@@ -134,7 +134,7 @@ def forwarding(fabric: Fabric, state: FabricState) -> Forwarding:
     way_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[way_node[links]], tagged[links])
     no_vlan = np.zeros(len(fabric.hosts), np.int32)
     inject = classify(fabric.host_switch, fabric.host_port, no_vlan, no_vlan > 0)
-    entries = _entries(fabric, switches, node_of)
+    entries = _entries(fabric, switches, node_of, unicast=unicast)
     return Forwarding(
         fabric=fabric,
         node_switch=node_switch,
@@ -162,22 +162,25 @@ def _by_port(switches: list[SwitchState], ports: int, name: str) -> NDArray[np.i
 
 
 def _entries(
-    fabric: Fabric, switches: list[SwitchState], node_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    fabric: Fabric, switches: list[SwitchState], node_of: NDArray[np.int32], *, unicast: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Split static entries into those for the fabric's hosts and those for the broadcast address."""
-    where = np.repeat(np.arange(len(switches)), [len(s.entry_vlan) for s in switches])
-    vlan = np.concatenate([s.entry_vlan for s in switches])
-    mac = np.concatenate([s.entry_mac for s in switches])
-    port = np.concatenate([s.entry_port for s in switches])
-    node = node_of[where, vlan].astype(np.int64)
-    order = np.argsort(fabric.host_mac)
-    sorted_macs = fabric.host_mac[order]
-    if len(sorted_macs):
-        at = np.minimum(np.searchsorted(sorted_macs, mac), len(sorted_macs) - 1)
-        known = sorted_macs[at] == mac
-        host = order[at]
-    else:
-        known, host = np.zeros(len(mac), np.bool_), np.zeros(len(mac), np.int64)
-    exists = node != NOWHERE
-    mine, group = known & exists, (mac == BROADCAST) & exists
-    return node[mine], host[mine], port[mine], node[group], port[group]
+    order = np.argsort(fabric.host_mac).astype(np.int32)
+    sorted_macs = np.append(fabric.host_mac[order], np.uint64(BROADCAST))  # whoever is past all hosts is none of them
+    order = np.append(order, np.int32(NOWHERE))
+    blocks: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
+    groups: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    for s, switch in enumerate(switches):
+        node, port = node_of[s, switch.entry_vlan], switch.entry_port
+        group = (switch.entry_mac == BROADCAST) & (node != NOWHERE)
+        if group.any():
+            groups.append((node[group], port[group]))
+        if unicast:
+            at = np.searchsorted(sorted_macs, switch.entry_mac)
+            host = np.where(sorted_macs[at] == switch.entry_mac, order[at], NOWHERE)
+            mine = (host != NOWHERE) & (node != NOWHERE)
+            blocks.append((node[mine], host[mine], port[mine]))
+    empty = np.empty(0, np.int32)
+    node, host, port = map(np.concatenate, zip(*blocks, strict=True)) if blocks else (empty, empty, empty)
+    group_node, group_port = map(np.concatenate, zip(*groups, strict=True)) if groups else (empty, empty)
+    return node, host, port, group_node, group_port

@@ -98,7 +98,7 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
     """Tell whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
-    shout = flood(forwarding(fabric, state))
+    shout = flood(forwarding(fabric, state, unicast=False))
     return not shout.storm and not shout.wrong
 
 

@@ -24,29 +24,36 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
+Columns = tuple["NDArray[np.int32]", "NDArray[np.uint64]", "NDArray[np.int32]"]  # VLAN, MAC address, port
+_NONE: Columns = np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.int32)
+
+
 @dataclass(slots=True)
 class Draft:
     """Gather what a plan decides, switch by switch.
 
     members   switch -> VLAN -> port -> Membership
     pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID
-    entries   blocks of (switch, vlan, mac, port) columns
+    entries   switch -> blocks of (vlan, mac, port) columns, each ascending
     """
 
     fabric: Fabric
     members: list[dict[int, dict[int, Membership]]] = field(default_factory=list)
     pvid: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
-    entries: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]] = field(
-        default_factory=list
-    )
+    entries: list[list[Columns]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.entries = [[] for _ in self.fabric.switches]
         self.members = [{} for _ in self.fabric.switches]
         self.pvid = np.zeros((len(self.fabric.switches), max(self.fabric.ports) + 1), np.int32)
 
     def join(self, switch: int, vlan: int, port: int, how: Membership) -> None:
         """Make a port a member of a VLAN, which makes the VLAN."""
         self.members[switch].setdefault(vlan, {})[port] = how
+
+    def enter(self, switch: int, vlan: NDArray[np.integer], mac: NDArray[np.uint64], port: NDArray[np.integer]) -> None:
+        """Add a block of static entries of one switch, ascending."""
+        self.entries[switch].append((vlan.astype(np.int32), mac, port.astype(np.int32)))
 
     def states(self, *, tagged_links: bool) -> FabricState:
         """Make the state of every switch.
@@ -56,42 +63,28 @@ class Draft:
         reach into the fabric. A link that is wanted down is shut at both ends.
         """
         fabric = self.fabric
-        columns = [
-            np.concatenate(column) if self.entries else np.empty(0) for column in zip(*self.entries, strict=True)
-        ]
-        if not self.entries:
-            columns = [np.empty(0, np.int64)] * 4
-        switch_of, vlan_of, mac_of, port_of = columns
-        order = np.argsort(switch_of, kind="stable")
-        bounds = np.searchsorted(switch_of[order], np.arange(len(fabric.switches) + 1))
-        down = {
-            (switch, port)
-            for link in fabric.links
-            if not link.up
-            for switch, port in ((link.a, link.a_port), (link.b, link.b_port))
-        }
-        slow = {
-            (switch, port): link.speed_mbps
-            for link in fabric.links
-            if link.speed_mbps in {10, 100}
-            for switch, port in ((link.a, link.a_port), (link.b, link.b_port))
-        }
+        shape = len(fabric.switches), max(fabric.ports) + 1
+        enabled, speed = np.ones(shape, np.bool_), np.zeros(shape, np.int32)
+        for link in fabric.links:
+            for end in ((link.a, link.a_port), (link.b, link.b_port)):
+                enabled[end] = link.up
+                speed[end] = link.speed_mbps if link.speed_mbps in {10, 100} else 0
         state: FabricState = {}
         for s, switch in enumerate(fabric.switches):
-            rows = order[bounds[s] : bounds[s + 1]]
-            rows = rows[np.lexsort((port_of[rows], mac_of[rows], vlan_of[rows]))]
-            entry = (vlan_of[rows].astype(np.int32), mac_of[rows].astype(np.uint64), port_of[rows].astype(np.int32))
-            state[switch.name] = self._state(s, entry, down, slow, tagged_links=tagged_links)
+            ports = slice(1, fabric.ports[s] + 1)
+            state[switch.name] = self._state(s, enabled[s, ports], speed[s, ports], tagged_links=tagged_links)
         return state
 
+    def _entries(self, s: int) -> Columns:
+        blocks = self.entries[s]
+        if len(blocks) == 1:
+            return blocks[0]
+        vlan, mac, port = (np.concatenate(column) for column in zip(*blocks, strict=True)) if blocks else _NONE
+        order = np.lexsort((port, mac, vlan))
+        return vlan[order], mac[order], port[order]
+
     def _state(
-        self,
-        s: int,
-        entry: tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]],
-        down: set[tuple[int, int]],
-        slow: dict[tuple[int, int], int],
-        *,
-        tagged_links: bool,
+        self, s: int, enabled: NDArray[np.bool_], speed: NDArray[np.int32], *, tagged_links: bool
     ) -> SwitchState:
         fabric, ports = self.fabric, self.fabric.ports[s]
         vlans = [DEFAULT_VLAN, *sorted(self.members[s])]
@@ -108,8 +101,7 @@ class Draft:
         frames = np.full(ports, Frames.ALL, np.uint8)
         if tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
-        enabled = np.array([(s, p) not in down for p in range(1, ports + 1)], np.bool_)
-        speed = np.array([slow.get((s, p), 0) for p in range(1, ports + 1)], np.int32)
+        entry = self._entries(s)
         flow = np.full(ports, FlowControl.OFF, np.uint8)
         if fabric.flow_control:
             flow[used] = FlowControl.ON

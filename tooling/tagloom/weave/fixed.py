@@ -124,6 +124,7 @@ def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
     host's PVID is the VLAN of its source. A static entry stands at every switch of a path and nowhere else.
     """
     draft = Draft(fabric)
+    blocks: list[tuple[NDArray[np.integer], ...]] = []
     links_of, tree_of = trees(fabric, routes)
     for tree, links in enumerate(links_of):
         vlan = vlan_of_tree[tree]
@@ -138,9 +139,16 @@ def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
                 draft.join(host.switch, vlan, host.port, Membership.UNTAGGED)
         sources = np.flatnonzero(tree_of == tree)
         switch, target = np.nonzero(port := _ports(fabric, routes, sources))
-        draft.entries.append((switch, np.full(len(switch), vlan), fabric.host_mac[target], port[switch, target]))
+        blocks.append((switch, np.full(len(switch), vlan), target, port[switch, target]))
     for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
         draft.pvid[host.switch, host.port] = vlan_of_tree[int(tree_of[source])]
+    switch, vlan_of, target, port = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    mac = fabric.host_mac[target]
+    order = np.lexsort((port, mac, vlan_of, switch))
+    bounds = np.searchsorted(switch[order], np.arange(len(fabric.switches) + 1))
+    for s in range(len(fabric.switches)):
+        rows = order[bounds[s] : bounds[s + 1]]
+        draft.enter(s, vlan_of[rows], mac[rows], port[rows])
     return draft
 
 

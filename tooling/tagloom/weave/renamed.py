@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import DELIVERED, relation
+from tagloom.records.routes import departures
 from tagloom.records.switch_state import BROADCAST, Membership
 from tagloom.weave.draft import Draft
 from tagloom.weave.merge import fewest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.records.routes import Routes
+    from tagloom.records.routes import Departures, Routes
 
 
 def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int] = ()) -> Draft:
@@ -35,59 +35,77 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
     unicasts come several times but never storm.
     Raises PlanError where the next channel depends on more than the in-port.
     """
-    rel = relation(fabric, routes)
-    if rel is None:
+    leaving = departures(fabric, routes)
+    if leaving is None:
         raise PlanError(
             "renamed assignment needs the next channel to follow from the in-port alone, and these paths part ways",
             way_out="use --assignment fixed",
         )
     draft = Draft(fabric)
     on_tree = _tree_ports(fabric, tree)
-    for s in range(len(fabric.switches)):
-        spread = on_tree[s] | set(fabric.host_port[fabric.host_switch == s].tolist()) if tree else frozenset[int]()
-        rules = _rules(fabric, routes, rel.first, rel.following, s)
-        nowhere = np.zeros(len(fabric.hosts), np.int32)
-        rules += [(port, nowhere) for port in sorted(on_tree[s] - {in_port for in_port, _ in rules})]
-        shared = [_members(in_port, out, fabric.ports[s], spread) for in_port, out in rules]
-        conflict = np.array([[_differ(rules, shared, i, j) for j in range(len(rules))] for i in range(len(rules))])
-        place = fewest(conflict.reshape(len(rules), len(rules))).tolist()
-        # members, port by host (0: none), in-ports
-        vlans: list[tuple[frozenset[int], NDArray[np.int32], list[int]]] = []
-        for known, (in_port, out), members in zip(place, rules, shared, strict=True):
-            if known == len(vlans):
-                vlans.append((members, nowhere.copy(), []))
-            np.maximum(vlans[known][1], out, out=vlans[known][1])
-            vlans[known][2].append(in_port)
-        for number, (members, entries, ports) in enumerate(vlans):
-            vlan = first_vlan + number
-            for port in members:
-                draft.join(s, vlan, port, Membership.UNTAGGED)
-            for port in ports:
-                draft.pvid[s, port] = vlan
-            hosts = np.flatnonzero(entries)
-            columns = np.full(len(hosts), s), np.full(len(hosts), vlan), fabric.host_mac[hosts]
-            draft.entries.append((*columns, entries[hosts].astype(np.int64)))
-            if spread.intersection(ports):
-                here = np.array(sorted(spread), np.int64)
-                columns = np.full(len(here), s), np.full(len(here), vlan), np.full(len(here), BROADCAST, np.uint64)
-                draft.entries.append((*columns, here))
+    column = np.searchsorted(leaving.targets, fabric.host_switch)
+    by_mac = np.argsort(fabric.host_mac)  # so that entries come in the order a switch's state holds them
+    places: dict[bytes, NDArray[np.int64]] = {}  # switches of a regular fabric ask the same
+    hosts_of, channels_of = _grouped(fabric.host_switch, len(on_tree)), _grouped(fabric.head, len(on_tree))
+    for s, mine in enumerate(hosts_of):
+        spread = on_tree[s] | set(fabric.host_port[mine].tolist()) if tree else frozenset[int]()
+        in_port, out = _rules(fabric, routes, leaving, column, mine, channels_of[s])
+        if more := sorted(on_tree[s].difference(in_port.tolist())):
+            in_port = np.append(in_port, more)
+            out = np.append(out, np.zeros((len(more), out.shape[1]), out.dtype), axis=0)
+        members = _members(in_port, out, fabric.ports[s], spread)
+        conflict = _conflicts(members, out)
+        if (place := places.get(conflict.tobytes())) is None:
+            place = places[conflict.tobytes()] = fewest(conflict)
+        vlans = int(place.max(initial=-1)) + 1
+        entries = out if vlans == len(out) else np.zeros((vlans, out.shape[1]), out.dtype)
+        for i, number in enumerate(place.tolist()):
+            if entries is not out:
+                np.maximum(entries[number], out[i], out=entries[number])
+            for port in np.flatnonzero(members[i]).tolist():
+                draft.join(s, first_vlan + number, port, Membership.UNTAGGED)
+        draft.pvid[s, in_port] = first_vlan + place
+        entries = entries[:, by_mac]
+        number, host = np.nonzero(entries != 0)
+        draft.enter(s, first_vlan + number, fabric.host_mac[by_mac[host]], entries[number, host])
+        if spread:
+            vlan = np.unique(draft.pvid[s, sorted(spread.intersection(in_port.tolist()))])
+            here = np.array(sorted(spread), np.int64)
+            group = np.full(len(vlan) * len(here), BROADCAST, np.uint64)
+            draft.enter(s, np.repeat(vlan, len(here)), group, np.tile(here, len(vlan)))
     return draft
 
 
-def _members(in_port: int, out: NDArray[np.int32], ports: int, spread: Collection[int]) -> frozenset[int]:
-    """Give the ports an in-port's VLAN needs: its own, those its frames leave by, and the broadcast tree's."""
-    used = np.zeros(ports + 1, np.bool_)
-    used[out] = True
-    return frozenset((in_port, *(np.flatnonzero(used[1:]) + 1).tolist(), *(spread if in_port in spread else ())))
+def _grouped(switch: NDArray[np.int32], switches: int) -> list[NDArray[np.int64]]:
+    """List what stands at each switch, ascending."""
+    order = np.argsort(switch, kind="stable")
+    return np.split(order, np.searchsorted(switch[order], np.arange(1, switches)))
 
 
-def _differ(rules: list[tuple[int, NDArray[np.int32]]], shared: list[frozenset[int]], i: int, j: int) -> bool:
-    """Tell whether two in-ports need VLANs of their own.
+def _members(
+    in_port: NDArray[np.int64], out: NDArray[np.unsignedinteger], ports: int, spread: Collection[int]
+) -> NDArray[np.bool_]:
+    """Mark the ports each in-port's VLAN needs, bool[rules, ports + 1]: its own, those frames leave by, the tree's."""
+    rule = np.arange(len(in_port))
+    members = np.zeros((len(in_port), ports + 1), np.bool_)
+    members[rule[:, None], out] = True
+    members[:, 0] = False
+    members[rule, in_port] = True
+    if spread:
+        also = np.array(sorted(spread), np.int64)
+        members[np.ix_(np.isin(in_port, also), also)] = True
+    return members
+
+
+def _conflicts(members: NDArray[np.bool_], out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
+    """Tell which two in-ports need VLANs of their own, bool[rules, rules].
 
     Entries that agree two by two agree all together, so nothing else needs to be asked of a larger set.
     """
-    entries, others = rules[i][1], rules[j][1]
-    return shared[i] != shared[j] or bool(np.any((entries != others) & (entries > 0) & (others > 0)))
+    conflict: NDArray[np.bool_] = (members[:, None, :] != members[None, :, :]).any(axis=2)
+    for i, j in np.argwhere(np.triu(~conflict, 1)).tolist():
+        conflict[i, j] = conflict[j, i] = np.any((out[i] != out[j]) & (out[i] > 0) & (out[j] > 0))
+    return conflict
 
 
 def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
@@ -100,29 +118,22 @@ def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
 
 
 def _rules(
-    fabric: Fabric, routes: Routes, first: NDArray[np.int32], following: NDArray[np.int32], s: int
-) -> list[tuple[int, NDArray[np.int32]]]:
-    """List the in-ports of a switch that frames come in by, each with the out-port to every host, 0 for none."""
-    rules: list[tuple[int, NDArray[np.int32]]] = []
-    here = np.flatnonzero(fabric.host_switch == s)
-    port_of = np.append(fabric.tail_port, np.zeros(2, np.int32))  # DELIVERED and UNUSED, -1 and -2, find 0
-    for h in here.tolist():
-        out = _out_ports(fabric, first[routes.source_of_host[h]], port_of, here)
-        out[h] = 0
-        rules.append((int(fabric.host_port[h]), out))
-    for channel in np.flatnonzero(fabric.head == s).tolist():
-        out = _out_ports(fabric, following[channel], port_of, here)
-        if out.any():
-            rules.append((int(fabric.head_port[channel]), out))
-    return rules
+    fabric: Fabric,
+    routes: Routes,
+    leaving: Departures,
+    column: NDArray[np.int64],
+    hosts: NDArray[np.int64],
+    channels: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
+    """Give the in-ports of a switch that frames come in by, and the out-port of each to every host, 0 for none.
 
-
-def _out_ports(
-    fabric: Fabric, towards: NDArray[np.int32], port_of: NDArray[np.int32], here: NDArray[np.int64]
-) -> NDArray[np.int32]:
-    """Give the port by which each host is left for that `towards` (a channel per switch) leads to, int32[H]."""
-    channel = towards[fabric.host_switch]
-    out = port_of[channel]
-    delivered = here[channel[here] == DELIVERED]
-    out[delivered] = fabric.host_port[delivered]
-    return out
+    column           int64[H], the column of `leaving` that is each host's
+    hosts, channels  those that end at the switch
+    """
+    rows = np.concatenate([leaving.first[routes.source_of_host[hosts]], leaving.following[channels]])
+    out = rows if len(column) == len(leaving.targets) and np.all(np.diff(column) > 0) else rows[:, column]
+    out[:, hosts] = np.where(out[:, hosts] == leaving.here, fabric.host_port[hosts], out[:, hosts])
+    out[np.arange(len(hosts)), hosts] = 0
+    used = np.append(np.ones(len(hosts), np.bool_), out[len(hosts) :].any(axis=1))
+    in_port = np.concatenate([fabric.host_port[hosts], fabric.head_port[channels]]).astype(np.int64)
+    return in_port[used], out[used]
