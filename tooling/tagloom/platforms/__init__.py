@@ -69,6 +69,7 @@ class Platform:
         return self.port_names[number - 1]
 
 
+@cache
 def models() -> tuple[str, ...]:
     """List the models there are, sorted."""
     folder = files("tagloom.platforms")

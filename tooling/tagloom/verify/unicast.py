@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
+from tagloom.records.routes import COMPILED_FROM
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
@@ -69,23 +69,25 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     """
     fabric, result = model.fabric, Unicast()
     channels, ports = max(1, len(fabric.tail)), max(fabric.ports, default=0) + 1
-    trees = _Trees(model, routes)
-    bad = [d for d in range(len(fabric.hosts)) if not trees.climb(d)]
-    held, out = np.divmod(np.flatnonzero(trees.turns), ports)
-    wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64) if len(fabric.tail) else held
-    links = wanted >= 0
-    if find_cycle(channels, held[links], wanted[links]):
-        bad, links = list(range(len(fabric.hosts))), np.zeros(len(held), np.bool_)
-    keys = [held[links] * channels + wanted[links]]
     table = model.way_table()
+    # A fabric this small is walked pair by pair at once; its program starts in less time than compiled loops.
+    bad, held, wanted = list(range(len(fabric.hosts))), np.empty(0, np.int64), np.empty(0, np.int64)
+    pin = _pinned(model, np.uint8 if ports <= np.iinfo(np.uint8).max else np.uint16)
+    if len(fabric.hosts) ** 2 >= COMPILED_FROM and len(fabric.tail):
+        good, turns = _climbed(model, table, pin, routes)
+        bad = np.flatnonzero(~good).tolist()
+        held, out = np.nonzero(turns)
+        wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
+        held, wanted = held[wanted >= 0], wanted[wanted >= 0]  # what leaves to a host waits for no channel
+    keys = [held * channels + wanted]
     for first in range(0, len(bad), BLOCK):
         block = np.array(bad[first : first + BLOCK], np.int64)
-        pin = trees.pin[block].T.astype(np.int32)
+        pinned = pin[block].T.astype(np.int32)
         planned = routes.paths(fabric, fabric.host_switch[block]) if routes is not None else None
         floods = len(result.floods)
-        _walk_block(model, table, pin, block, planned, routes, result, keys)
+        _walk_block(model, table, pinned, block, planned, routes, result, keys)
         if len(result.floods) > floods:
-            _settle_floods(model, pin, block, result)
+            _settle_floods(model, pinned, block, result)
     unique = np.unique(np.concatenate(keys))
     result.held, result.wanted = unique // channels, unique % channels
     for troubles in (result.lost, result.off_path):
@@ -93,138 +95,32 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     return result
 
 
-class _Trees:
-    """Follow all entries of one destination at once, as the tree they must form.
+def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    """Give the port that [destination, node] is pinned to, uint[H, K], NO_ENTRY where frames flood."""
+    pin = np.zeros((len(model.fabric.hosts), model.nodes), kind)
+    pin[model.entry_host, model.entry_node] = model.entry_port
+    return pin
 
-    pin    uint8 or uint16[H, K], the port that [destination, node] is pinned to, NO_ENTRY where frames flood
-    turns  bool[C x ports], whether a frame that entered by a channel leaves by a port
 
-    A destination passes only if every node that a frame for it may reach sends it on, never back, and in the end only
-    to that host. Then frames can fail to arrive only by going round, which is a cycle among the turns. The cost is
-    one look at each entry; a pair-by-pair walk looks at each entry once per frame that uses it.
-    """
+def _climbed(
+    model: Forwarding, table: NDArray[np.int32], pin: NDArray[np.unsignedinteger], routes: Routes | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which destinations all frames reach, on planned paths where they are trees, and their turns."""
+    from tagloom.verify.climb import climb  # noqa: PLC0415 - numba takes its time
 
-    def __init__(self, model: Forwarding, routes: Routes | None) -> None:
-        fabric = model.fabric
-        self.model, self.routes = model, routes
-        self.width = max(fabric.ports, default=0) + 1
-        kind = np.uint8 if self.width <= np.iinfo(np.uint8).max else np.uint16
-        self.pin = np.zeros((len(fabric.hosts), model.nodes), kind)
-        self.pin[model.entry_host, model.entry_node] = model.entry_port
-        self.table = model.way_table().ravel()
-        self.base = np.arange(model.nodes, dtype=np.int64) * self.width
-        self.turns = np.zeros(len(fabric.tail) * self.width, np.bool_)
-        self.way_to = model.way_to.astype(np.int64)
-        self.way_channel = model.way_channel.astype(np.int64)
-        self.head_port = fabric.head_port.astype(np.int64)
-        self.turn_base = np.arange(len(fabric.tail), dtype=np.int64) * self.width
-        self.inject = model.inject.astype(np.int64)
-        self.live = np.zeros(model.nodes, np.bool_)
-        self.jump = np.arange(model.nodes)
-        self.last = np.full(model.nodes, -1, np.int64)
-        self.host_at = np.full(len(fabric.switches), -1, np.int64)  # one host of each switch
-        self.host_at[fabric.host_switch] = np.arange(len(fabric.hosts))
-
-    def climb(self, d: int) -> bool:
-        """Tell whether every frame to host `d` is pinned and on its planned path, unless it goes round."""
-        fabric, row = self.model.fabric, self.pin[d]
-        start = np.delete(self.inject, d)
-        if not len(start):
-            return True
-        if start.min() < 0:
-            return False
-        first = row[start]
-        if not first.all() or np.any(first == np.delete(fabric.host_port, d)):
-            return False
-        at = np.flatnonzero(row)
-        followed = self._follow(d, row, at, start)
-        if followed is None:  # an entry that no frame may meet must not decide: look at those that some frame meets
-            at = self._reached(row, start)
-            followed = self._follow(d, row, at, start)
-        if followed is None:
-            return False
-        on, to, channel = followed
-        self.turns[self.turn_base[channel] + row[to]] = True
-        return self.routes is None or self._as_planned(d, row, at, start, on, to, channel)
-
-    def _follow(
-        self, d: int, row: NDArray[np.integer], at: NDArray[np.int64], start: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-        """Give the nodes that send on, to which nodes, by which channels; None where an entry is wrong or unmet."""
-        way = self.table[self.base[at] + row[at]]
-        if way.min(initial=0) < 0:
-            return None
-        channel = self.way_channel[way]
-        sends = channel >= 0
-        if np.any(self.model.way_host[way[~sends]] != d):
-            return None
-        on, channel, to = at[sends], channel[sends], self.way_to[way[sends]]
-        if to.min(initial=0) < 0:
-            return None
-        then = row[to]
-        if not then.all() or np.any(then == self.head_port[channel]):
-            return None
-        self.live[:] = False
-        self.live[to] = True
-        self.live[start] = True
-        return (on, to, channel) if self.live[at].all() else None
-
-    def _reached(self, row: NDArray[np.integer], start: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give the nodes with an entry that frames from `start` meet, ascending."""
-        met = np.zeros(self.model.nodes, np.bool_)
-        front = np.unique(start)
-        while len(front):
-            met[front] = True
-            way = self.table[self.base[front] + row[front]]
-            to = self.way_to[way[way >= 0]]
-            to = np.unique(to[to >= 0])
-            front = to[~met[to] & (row[to] > 0)]
-        return np.flatnonzero(met)
-
-    def _as_planned(
-        self,
-        d: int,
-        row: NDArray[np.integer],
-        at: NDArray[np.int64],
-        start: NDArray[np.int64],
-        on: NDArray[np.int64],
-        to: NDArray[np.int64],
-        channel: NDArray[np.int64],
-    ) -> bool:
-        """Tell whether every frame to `d` crosses its planned channels, by comparing only the last channel of each.
-
-        Sufficient, by induction over the length of planned paths, which form a tree from each source: the last channel
-        is the planned one, from a switch u; and until then every node sends frames to `d` the way it sends those to a
-        host of u, whose paths are as planned. Where a u has no host this says no, and the pairs are walked.
-        """
-        fabric, routes = self.model.fabric, self.routes
-        if routes is None:
-            return True
-        if routes.parent is None:
-            return False
-        target = int(fabric.host_switch[d])
-        ends = np.zeros(self.model.nodes, np.bool_)
-        ends[at] = True
-        ends[on] = False
-        final = ends[to]  # the channel leads to the destination's switch, and the next port is the host's
-        self.jump[at] = at
-        self.jump[on[~final]] = to[~final]
-        self.last[at] = -1
-        self.last[on[final]] = channel[final]
-        for _ in range(len(at).bit_length()):
-            further = self.jump[self.jump[on]]
-            if np.array_equal(further, self.jump[on]):
-                break
-            self.jump[on] = further
-        last = self.last[self.jump]
-        source = np.delete(routes.source_of_host, d)
-        if np.any(last[start] != routes.parent[source, target]):
-            return False
-        before = on[~final]
-        if not len(before):
-            return True
-        via = self.host_at[fabric.tail[last[before]]]
-        return bool(via.min() >= 0 and np.all(self.pin[via, before] == row[before]))
+    fabric = model.fabric
+    good = np.zeros(len(fabric.hosts), np.bool_)
+    turns = np.zeros((len(fabric.tail), table.shape[1]), np.bool_)
+    if routes is not None and routes.parent is None:
+        return good, turns
+    host_at = np.full(len(fabric.switches), NOWHERE, np.int32)  # one host of each switch
+    host_at[fabric.host_switch] = np.arange(len(fabric.hosts))
+    parent = routes.trees if routes is not None else np.empty((0, 0), np.int32)
+    source = routes.source_of_host if routes is not None else np.empty(0, np.int32)
+    ways = table, model.way_to, model.way_channel, model.way_host
+    hosts = model.inject, fabric.host_port, fabric.host_switch, host_at[fabric.tail]
+    climb(pin, *ways, *hosts, fabric.head_port, parent, source, good, turns)
+    return good, turns
 
 
 def _walk_block(

@@ -1,0 +1,101 @@
+"""Follow all entries of one destination as the tree they must form, in loops compiled to machine code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNKNOWN, ON_THE_WAY, HERE = -3, -2, -1
+
+
+@kernel
+def climb(
+    pin: NDArray[np.unsignedinteger],
+    table: NDArray[np.int32],
+    way_to: NDArray[np.int32],
+    way_channel: NDArray[np.int32],
+    way_host: NDArray[np.int32],
+    inject: NDArray[np.int32],
+    host_port: NDArray[np.int32],
+    host_switch: NDArray[np.int32],
+    host_before: NDArray[np.int32],
+    head_port: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    source_of_host: NDArray[np.int32],
+    good: NDArray[np.bool_],
+    turns: NDArray[np.bool_],
+) -> None:
+    """Write to `good` which destinations every other host reaches by entries all the way, never sent back.
+
+    pin          uint[H, K], the port that [destination, node] is pinned to, 0 where frames flood
+    table        int32[K, ports + 1], the way out of [node, port], -1 where there is none
+    host_before  int32[C], a host of the switch each channel leaves, -1 where it has none
+    parent       int32[S, N], the planned trees, with no row where nothing is planned
+    turns        bool[C, ports + 1], gets the ports by which frames leave that came in by a channel
+
+    Each node that frames meet is looked at once, so the cost is one look at each entry; a pair-by-pair walk looks at
+    each entry once per frame that uses it. Where paths are planned, only the last channel of each is compared with the
+    plan. That is enough, by induction over the length of the planned paths, which form a tree from each source: the
+    last channel is the planned one, from a switch u; and until then every node sends frames to the destination the way
+    it sends those to a host of u, whose paths are as planned. Where a u has no host the destination is not good, and
+    whoever asks must walk its pairs.
+    """
+    hosts, nodes = pin.shape
+    last = np.empty(nodes, np.int32)  # the last channel from a node, HERE where the destination is on it
+    stack = np.empty(nodes, np.int32)
+    for d in range(hosts):
+        row = pin[d]
+        last[:] = UNKNOWN
+        fine = True
+        for h in range(hosts):
+            if h == d:
+                continue
+            node, port, depth = inject[h], host_port[h], 0
+            if node < 0 or row[node] == port:
+                fine = False
+                break
+            while last[node] == UNKNOWN:
+                last[node] = ON_THE_WAY
+                stack[depth] = node
+                depth += 1
+                way = table[node, row[node]] if row[node] > 0 else -1
+                if way < 0:
+                    fine = False
+                    break
+                channel = way_channel[way]
+                if channel < 0:
+                    fine = way_host[way] == d
+                    last[node] = HERE
+                    break
+                node = way_to[way]
+                if node < 0 or row[node] == head_port[channel] or row[node] == 0:
+                    fine = False
+                    break
+                turns[channel, row[node]] = True
+            if not fine or last[node] == ON_THE_WAY:
+                fine = False
+                break
+            for i in range(depth - 1, -1, -1):
+                here = stack[i]
+                if last[here] == HERE:
+                    continue
+                way = table[here, row[here]]
+                then = last[way_to[way]]
+                last[here] = way_channel[way] if then == HERE else then
+                if then != HERE and len(parent) > 0:
+                    before = host_before[then]
+                    if before < 0 or pin[before, here] != row[here]:
+                        fine = False
+            if len(parent) > 0 and fine:
+                planned = parent[source_of_host[h], host_switch[d]]
+                met = last[inject[h]]
+                fine = planned == met or (planned < 0 and met == HERE)
+            if not fine:
+                break
+        good[d] = fine
