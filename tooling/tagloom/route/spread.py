@@ -506,6 +506,8 @@ def _related(routes: Routes, lanes: _Lanes, ways: _Ways, way: NDArray[np.int64],
     """Make the relation in which a frame keeps the number of its lane; sources are (source, first lane)."""
     given = routes.relation
     assert given is not None  # noqa: S101 - the caller saw that there are no trees
+    if not len(lanes.members):
+        return routes  # all hosts on one switch, and no link is up
     following = np.full_like(given.following, UNUSED)
 
     def moved(channel: NDArray[np.int32], index: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -77,7 +77,8 @@ def climb(
                 if node < 0 or row[node] == head_port[channel] or row[node] == 0:
                     fine = False
                     break
-                turns[channel, row[node]] = True
+                if table[node, row[node]] >= 0:
+                    turns[channel, row[node]] = True
             if not fine or last[node] == ON_THE_WAY:
                 fine = False
                 break
