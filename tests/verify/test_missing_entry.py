@@ -41,6 +41,13 @@ def test_one_entry_missing_costs_some_noise_and_no_frame(family, dims, options, 
         assert 1.7 <= round(loss.extra_hosts_average, 1) <= 8.5
 
 
+def test_the_short_way_round_odd_rings_repeats_frames():
+    """Brute force found 550 of 2,100 flows duplicated on a 5x5 torus under rule R1, renamed, and no storm."""
+    fabric = make_fabric("torus", 5, 5, parallel=2)
+    loss = missing_entry(fabric, weave(fabric, route(fabric, "dor-r1", "renamed"), "renamed").state)
+    assert (loss.flows, loss.duplicated_flows, loss.lost_flows, loss.storm_flows) == (2100, 550, 0, 0)
+
+
 def frames(fabric, state, drop):
     """Count (flows, extra hosts, lost, duplicated) over frames that use the entry `drop` before it goes."""
     switch, vlan, mac = drop
