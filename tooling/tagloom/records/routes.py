@@ -122,18 +122,11 @@ class Routes:
 
     def paths(self, fabric: Fabric, targets: NDArray[np.int32]) -> NDArray[np.int32]:
         """Give the n-th channel from every source to each of `targets`, int32[S, T, longest + 1], -1 after the last."""
+        if self.parent is None:
+            return self._along(targets)
         depth = self.depth(fabric)[:, targets]
         path = np.full((*depth.shape, max(0, int(depth.max(initial=0))) + 1), -1, np.int32)
         source, column = (g.ravel() for g in np.meshgrid(*map(np.arange, depth.shape), indexing="ij"))
-        if self.parent is None:
-            assert self.relation is not None  # noqa: S101 - __post_init__ saw to it
-            channel = self.relation.first[source, targets[column]]
-            for step in range(path.shape[2]):
-                going = channel >= 0
-                source, column, channel = source[going], column[going], channel[going]
-                path[source, column, step] = channel
-                channel = self.relation.following[channel, targets[column]]
-            return path
         here, step_of = targets[column], depth.ravel()
         while len(source):  # walk back from every target at once
             channel = self.parent[source, here]
@@ -142,6 +135,17 @@ class Routes:
             path[source, column, step_of] = channel
             here = fabric.tail[channel]
         return path
+
+    def _along(self, targets: NDArray[np.int32]) -> NDArray[np.int32]:
+        assert self.relation is not None  # noqa: S101 - __post_init__ saw to it
+        steps: list[NDArray[np.int32]] = []
+        channel = self.relation.first[:, targets]
+        while np.any(channel >= 0):
+            if len(steps) > len(self.relation.following):
+                raise ValueError("the relation leads in circles")
+            steps.append(np.maximum(channel, -1))
+            channel = np.where(channel >= 0, self.relation.following[channel, targets], -1)
+        return np.stack([*steps, np.full_like(channel, -1)], axis=2)
 
 
 def _walk(fabric: Fabric, routes: Routes) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:

@@ -25,24 +25,27 @@ class Broadcast:
     """Hold what became of one broadcast from every host.
 
     storm       the ways of a cycle that copies go round, [] where there is none
+    once        whether each host's broadcast reaches every other host once, and never comes back to it
     wrong       (source, destination, copies) where copies is not 1; the sender itself must get none; the first KEPT
-    wrongs      how many there are
+    wrongs      how many there are, where they were counted
     held, wanted  channel dependencies of all copies, each once
     """
 
     storm: list[int] = field(default_factory=list)
+    once: bool = False
     wrong: list[tuple[int, int, int]] = field(default_factory=list)
     wrongs: int = 0
     held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
+def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True) -> Broadcast:
     """Flood from every host; static entries for the broadcast address narrow a node's flood where they stand.
 
     Copies are counted on the graph of ways out, which has no cycle that a frame can reach exactly when there is no
     storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group
     address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
+    Without `repeats` only broadcasts that miss a host are counted, not those that come several times.
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
@@ -58,7 +61,7 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     before, after = model.steps(allowed)
     host, first = model.injections(allowed)
     if not ways:
-        result.wrongs = hosts * (hosts - 1)
+        result.wrongs, result.once = hosts * (hosts - 1), hosts < 2
         result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b][:KEPT]
         return result
     start = np.unique(first)
@@ -74,18 +77,19 @@ def flood(model: Forwarding, *, group_entries: bool = True) -> Broadcast:
     keys = np.unique(held[links] * max(1, len(fabric.tail)) + wanted[links])
     result.held, result.wanted = keys // max(1, len(fabric.tail)), keys % max(1, len(fabric.tail))
     if group_entries and not result.storm:
-        suspects = _not_once(model, ways, (before, after), (host, first))
-        _count(model, (before, after), (host, first), suspects, result)
+        once, heard = _heard(model, ways, (before, after), (host, first))
+        result.once = bool(once.all())
+        _count(model, (before, after), (host, first), np.flatnonzero(~(once if repeats else heard)), result)
     return result
 
 
-def _not_once(
+def _heard(
     model: Forwarding,
     ways: int,
     steps: tuple[NDArray[np.int64], NDArray[np.int64]],
     injections: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> NDArray[np.int64]:
-    """Give the hosts whose broadcast does not reach each other host exactly once, without counting each pair.
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell whose broadcast reaches each other host exactly once, and whose at least once, without counting each pair.
 
     H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are found for
     every way out from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
@@ -112,7 +116,8 @@ def _not_once(
         part = slice(group[low], ends[high - 1])
         more = total[parents[low:high]] + np.add.reduceat(total[after[part]], group[low:high] - group[low])
         total[parents[low:high]] = np.minimum(more, hosts)  # as many as hosts is one too many, and cannot overflow
-    good = np.bincount(host, total[first], hosts) == hosts - 1
+    enough = np.bincount(host, total[first], hosts) == hosts - 1
+    all_heard = np.ones(hosts, np.bool_)
     for start in range(0, hosts, SLICE):
         width = min(SLICE, hosts - start)
         mine = (taken >= start) & (taken < start + width)
@@ -129,8 +134,8 @@ def _not_once(
         heard[itself, (itself - start) // 64] |= np.uint64(1) << ((itself - start) % 64).astype(np.uint64)
         full = np.full(seen.shape[1], ~np.uint64(0))
         full[-1] >>= np.uint64(-width % 64)
-        good &= (heard == full).all(axis=1)
-    return np.flatnonzero(~good)
+        all_heard &= (heard == full).all(axis=1)
+    return enough & all_heard, all_heard
 
 
 def _count(

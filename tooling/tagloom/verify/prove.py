@@ -52,7 +52,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     routes = plan.routes
     model = forwarding(fabric, state)
     sent = walk(model, routes)
-    shout = flood(model)
+    shout = flood(model, repeats=not plan.duplicates_allowed)
     plain = _plain(model, shout)
     storm = shout.storm or plain.storm
     channels = len(fabric.tail)
@@ -76,7 +76,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         reachable_pairs=hosts * (hosts - 1) - count(sent.lost, hosts),
         off_path_pairs=count(sent.off_path, hosts),
         storm_free=not storm,
-        broadcast_exactly_once=not storm and not shout.wrongs,
+        broadcast_exactly_once=not storm and shout.once,
         deadlock_free=not cycle,
         channels=channels,
         dependencies=len(keys),
@@ -98,8 +98,7 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
     """Tell whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
-    shout = flood(forwarding(fabric, state, unicast=False))
-    return not shout.storm and not shout.wrong
+    return flood(forwarding(fabric, state, unicast=False), repeats=False).once
 
 
 def _plain(model: Forwarding, shout: Broadcast) -> Broadcast:
