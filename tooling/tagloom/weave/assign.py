@@ -74,12 +74,11 @@ def weave(
 def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
     """Give the state of every switch and the count of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
-        draft = renamed(fabric, routes, fabric.first_vlan, tree)
-        vlans = max((len(members) for members in draft.members), default=0)
-    else:
-        vlans = len(trees(fabric, routes)[0])
-        draft = fixed(fabric, routes, list(range(fabric.first_vlan, fabric.first_vlan + vlans)))
-    return draft.states(tagged_links=assignment == "fixed"), vlans
+        state = renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False)
+        return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
+    vlans = len(trees(fabric, routes)[0])
+    numbers = list(range(fabric.first_vlan, fabric.first_vlan + vlans))
+    return fixed(fabric, routes, numbers).states(tagged_links=True), vlans
 
 
 def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
@@ -19,12 +20,11 @@ from tagloom.records.switch_state import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tagloom.records.fabric import Fabric
 
 
-Columns = tuple["NDArray[np.int32]", "NDArray[np.uint64]", "NDArray[np.int32]"]  # VLAN, MAC address, port
+Columns = tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]  # VLAN, MAC address, port
+_Numbers = int | NDArray[np.integer]
 _NONE: Columns = np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.int32)
 
 
@@ -32,24 +32,23 @@ _NONE: Columns = np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.i
 class Draft:
     """Gather what a plan decides, switch by switch.
 
-    members   switch -> VLAN -> port -> Membership
+    members   blocks of rows int32[4, n]: switch, VLAN, port, Membership
     pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID
     entries   switch -> blocks of (vlan, mac, port) columns, each ascending
     """
 
     fabric: Fabric
-    members: list[dict[int, dict[int, Membership]]] = field(default_factory=list)
+    members: list[NDArray[np.int32]] = field(default_factory=list)
     pvid: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     entries: list[list[Columns]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.entries = [[] for _ in self.fabric.switches]
-        self.members = [{} for _ in self.fabric.switches]
         self.pvid = np.zeros((len(self.fabric.switches), max(self.fabric.ports) + 1), np.int32)
 
-    def join(self, switch: int, vlan: int, port: int, how: Membership) -> None:
-        """Make a port a member of a VLAN, which makes the VLAN."""
-        self.members[switch].setdefault(vlan, {})[port] = how
+    def join(self, switch: _Numbers, vlan: _Numbers, port: _Numbers, how: Membership) -> None:
+        """Make ports members of VLANs, which makes the VLANs."""
+        self.members.append(np.stack(np.broadcast_arrays(switch, vlan, port, int(how))).astype(np.int32))
 
     def enter(self, switch: int, vlan: NDArray[np.integer], mac: NDArray[np.uint64], port: NDArray[np.integer]) -> None:
         """Add a block of static entries of one switch, ascending."""
@@ -69,10 +68,15 @@ class Draft:
             for end in ((link.a, link.a_port), (link.b, link.b_port)):
                 enabled[end] = link.up
                 speed[end] = link.speed_mbps if link.speed_mbps in {10, 100} else 0
+        rows = np.concatenate([np.empty((4, 0), np.int32), *self.members], axis=1)
+        rows = rows[:, np.argsort(rows[0], kind="stable")]
+        bounds = np.searchsorted(rows[0], np.arange(len(fabric.switches) + 1))
         state: FabricState = {}
         for s, switch in enumerate(fabric.switches):
             ports = slice(1, fabric.ports[s] + 1)
-            state[switch.name] = self._state(s, enabled[s, ports], speed[s, ports], tagged_links=tagged_links)
+            state[switch.name] = self._state(
+                s, rows[1:, bounds[s] : bounds[s + 1]], enabled[s, ports], speed[s, ports], tagged_links=tagged_links
+            )
         return state
 
     def _entries(self, s: int) -> Columns:
@@ -84,15 +88,20 @@ class Draft:
         return vlan[order], mac[order], port[order]
 
     def _state(
-        self, s: int, enabled: NDArray[np.bool_], speed: NDArray[np.int32], *, tagged_links: bool
+        self,
+        s: int,
+        members: NDArray[np.int32],
+        enabled: NDArray[np.bool_],
+        speed: NDArray[np.int32],
+        *,
+        tagged_links: bool,
     ) -> SwitchState:
         fabric, ports = self.fabric, self.fabric.ports[s]
-        vlans = [DEFAULT_VLAN, *sorted(self.members[s])]
+        vlan, port, how = members
+        vlans = np.append(np.int32(DEFAULT_VLAN), np.unique(vlan))
         membership = np.zeros((len(vlans), ports), np.uint8)
         membership[0] = Membership.UNTAGGED
-        for row, vlan in enumerate(vlans[1:], start=1):
-            for port, how in self.members[s][vlan].items():
-                membership[row, port - 1] = how
+        membership[np.searchsorted(vlans, vlan), port - 1] = how
         used = np.array(fabric.used_ports[s], np.int64) - 1
         membership[0, used] = Membership.NONE
         mode = np.full(ports, PortMode.ACCESS, np.uint8)
@@ -106,7 +115,7 @@ class Draft:
         if fabric.flow_control:
             flow[used] = FlowControl.ON
         return SwitchState(
-            vlans=np.array(vlans, np.int32),
+            vlans=vlans,
             vlan_names=("", *[OWNED_VLAN_NAME] * (len(vlans) - 1)),
             membership=membership,
             mode=mode,

@@ -128,15 +128,14 @@ def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
     links_of, tree_of = trees(fabric, routes)
     for tree, links in enumerate(links_of):
         vlan = vlan_of_tree[tree]
-        on_tree = {int(root) for root in routes.root[tree_of == tree]}
-        for i in links:
-            link = fabric.links[i]
-            draft.join(link.a, vlan, link.a_port, Membership.TAGGED)
-            draft.join(link.b, vlan, link.b_port, Membership.TAGGED)
-            on_tree |= {link.a, link.b}
-        for host in fabric.hosts:
-            if host.switch in on_tree:
-                draft.join(host.switch, vlan, host.port, Membership.UNTAGGED)
+        channels = 2 * np.fromiter(links, np.int64, len(links))
+        channels = np.concatenate([channels, channels + 1])
+        draft.join(fabric.tail[channels], vlan, fabric.tail_port[channels], Membership.TAGGED)
+        on_tree = np.zeros(len(fabric.switches), np.bool_)
+        on_tree[routes.root[tree_of == tree]] = True
+        on_tree[fabric.tail[channels]] = True
+        here = np.flatnonzero(on_tree[fabric.host_switch])
+        draft.join(fabric.host_switch[here], vlan, fabric.host_port[here], Membership.UNTAGGED)
         sources = np.flatnonzero(tree_of == tree)
         switch, target = np.nonzero(port := _ports(fabric, routes, sources))
         blocks.append((switch, np.full(len(switch), vlan), target, port[switch, target]))

@@ -59,11 +59,12 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
             place = places[conflict.tobytes()] = fewest(conflict)
         vlans = int(place.max(initial=-1)) + 1
         entries = out if vlans == len(out) else np.zeros((vlans, out.shape[1]), out.dtype)
-        for i, number in enumerate(place.tolist()):
-            if entries is not out:
-                np.maximum(entries[number], out[i], out=entries[number])
-            for port in np.flatnonzero(members[i]).tolist():
-                draft.join(s, first_vlan + number, port, Membership.UNTAGGED)
+        shared = np.zeros((vlans, members.shape[1]), np.bool_)
+        shared[place] = members  # in-ports that share a VLAN have the same members
+        for i, number in enumerate(place.tolist() if entries is not out else ()):
+            np.maximum(entries[number], out[i], out=entries[number])
+        number, port = np.nonzero(shared)
+        draft.join(s, first_vlan + number, port, Membership.UNTAGGED)
         draft.pvid[s, in_port] = first_vlan + place
         entries = entries[:, by_mac]
         number, host = np.nonzero(entries != 0)
