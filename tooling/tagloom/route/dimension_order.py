@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -217,6 +218,7 @@ def _strides(dims: tuple[int, ...]) -> NDArray[np.int64]:
     return np.cumprod([1, *dims[:-1]], dtype=np.int64)
 
 
+@lru_cache(maxsize=4)  # asked several times while one fabric is routed
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
     """Give the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
     dims, at, lane = np.array(_dims(fabric), np.int64), fabric.points, fabric.lane
@@ -232,4 +234,6 @@ def _channels(fabric: Fabric) -> NDArray[np.int32]:
     into[fabric.head[used], dim[used], np.where(size[used] > 0, PLUS, MINUS), lane[used]] = np.flatnonzero(used)
     # a grid with fewer lanes somewhere has only as many as its thinnest pair
     full = [lane for lane in range(lanes) if np.array_equal(into[..., lane] >= 0, into[..., 0] >= 0)]
-    return into[..., : len(full)]
+    into = into[..., : len(full)]
+    into.setflags(write=False)
+    return into
