@@ -8,7 +8,7 @@ import numpy as np
 
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import Routes, dependencies
-from tagloom.route.trees import pruned, rooted
+from tagloom.route.trees import pruned, rooted, rooted_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,8 +62,7 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
         for choice in _joins(fabric, kept, gap, down)[:MAX_TRIES]:
             candidate = kept | {choice}
             parent = routes.trees.copy()
-            for source in sources.tolist():
-                parent[source] = rooted(fabric, candidate, int(routes.root[source]))
+            parent[sources] = rooted_at(fabric, candidate, routes.root[sources])
             moved = Routes(routes.method, routes.reason, routes.source_of_host, routes.root, parent)
             if not find_cycle(len(fabric.tail), *dependencies(fabric, moved)):
                 routes, links = moved, candidate

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import dependencies
-from tagloom.route.trees import pruned, rooted
+from tagloom.route.trees import pruned, rooted, rooted_at
 from tagloom.route.up_down import CANDIDATE_ROOTS, _trees, central, ranked
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def gather(fabric: Fabric, routes: Routes) -> Routes:
     while left:
         group, links = grower.group(left[0], left[1:])
         left = [s for s in left if s not in group]
-        for s in group if len(group) > 1 else set[int]():
-            parent[s] = rooted(fabric, links, int(routes.root[s]))
+        members = sorted(group) if len(group) > 1 else []
+        if members:
+            parent[members] = rooted_at(fabric, links, routes.root[members])
     gathered, needed = replace(routes, parent=pruned(fabric, parent)), np.unique(fabric.host_switch)
     as_short = np.array_equal(gathered.depth(fabric)[:, needed], routes.depth(fabric)[:, needed])
     if not as_short or find_cycle(len(fabric.tail), *dependencies(fabric, gathered)):

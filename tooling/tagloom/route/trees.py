@@ -33,6 +33,23 @@ def rooted(fabric: Fabric, links: Iterable[int], root: int) -> NDArray[np.int32]
     return parent
 
 
+def rooted_at(fabric: Fabric, links: Iterable[int], roots: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Turn a tree of links to hang from each of `roots`, int32[R, N]; all of them lie on it.
+
+    Two of these differ only on the way between their roots, where channels run the other way.
+    """
+    first = rooted(fabric, links, int(roots[0]))
+    parent = np.tile(first, (len(roots), 1))
+    for row, root in zip(parent, roots.tolist(), strict=True):
+        here, channel = root, int(first[root])
+        row[root] = -1
+        while channel >= 0:
+            here = int(fabric.tail[channel])
+            row[here] = channel ^ 1
+            channel = int(first[here])
+    return parent
+
+
 def per_switch(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Make one source per switch that has hosts: (source of each host int32[H], root of each source int32[S])."""
     root, source_of_host = np.unique(fabric.host_switch, return_inverse=True)
