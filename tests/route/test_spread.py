@@ -169,8 +169,11 @@ def test_the_command_prefers_what_it_is_told(tmp_path, capsys, npb):
     capsys.readouterr()
     plain = page("plan", tmp_path / "f.yml", "-o", tmp_path / "a")
     assert (plain["vlans"], plain["max_channel_load"], plain["max_channel_load_bound"]) == (4, 16, 12)
-    load = page("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--prefer", "load")
+    load = page("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--prefer", "load", "--routing", "dor")
     assert (load["vlans"], load["max_channel_load"], load["max_channel_load_bound"]) == (8, 12, 12)
+    free = page("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--prefer", "load")
+    assert (free["routing"], free["vlans"], free["max_channel_load"]) == ("any", 16, 11)
+    assert "11 host pairs where dor has 12" in free["routing_reason"]
     assert page("verify", tmp_path / "b")["off_path_pairs"] == 0
     matrix = npb / "is.S.16.matrix.csv"
     plain = page("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--traffic", matrix, "--prefer", "vlans")

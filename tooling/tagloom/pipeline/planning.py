@@ -23,13 +23,16 @@ from tagloom.rollout import direct
 from tagloom.route import route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
-from tagloom.route.spread import load_bound, spread
+from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
 from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, missing_entry, verify
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 
 PREFERENCES = ("vlans", "load")
+SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,8 @@ def plan(
     """Route, weave, render, and prove the plan from the rendered texts.
 
     With `prefer` "load", lanes and trees are chosen host by host so that the busiest channel carries little (of
-    `traffic`, or of all pairs alike), at the price of VLANs; with "vlans" the routing's own lanes stay.
+    `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
+    hold it; with "vlans" the routing's own lanes stay.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
     planned states, and there are no texts. Raises InputError where a model's command line is not known (unless
     without `texts`) or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
@@ -120,23 +125,28 @@ def plan(
     _plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
-    plain = routes = route(fabric, routing, assignment, effort)
+    plain = route(fabric, routing, assignment, effort)
     volume = traffic.volume_bytes if traffic is not None else None
-    bound: float | None = None
+    choices: list[tuple[Routes, Routes, float | None]]
     if prefer == "vlans":
-        routes = gather(fabric, plain) if assignment == "fixed" else plain
+        choices = [(plain, gather(fabric, plain) if assignment == "fixed" else plain, None)]
     else:
-        chosen = spread(fabric, plain, assignment, volume)
-        routes, bound = chosen.routes, chosen.bound
-    woven = weave(
-        fabric,
-        routes,
-        assignment,
-        previous.state if previous is not None else None,
-        _ways_out(fabric, routing, assignment, prefer),
-        broadcasts_once=partial(broadcasts_once, fabric),
-        static_arp=static_arp,
-    )
+        choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto")
+    for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
+        try:
+            woven = weave(
+                fabric,
+                routes,
+                assignment,
+                previous.state if previous is not None else None,
+                _ways_out(fabric, routing, assignment, prefer),
+                broadcasts_once=partial(broadcasts_once, fabric),
+                static_arp=static_arp,
+            )
+            break
+        except PlanError:
+            if number == len(choices):
+                raise
     written = render(fabric, woven.state, templates) if texts else {}
     state, unknown = parse(fabric, written) if texts else (woven.state, [])
     planned = {**woven.state, **dead_states(fabric)} if texts else woven.state
@@ -169,6 +179,30 @@ def _routes(fabric: Fabric, routing: str, assignment: str) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
     routes = route(fabric, routing, assignment)
     return gather(fabric, routes) if assignment == "fixed" else routes
+
+
+def _balanced(
+    fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
+) -> list[tuple[Routes, Routes, float | None]]:
+    """Spread load over lanes and trees; give (routes, spread routes, bound), the least loaded first.
+
+    Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
+    is tried as well: it takes paths that a closed form for few VLANs does not.
+    """
+    chosen = spread(fabric, plain, assignment, volume)
+    choices: list[tuple[Routes, Routes, float | None]] = [(plain, chosen.routes, chosen.bound)]
+    load = channel_load(fabric, chosen.routes, volume).max(initial=0.0)
+    searchable = free and plain.method != "any" and len(fabric.switches) <= SEARCHED_UP_TO
+    if searchable and load > CLOSE_ENOUGH * distance_bound(fabric, volume):
+        searched = route(fabric, "any", assignment, effort)
+        other = spread(fabric, searched, assignment, volume)
+        less = channel_load(fabric, other.routes, volume).max(initial=0.0)
+        if less * CLOSE_ENOUGH < load:
+            unit = "host pairs" if volume is None else "bytes"
+            why = f"the busiest channel carries {less:,.0f} {unit} where {plain.method} has {load:,.0f}"
+            better = replace(other.routes, reason=f"{other.routes.reason}; {why}")
+            choices.insert(0, (searched, better, other.bound))
+    return choices
 
 
 def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> list[Alternative]:

@@ -307,6 +307,24 @@ def _bound(
     return float(np.ceil(best - 1e-6)) if volume is None else best, start
 
 
+def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
+    """Give a load that no routing brings the busiest channel below: all shortest paths, spread evenly over all links.
+
+    Units of channel_load.
+    """
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
+
+    up, n = fabric.channel_up, len(fabric.switches)
+    if not up.any():
+        return 0.0
+    graph = csr_matrix((np.ones(int(up.sum()), np.int8), (fabric.tail[up], fabric.head[up])), (n, n))
+    hops = shortest_path(graph, unweighted=True)[np.ix_(fabric.host_switch, fabric.host_switch)]
+    hops = np.where(np.isfinite(hops), hops, 0.0)
+    crossed = hops.sum() if volume is None else (hops * volume).sum()
+    return float(crossed / (1.0 / _scale(fabric, volume)[up]).sum())
+
+
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
     """Give the largest mean of a hop over its lanes: all that is asked of a fabric too large for more."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
