@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     OWNED_VLAN_NAME,
@@ -29,7 +30,7 @@ class Draft:
     """Gather what a plan decides, switch by switch.
 
     members   switch -> VLAN -> port -> Membership
-    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID
+    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID (or none, where a port can have none)
     entries   blocks of (switch, vlan, mac, port) columns
     """
 
@@ -104,9 +105,12 @@ class Draft:
         membership[0, used] = Membership.NONE
         mode = np.full(ports, PortMode.ACCESS, np.uint8)
         mode[used] = PortMode.GENERAL
+        marks = platforms.load(fabric.switches[s].model).pvid_is_membership
         pvid = np.where(self.pvid[s, 1 : ports + 1] > 0, self.pvid[s, 1 : ports + 1], DEFAULT_VLAN)
         frames = np.full(ports, Frames.ALL, np.uint8)
-        if tagged_links:
+        if marks:
+            pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID where the plan gives none: no mark, no untagged frames
+        elif tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         enabled = np.array([(s, p) not in down for p in range(1, ports + 1)], np.bool_)
         speed = np.array([slow.get((s, p), 0) for p in range(1, ports + 1)], np.int32)
