@@ -27,8 +27,9 @@ USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alo
 class Order:
     """Say what rack to run; `quirks` is by switch name, "*" for all; `base_port` 0 lets the system choose ports.
 
-    `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. Raises InputError for a model that
-    no console can play and for quirks or switches that do not exist.
+    `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. `dataplane` says what carries
+    frames: the rack itself, one by one ("frames"), or the bridges of a real Linux ("kernel"). Raises InputError for a
+    model that no console can play and for quirks or switches that do not exist.
     """
 
     fabric: Fabric
@@ -36,6 +37,7 @@ class Order:
     quirks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     base_port: int = 0
     legacy_ssh: bool = False
+    dataplane: str = "frames"
 
     def __post_init__(self) -> None:
         findings = [
@@ -81,6 +83,7 @@ def write_order(directory: Path, order: Order) -> None:
         "quirks": {name: dict(values) for name, values in order.quirks.items()},
         "base_port": order.base_port,
         "legacy_ssh": order.legacy_ssh,
+        "dataplane": order.dataplane,
     }
     (directory / "fabric.json").write_text(json.dumps(plain) + "\n", "utf-8")
 
@@ -99,7 +102,8 @@ def read_order(directory: Path) -> Order:
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
         first_vlan=raw["first_vlan"],
     )
-    return Order(fabric, Path(plain["templates"]), plain["quirks"], plain["base_port"], plain["legacy_ssh"])
+    ways = plain["quirks"], plain["base_port"], plain["legacy_ssh"], plain["dataplane"]
+    return Order(fabric, Path(plain["templates"]), *ways)
 
 
 def write_info(info: RackInfo) -> None:
