@@ -149,7 +149,7 @@ def missing_membership(rng, build, texts):
     def change(_, match):
         vlans = parse_ranges(match[2])
         vlans.remove(rng.choice(vlans))
-        return [f"{match[1]} vid {run}{match[3]}" for run in format_ranges(vlans).split(",") if run]
+        return [f"{match[1]} vid {run}{match[3] or ''}" for run in format_ranges(vlans).split(",") if run]
 
     return _replaced(rng, texts, r"(bridge vlan add dev \S+) vid ([\d-]+)( untagged)?", change)
 

@@ -13,6 +13,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.lab.console import FAMILIES
 from tagloom.lab.device import Quirks
+from tagloom.lab.kernel.machine import apt_line, missing
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
 
@@ -29,7 +30,7 @@ class Order:
 
     `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. `dataplane` says what carries
     frames: the rack itself, one by one ("frames"), or the bridges of a real Linux ("kernel"). Raises InputError for a
-    model that no console can play and for quirks or switches that do not exist.
+    model that no console can play, for quirks or switches that do not exist, and for a kernel that is not installed.
     """
 
     fabric: Fabric
@@ -52,6 +53,8 @@ class Order:
                 Quirks.of(values, f"quirks.{name}")
             except InputError as error:
                 findings.extend(error.findings)
+        if self.dataplane == "kernel" and (packages := missing()):
+            findings.append(Finding("dataplane", f"user-mode Linux: {apt_line(packages)}", "not installed"))
         if findings:
             raise InputError(findings)
 

@@ -84,12 +84,17 @@ class Namespace:
             (self.sys / "class/net" / BRIDGE.decode() / "bridge/flush").write_text("1")
 
     def settled(self) -> bool:
-        """Tell whether every port with a carrier forwards, or is blocked by spanning tree.
+        """Tell whether every port with a carrier forwards, or is blocked by a spanning tree that is on.
 
-        The kernel tells a bridge of a cable that came up up to a second later (net/core/link_watch.c).
+        The kernel tells a bridge of a cable that came up up to a second later (net/core/link_watch.c), and a port that
+        spanning tree has blocked stays so when that goes off, until what it heard is max_age old.
         """
+        bridge = self.sys / "class/net" / BRIDGE.decode()
         try:
-            ports = list((self.sys / "class/net" / BRIDGE.decode() / "brif").iterdir())
+            final = (
+                (FORWARDING, BLOCKING) if (bridge / "bridge/stp_state").read_text().strip() != "0" else (FORWARDING,)
+            )
+            ports = list((bridge / "brif").iterdir())
         except OSError:
             return True  # a broken text made no bridge
         for port in ports:
@@ -98,7 +103,7 @@ class Namespace:
             except OSError:
                 continue  # the port is down
             state = (self.sys / "class/net" / port.name / "brport/state").read_text().strip()
-            if carrier == "1" and state not in (FORWARDING, BLOCKING):
+            if carrier == "1" and state not in final:
                 return False
         return True
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# First process of the user-mode kernel: mount, load modules, run the agent ($1 PYTHON, $2 SCRIPT, $3 EXCHANGE).
-# The root is the machine's own file system, read-only; the one folder this kernel writes to outside its memory is EXCHANGE.
+# First process of the user-mode kernel: mount, load modules, run the agent. $1 is the exchange folder.
+# The root is the machine's own file system, read-only; the exchange folder is all that this kernel writes to.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -11,6 +11,6 @@ mkdir -p /run/modules/lib
 ln -s /usr/lib/uml/modules /run/modules/lib/modules
 for module in bridge veth; do modprobe -d /run/modules $module; done
 mkdir /run/exchange
-mount -t hostfs none /run/exchange -o "$3"
-"$1" -I -S "$2" /dev/ttyS0 /run/exchange
+mount -t hostfs none /run/exchange -o "$1"
+"$1/python" -I -S "$1/agent.py" /dev/ttyS0 /run/exchange
 busybox poweroff -f

@@ -65,13 +65,15 @@ class Machine:
         self._exchange = tempfile.TemporaryDirectory(prefix="tagloom-")
         ours, theirs = socket.socketpair()
         self._wire = ours
-        folder = Path(str(files("tagloom.lab.kernel")))
-        python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()  # a venv's may not start without it
+        folder = Path(self._exchange.name)  # a kernel's command line has no quotes for a blank in a path of ours
+        for name in ("init.sh", "agent.py"):
+            (folder / name).write_bytes(files("tagloom.lab.kernel").joinpath(name).read_bytes())
+        (folder / "python").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
         words = [
             *(shutil.which(PROGRAM, path=_PATH) or PROGRAM, f"mem={MEMORY}"),
             *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/bin/sh"),
             *("con0=null,fd:1", "con=null", f"ssl0=fd:{theirs.fileno()}", "ssl=null", "quiet"),
-            *("--", str(folder / "init.sh"), str(python), str(folder / "agent.py"), self._exchange.name),  # for init
+            *("--", str(folder / "init.sh"), str(folder)),  # for init
         ]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
