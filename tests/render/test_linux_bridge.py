@@ -9,6 +9,7 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import InputError, PlanError
+from tagloom.pipeline import operating
 from tagloom.platforms import load
 from tagloom.platforms.iproute2 import Shell, commands
 from tagloom.records.change import difference
@@ -310,6 +311,24 @@ def test_every_wave_of_a_rollout_can_be_said_to_bridges(family, dims, options):
                 assert shell.feed(line).accepted, line
             held[patch.switch] = shell.editor.freeze()
         assert held == wave.state
+
+
+def test_texts_alone_are_proven_and_a_spoilt_one_is_not():
+    fabric = make_fabric("mesh", 2, 2, model="linux-bridge")
+    _, _, texts = pipeline.plan(fabric, TEMPLATES)
+    assert pipeline.prove(fabric, texts, None)[1].proven
+    s0 = texts["s0"].replace("master static sticky", "master static", 1)
+    _, proof = pipeline.prove(fabric, {**texts, "s0": s0}, None)
+    assert not proof.proven
+    assert "s0:" in str(proof.findings[0])
+    assert proof.off_path_pairs > 0
+
+
+def test_nobody_logs_in_to_a_bridge_yet_and_apply_says_so(tmp_path):
+    build, proof, texts = pipeline.plan(make_fabric("mesh", 2, 2, model="linux-bridge"), TEMPLATES)
+    pipeline.write_build(build, build.summary(proof), texts, tmp_path / "build", proof)
+    with pytest.raises(InputError, match="log in to"):
+        operating.prepare(tmp_path / "build")
 
 
 def test_every_line_has_a_mark_and_every_step_a_place():
