@@ -33,14 +33,15 @@ test: $(READY) ## all tests
 # A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Three times
 # the room it takes on two busy cores; without the packages it fails, unless ALLOW_SKIP=1.
 DATAPLANE_SECONDS := 1440
-DATAPLANE_NEEDS := user-mode-linux kmod iproute2 ethtool busybox-static
+MISSING := from tagloom.lab.kernel.machine import apt_line, missing; print(apt_line(missing()) if missing() else "")
 
 dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bridges (needs user-mode-linux)
-	@for p in linux.uml modprobe bridge ethtool busybox; do \
-		PATH="$$PATH:/usr/sbin:/sbin" command -v $$p >/dev/null || { \
-			echo "$$p is missing:  sudo apt install --no-install-recommends $(DATAPLANE_NEEDS)"; \
-			test "$(ALLOW_SKIP)" = 1 && echo "skipped, as ALLOW_SKIP=1 allows" && exit 0; exit 2; }; \
-	done; \
+	@missing=$$($(BIN)/python -c '$(MISSING)') || exit 2; \
+	if [ -n "$$missing" ]; then \
+		echo "what runs a real kernel is missing:  $$missing"; \
+		test "$(ALLOW_SKIP)" = 1 || exit 2; \
+		echo "skipped, as ALLOW_SKIP=1 allows"; exit 0; \
+	fi; \
 	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	timeout -k 10 $(DATAPLANE_SECONDS) $(BIN)/python tests/dataplane/run.py 2>&1 | tee "$$log"; \
 	tail -n 1 "$$log" | grep -qxE '[1-9][0-9]* fabrics, 0 disagreements' || { echo "make dataplane: not proven"; exit 1; }

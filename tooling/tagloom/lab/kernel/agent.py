@@ -40,7 +40,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 STORM_COPIES = 4000  # more copies of one frame than any planned fabric of ours makes
 STORM_SECONDS = 0.3
 CALM_SECONDS = 0.05
-SETTLE_SECONDS, SETTLE_POLL_SECONDS = 60.0, 0.02
+SETTLE_SECONDS, SETTLE_POLL_SECONDS = 60.0, 0.05
 FORWARDING, BLOCKING = "3", "4"  # linux/if_bridge.h
 _libc = ctypes.CDLL(None, use_errno=True)
 
