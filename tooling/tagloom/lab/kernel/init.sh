@@ -1,5 +1,5 @@
 #!/bin/sh
-# First process of the user-mode kernel: mount, load modules, run the agent. $1 is the exchange folder.
+# First process of the user-mode kernel: mount, load modules, run the prober. $1 is the exchange folder.
 # The root is the machine's own file system, read-only; the exchange folder is all that this kernel writes to.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run
 mount -t proc proc /proc
@@ -12,5 +12,5 @@ ln -s /usr/lib/uml/modules /run/modules/lib/modules
 for module in bridge veth; do modprobe -d /run/modules $module; done
 mkdir /run/exchange
 mount -t hostfs none /run/exchange -o "$1"
-"$1/python" -I -S "$1/agent.py" /dev/ttyS0 /run/exchange
+"$1/python" -I -S "$1/prober.py" /dev/ttyS0 /run/exchange
 busybox poweroff -f

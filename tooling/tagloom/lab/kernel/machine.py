@@ -1,4 +1,4 @@
-"""Start user-mode Linux as an ordinary process, and talk to the agent inside."""
+"""Start user-mode Linux as an ordinary process, and talk to the prober inside."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def apt_line(packages: Iterable[str]) -> str:
 
 
 class Machine:
-    """Hold one running kernel; enter it as a context. `request` asks the agent inside, one thing at a time.
+    """Hold one running kernel; enter it as a context. `request` asks the prober inside, one thing at a time.
 
     Everything raises DeviceError with the end of the kernel's own log. No root is needed, nothing of the machine's
     network is touched, and its files are seen read-only. The exit status of the kernel says nothing, and is not asked.
@@ -61,12 +61,12 @@ class Machine:
         self._number = 0
 
     def __enter__(self) -> Self:
-        """Boot, and wait for the agent."""
+        """Boot, and wait for the prober."""
         self._exchange = tempfile.TemporaryDirectory(prefix="tagloom-")
         ours, theirs = socket.socketpair()
         self._wire = ours
         folder = Path(self._exchange.name)  # a kernel's command line has no quotes for a blank in a path of ours
-        for name in ("init.sh", "agent.py"):
+        for name in ("init.sh", "prober.py"):
             (folder / name).write_bytes(files("tagloom.lab.kernel").joinpath(name).read_bytes())
         (folder / "python").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
         words = [
@@ -105,7 +105,7 @@ class Machine:
         self._exchange.cleanup()
 
     def request(self, do: str, seconds: float = ANSWER_SECONDS, **order: Any) -> dict[str, Any]:
-        """Ask the agent, and give its answer. Raises DeviceError where it has none within `seconds`."""
+        """Ask the prober, and give its answer. Raises DeviceError where it has none within `seconds`."""
         try:
             number = self._say(do, order)
         except OSError as error:
@@ -124,7 +124,7 @@ class Machine:
         return self._number
 
     def _listen(self, seconds: float, what: str) -> None:
-        """Wait for one line: the agent says nothing but that it is ready, and which request it has answered."""
+        """Wait for one line: the prober says nothing but that it is ready, and which request it has answered."""
         deadline, heard = time.monotonic() + seconds, b""
         while not heard.endswith(b"\n"):
             self._wire.settimeout(max(0.01, deadline - time.monotonic()))

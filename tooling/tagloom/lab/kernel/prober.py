@@ -1,6 +1,6 @@
 """Build bridges and hosts in namespaces of this kernel, run commands on them, send frames and tell where they went.
 
-Runs inside user-mode Linux, as its only program, with nothing but Python's own library: `agent.py DEVICE EXCHANGE`
+Runs inside user-mode Linux, as its only program, with nothing but Python's own library: `prober.py DEVICE EXCHANGE`
 answers one request at a time. Frames are numbered, so that every copy is known wherever it is seen.
 """
 
@@ -127,7 +127,7 @@ class Namespace:
         return found
 
 
-class Agent:
+class Prober:
     """Answer the requests; a fabric is built, configured, probed and cleared away."""
 
     def __init__(self) -> None:
@@ -350,7 +350,7 @@ def main(device: str, exchange: Path) -> None:
     """
     line = os.open(device, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line, termios.TCSANOW)
-    agent = Agent()
+    prober = Prober()
     with os.fdopen(line, "r+b", buffering=0) as wire:
         wire.write(b"ready\n")
         while number := _number(wire):
@@ -359,7 +359,7 @@ def main(device: str, exchange: Path) -> None:
             if what == "quit":
                 return
             try:
-                answer = {"ok": True, **getattr(agent, what)(**order)}
+                answer = {"ok": True, **getattr(prober, what)(**order)}
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked must hear of it
                 answer = {"ok": False, "error": f"{type(error).__name__}: {error}"}
             (exchange / f"{number}.answer").write_text(json.dumps(answer), "utf-8")
