@@ -10,6 +10,8 @@ CASES = [
     ("powerconnect-5324", "renamed"),
     ("powerconnect-6224", "fixed"),
     ("powerconnect-6224", "renamed"),
+    ("linux-bridge", "fixed"),
+    ("linux-bridge", "renamed"),
 ]
 
 

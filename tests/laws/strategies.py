@@ -1,4 +1,4 @@
-"""Generate the states a PowerConnect can hold, the odd ones included."""
+"""Generate the states that switches can hold, the odd ones included."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.switch_state import (
+    DEFAULT_VLAN,
     DISCARD_PVID,
     OWNED_VLAN_NAME,
     FlowControl,
@@ -27,6 +29,8 @@ NAMES = st.sampled_from(["", OWNED_VLAN_NAME, OWNED_VLAN_NAME, "office", "VOICE-
 @st.composite
 def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     """Draw a state the platform can express, with few VLANs, MACs and odd ports, so that examples shrink well."""
+    if platform.grammar == iproute2.FAMILY:
+        return draw(bridge_states(platform))
     grammar = Grammar.of(platform)
     editor = SwitchEditor.blank(platform.ports)
     vlan_ids = st.one_of(st.integers(2, 9), st.integers(2, platform.max_vlan_id))
@@ -82,3 +86,34 @@ def _draw_vlans(draw: st.DrawFn, editor: SwitchEditor, grammar: Grammar, port: i
     editor.ingress_filter[at] = draw(st.booleans())
     keys = zip(Frames, ("frames_all", "frames_tagged", "frames_untagged"), strict=True)
     editor.frames[at] = draw(st.sampled_from([frames for frames, key in keys if grammar.has(key)]))
+
+
+@st.composite
+def bridge_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
+    """Draw a state that a kernel's bridge can hold: a PVID is a membership, an entry points where its VLAN goes."""
+    editor = SwitchEditor.blank(platform.ports)
+    vlan_ids = st.one_of(st.integers(1, 9), st.integers(1, platform.max_vlan_id))
+    for port in draw(st.lists(st.integers(1, platform.ports), unique=True, max_size=6)):
+        at = port - 1
+        editor.mode[at] = PortMode.GENERAL
+        members = draw(st.dictionaries(vlan_ids, st.sampled_from([Membership.UNTAGGED, Membership.TAGGED]), max_size=6))
+        editor.set_member(DEFAULT_VLAN, port, Membership.NONE)
+        for vlan, how in members.items():
+            if vlan not in editor.vlans:
+                editor.create_vlan(vlan)
+                editor.name_vlan(vlan, OWNED_VLAN_NAME)
+            editor.set_member(vlan, port, how)
+        editor.pvid[at] = draw(st.sampled_from([DISCARD_PVID, *members]))
+        editor.enabled[at] = draw(st.booleans())
+        editor.negotiation[at] = draw(st.booleans())
+        editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
+        editor.flow_control[at] = draw(st.sampled_from(FlowControl))
+        editor.eee[at] = draw(st.booleans())
+        macs = st.integers(0x02_00_00_00_00_00, 0x02_00_00_00_00_03)
+        if members:
+            for vlan, mac in draw(st.lists(st.tuples(st.sampled_from(sorted(members)), macs), max_size=4)):
+                editor.set_entry(vlan, mac, (port,))
+    if any(mode is PortMode.GENERAL for mode in editor.mode):
+        editor.spanning_tree = draw(st.booleans())
+        editor.aging_seconds = draw(st.one_of(st.just(300), st.integers(10, 1_000_000)))
+    return editor.freeze()

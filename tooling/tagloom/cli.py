@@ -345,7 +345,8 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         fabric = read_fabric(args.fabric)
         with screen.waiting("starting the rack"):
             quirks = {"*": {"delay_seconds": args.delay}} if args.delay else {}
-            order = Order(fabric, share_directory() / "templates", quirks=quirks, base_port=args.base_port)
+            templates, base_port = share_directory() / "templates", args.base_port
+            order = Order(fabric, templates, quirks=quirks, base_port=base_port, dataplane=args.dataplane)
             info = process.up(order, folder)
         ports = sorted(info.ports.values())
         screen.say(
@@ -587,6 +588,12 @@ def parser() -> argparse.ArgumentParser:
                 "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
             )
         if name == "up":
+            verb.add_argument(
+                "--dataplane",
+                choices=("frames", "kernel"),
+                default="frames",
+                help="what carries frames: the rack itself, one by one (default), or a real Linux kernel's bridges",
+            )
             verb.add_argument(
                 "--delay", type=float, default=0.0, metavar="S", help="seconds every command takes (default 0)"
             )

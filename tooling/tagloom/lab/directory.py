@@ -13,6 +13,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.lab.console import FAMILIES
 from tagloom.lab.device import Quirks
+from tagloom.lab.kernel.machine import apt_line, missing
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
 
@@ -27,8 +28,9 @@ USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alo
 class Order:
     """Say what rack to run; `quirks` is by switch name, "*" for all; `base_port` 0 lets the system choose ports.
 
-    `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. Raises InputError for a model that
-    no console can play and for quirks or switches that do not exist.
+    `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. `dataplane` says what carries
+    frames: the rack itself, one by one ("frames"), or the bridges of a real Linux ("kernel"). Raises InputError for a
+    model that no console can play, for quirks or switches that do not exist, and for a kernel that is not installed.
     """
 
     fabric: Fabric
@@ -36,6 +38,7 @@ class Order:
     quirks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     base_port: int = 0
     legacy_ssh: bool = False
+    dataplane: str = "frames"
 
     def __post_init__(self) -> None:
         findings = [
@@ -50,6 +53,8 @@ class Order:
                 Quirks.of(values, f"quirks.{name}")
             except InputError as error:
                 findings.extend(error.findings)
+        if self.dataplane == "kernel" and (packages := missing()):
+            findings.append(Finding("dataplane", f"user-mode Linux: {apt_line(packages)}", "not installed"))
         if findings:
             raise InputError(findings)
 
@@ -81,6 +86,7 @@ def write_order(directory: Path, order: Order) -> None:
         "quirks": {name: dict(values) for name, values in order.quirks.items()},
         "base_port": order.base_port,
         "legacy_ssh": order.legacy_ssh,
+        "dataplane": order.dataplane,
     }
     (directory / "fabric.json").write_text(json.dumps(plain) + "\n", "utf-8")
 
@@ -99,7 +105,8 @@ def read_order(directory: Path) -> Order:
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
         first_vlan=raw["first_vlan"],
     )
-    return Order(fabric, Path(plain["templates"]), plain["quirks"], plain["base_port"], plain["legacy_ssh"])
+    ways = plain["quirks"], plain["base_port"], plain["legacy_ssh"], plain["dataplane"]
+    return Order(fabric, Path(plain["templates"]), *ways)
 
 
 def write_info(info: RackInfo) -> None:

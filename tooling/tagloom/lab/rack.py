@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError
+from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab import server
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Device, Foreign
@@ -29,6 +29,7 @@ from tagloom.lab.directory import (
     write_info,
     write_inventory,
 )
+from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
@@ -42,9 +43,12 @@ _MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
 
 
 class Rack:
-    """Hold the devices of an order and their listeners; `request` answers what the control channel asks."""
+    """Hold the devices of an order and their listeners; `request` answers what the control channel asks.
 
-    def __init__(self, order: Order) -> None:
+    `log` is where a kernel that carries the frames writes its own log.
+    """
+
+    def __init__(self, order: Order, log: Path | None = None) -> None:
         self.fabric = order.fabric
         self.ports: dict[str, int] = {}
         self.stopped = asyncio.Event()
@@ -54,7 +58,11 @@ class Rack:
         self._connections: dict[str, set[asyncssh.SSHServerConnection]] = {}
         self.devices = {s.name: self._device(number, s.name, s.model) for number, s in enumerate(self.fabric.switches)}
         self.set_quirks(order.quirks)
-        self.dataplane = Dataplane(self.fabric, self._states())
+        self.dataplane: Dataplane | KernelDataplane
+        if order.dataplane == "kernel":
+            self.dataplane = KernelDataplane(self.fabric, order.templates, log or Path(os.devnull))
+        else:
+            self.dataplane = Dataplane(self.fabric, self._states())
 
     def _device(self, number: int, name: str, model: str) -> Device:
         platform = platforms.load(model)
@@ -94,6 +102,8 @@ class Rack:
         for acceptor in self._servers:
             acceptor.close()
         self._hang_up(self.devices)
+        if isinstance(self.dataplane, KernelDataplane):
+            self.dataplane.close()
         await asyncio.gather(*(acceptor.wait_closed() for acceptor in self._servers))
 
     def _hang_up(self, names: Iterable[str]) -> None:
@@ -137,6 +147,7 @@ class Rack:
         return {
             "fabric": self.fabric.name,
             "pid": os.getpid(),
+            "dataplane": self._order.dataplane,
             "switches": {
                 name: {
                     "model": device.platform.model,
@@ -246,6 +257,8 @@ class Rack:
                     answer = {"ok": True} | self.request(json.loads(line))
                 except InputError as error:
                     answer = {"ok": False, "findings": [finding.as_json() for finding in error.findings]}
+                except DeviceError as error:  # the kernel that carries the frames
+                    answer = {"ok": False, "findings": [Finding(error.switch, "frames to flow", error.text).as_json()]}
                 except (ValueError, TypeError, AttributeError) as error:
                     answer = {"ok": False, "findings": [Finding("order", "a JSON object", str(error)).as_json()]}
                 writer.write(json.dumps(answer).encode() + b"\n")
@@ -267,7 +280,7 @@ def _socket_folder() -> Path:
 async def run(directory: Path) -> None:
     """Run the rack that DIRECTORY/fabric.json orders until it is told to stop, by the control channel or SIGTERM."""
     order = read_order(directory)
-    rack = Rack(order)
+    rack = Rack(order, directory / "kernel.log")
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, rack.stopped.set)
     folder = _socket_folder()

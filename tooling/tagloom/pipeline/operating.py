@@ -9,7 +9,7 @@ from tagloom import platforms
 from tagloom.apply import playbook
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
-from tagloom.errors import DeviceError, PlanError
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
 from tagloom.pipeline.planning import dead_states, prove, rollout
 from tagloom.read import read_fabric
@@ -64,9 +64,14 @@ class Push:
 def prepare(directory: Path) -> Push:
     """Prove every state that a push would lead through, from the texts that would be pushed.
 
-    The proof is that of the first state that fails, else of the last. Raises InputError where it is no build.
+    The proof is that of the first state that fails, else of the last. Raises InputError where it is no build, or one
+    for switches that nobody can log in to.
     """
     fabric = read_fabric(fabric_file(directory))
+    models = sorted({s.model for s in fabric.live if not platforms.load(s.model).netmiko_driver})
+    if models:
+        actual = "no login is known: let a shell run each text on its machine"
+        raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
     proof = None
     for configs in [wave.configs for wave in waves] or [directory / "build" / "configs"]:

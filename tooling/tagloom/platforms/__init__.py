@@ -26,7 +26,8 @@ class Platform:
 
     `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
-    real switch), unproven or none.
+    real switch), unproven or none. `pvid_is_membership` says that a PVID is a mark on a membership: a port without one
+    drops untagged frames, and there is no other way to choose between frames.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Platform:
     eee: bool
     watts: PortWatts | None
     group_entries: str = "unproven"
+    pvid_is_membership: bool = False
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
 
@@ -98,6 +100,7 @@ def load(model: str) -> Platform:
         eee=raw["eee"],
         watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
         group_entries=raw["group_entries"],
+        pvid_is_membership=raw.get("pvid_is_membership", False),
         toggle_seconds=raw.get("toggle_seconds", {}),
         words=raw.get("words", {}),
     )

@@ -1,5 +1,6 @@
 """Turn switch states and changes into a family's text, and its text back into switch states."""
 
+from tagloom.render.bridge import read_bridge
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
 from tagloom.render.hosts import learning, static_arp
@@ -10,6 +11,7 @@ __all__ = [
     "UnknownLine",
     "learning",
     "parse_configuration",
+    "read_bridge",
     "read_state",
     "render_commands",
     "render_configuration",

@@ -7,10 +7,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
+from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode, SwitchState
 from tagloom.render.page import print_page
+from tagloom.render.shell import shell_lines
 from tagloom.render.steps import entry_steps, lay_out, steps_of
 
 if TYPE_CHECKING:
@@ -25,9 +27,12 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     What equals the factory default is not printed, so the text is that of the changes from there.
     Raises PlanError where the model has no words for the state, ValueError where the port counts differ.
     """
+    factory = _factory(platform.ports)
+    if platform.grammar == iproute2.FAMILY:
+        lines = shell_lines(platform, factory, state)
+        return print_page(templates, platform.grammar, "configuration", title=platform.title, blocks=[lines])
     grammar = Grammar.of(platform)
     _check_modes(platform, state)
-    factory = _factory(platform.ports)
     empty = {name: getattr(state, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
     # Nearly all lines of a large fabric are static entries: they skip the change of one cell at a time.
     steps = steps_of(grammar, difference(factory, replace(state, **empty)), factory, printed=True)

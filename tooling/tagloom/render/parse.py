@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding
+from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import CONFIG, Context, Interpreter, OutcomeKind
 from tagloom.records.switch_state import SwitchEditor, SwitchState
 
@@ -62,6 +63,8 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     relatives of ROS print settings before the mode they need.
     """
     lines = _PAGER.sub("", _ANSI.sub("", text)).split("\n")
+    if platform.grammar == iproute2.FAMILY:
+        return _parse_commands(platform, lines)
     interpreter = Interpreter(platform, SwitchEditor.blank(platform.ports))
     owned = interpreter.grammar.owned
     unknown: list[UnknownLine] = []
@@ -96,6 +99,21 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
         if not interpreter.feed(trouble.text).accepted:
             unknown.append(trouble)
     return Parsed(interpreter.editor.freeze(), tuple(sorted(unknown, key=lambda each: each.number)))
+
+
+def _parse_commands(platform: Platform, lines: list[str]) -> Parsed:
+    """Read the commands of a Linux switch as a shell would run them on a machine without a bridge.
+
+    Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect.
+    """
+    shell = iproute2.Shell(platform, SwitchEditor.blank(platform.ports))
+    owned = iproute2.commands().owned
+    unknown: list[UnknownLine] = []
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        outcome = shell.feed(line)
+        if not outcome.accepted and (outcome.text or f"{line} ".startswith(owned)):
+            unknown.append(UnknownLine(number, "", line, outcome.text, shell.ports_of(line)))
+    return Parsed(shell.editor.freeze(), tuple(unknown))
 
 
 def read_state(

@@ -20,7 +20,7 @@ from tagloom.records.change import Patch, difference
 from tagloom.records.channels import find_cycle
 from tagloom.records.numbering import content, owned, renumbered
 from tagloom.records.rollout import Rollout, Wave
-from tagloom.records.switch_state import DEFAULT_VLAN, Frames, Membership, SwitchEditor
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership, SwitchEditor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
 LINK_UP_SECONDS = 10.0  # thrice the slowest port of Koibuchi et al. 2011, table 6
+
+DEAD_PVIDS = {DEFAULT_VLAN, DISCARD_PVID}  # what a port has whose untagged frames go nowhere
 
 
 def direct(
@@ -150,7 +152,7 @@ def _add(fabric: Fabric, name: str, before: SwitchState, after: SwitchState) -> 
         editor.entries.setdefault((vlan, mac), ports)
     for port in _link_ports(fabric, name):
         p = port - 1
-        if editor.pvid[p] == DEFAULT_VLAN and new.pvid[p] != DEFAULT_VLAN:
+        if editor.pvid[p] in DEAD_PVIDS and new.pvid[p] not in DEAD_PVIDS:
             editor.pvid[p] = new.pvid[p]  # no untagged frame arrives at this port yet
         if new.frames[p] is Frames.ALL:
             editor.frames[p] = Frames.ALL

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tagloom import platforms
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     OWNED_VLAN_NAME,
@@ -33,7 +34,7 @@ class Draft:
     """Gather what a plan decides, switch by switch.
 
     members   blocks of rows int32[4, n]: switch, VLAN, port, Membership
-    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID
+    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID (or none, where a port can have none)
     entries   switch -> blocks of (vlan, mac, port) columns, each ascending
     """
 
@@ -106,9 +107,12 @@ class Draft:
         membership[0, used] = Membership.NONE
         mode = np.full(ports, PortMode.ACCESS, np.uint8)
         mode[used] = PortMode.GENERAL
+        marks = platforms.load(fabric.switches[s].model).pvid_is_membership
         pvid = np.where(self.pvid[s, 1 : ports + 1] > 0, self.pvid[s, 1 : ports + 1], DEFAULT_VLAN)
         frames = np.full(ports, Frames.ALL, np.uint8)
-        if tagged_links:
+        if marks:
+            pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID where the plan gives none: no mark, no untagged frames
+        elif tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         entry = self._entries(s)
         flow = np.full(ports, FlowControl.OFF, np.uint8)

@@ -1,0 +1,203 @@
+"""Hold plans, texts and proofs against real Linux kernels; the last line says how many fabrics disagreed.
+
+Nothing is asked of a kernel's exit status: what counts is that last line, and that there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from queue import Empty, Queue
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the fabrics of the other tests
+
+from bench import PLATFORM, Bench
+from cases import Case, black_hole, looped, planned, slipped
+from fabrics import ROOT
+from judge import Figures, Prediction, all_pairs, held, judge
+from tagloom.errors import TagloomError
+from tagloom.lab.kernel.machine import Machine
+from tagloom.records.change import difference
+from tagloom.render import parse_configuration, render_commands
+
+if TYPE_CHECKING:
+    from tagloom.records.switch_state import FabricState
+
+SEED, SMALL, KERNELS = 20111, 30, 2
+GROUP_ENTRIES_ON = "mesh 4x4, fixed"
+ROW = "{:<31} {:<18} {:>5} {:>6} {:>7} {:>9} {:>8} {:>7} {:>5} {:>9} {:>6} {:>6}"
+HEAD = ROW.format(
+    *(
+        "fabric",
+        "slip",
+        "lines",
+        "pairs",
+        "arrived",
+        "overheard",
+        "way back",
+        "b'casts",
+        "once",
+        "storm /s",
+        "s",
+        "wrong",
+    )
+)
+STORM_SECONDS = 0.3
+
+
+def show(machine: Machine, case: Case, folder: Path) -> tuple[Figures, list[str]]:
+    """Run one case's texts as they are, and compare: what is held, what frames do, and why."""
+    build, figures = case.build, Figures()
+    parsed = {name: parse_configuration(PLATFORM, text) for name, text in case.texts.items()}
+    state = {name: each.state for name, each in parsed.items()}
+    said = Prediction.of(build.fabric, state, build.routes, duplicates_allowed=build.duplicates_allowed)
+    with Bench(machine, build.fabric) as bench:
+        errors = bench.configure(case.texts, folder)
+        wrong = [
+            f"{name}: expected {len(parsed[name].unknown)} lines refused, actual {complaints}"
+            for name, complaints in errors.items()
+            if bool(complaints) != bool(parsed[name].unknown)
+        ]
+        wrong += held(state, bench.state())
+        wrong += judge(bench, state, said, build.routes, figures)
+        if not case.slip:
+            wrong += _change(bench, case, random.Random(SEED), figures)
+        if case.name == GROUP_ENTRIES_ON:
+            wrong += _group_entries(bench, case)
+    return figures, wrong
+
+
+def _change(bench: Bench, case: Case, rng: random.Random, figures: Figures) -> list[str]:
+    """Spoil a running fabric by patches and mend it again: a wrong entry, then a loop; then all must be as before."""
+    build, wrong = case.build, []
+    fabric = build.fabric
+    hole = black_hole(rng, build)
+    if hole is None:
+        return ["no entry to spoil"]
+    spoilt, target = hole
+    wrong += _patch(bench, build.state, spoilt)
+    pairs = [(a, b) for a, b in all_pairs(fabric) if b == target]
+    said = Prediction.of(fabric, spoilt, build.routes, duplicates_allowed=build.duplicates_allowed)
+    wrong += judge(bench, spoilt, said, build.routes, Figures(), pairs)
+    wrong += _patch(bench, spoilt, build.state)
+    storm = looped(rng, build)
+    if storm is None:
+        return [*wrong, "no loop to close"]
+    wrong += _patch(bench, build.state, storm)
+    said = Prediction.of(fabric, storm, build.routes, duplicates_allowed=build.duplicates_allowed)
+    wrong += judge(bench, storm, said, build.routes, figures)
+    wrong += _patch(bench, storm, build.state)
+    said = Prediction.of(fabric, build.state, build.routes, duplicates_allowed=build.duplicates_allowed)
+    wrong += held(build.state, bench.state())
+    return wrong + judge(bench, build.state, said, build.routes, Figures(), all_pairs(fabric)[:20])
+
+
+def _patch(bench: Bench, before: FabricState, after: FabricState) -> list[str]:
+    """Send the commands of a change as rendered; every one must be taken, and the kernel then hold the new state."""
+    wrong, changed = [], [name for name in before if before[name] != after[name]]
+    for name in changed:
+        changes = difference(before[name], after[name])
+        wrong += bench.type(name, render_commands(PLATFORM, changes, ROOT / "templates", before[name]))
+    return wrong + held({name: after[name] for name in changed}, bench.state(changed))
+
+
+def _group_entries(bench: Bench, case: Case) -> list[str]:
+    """Show why a Linux bridge is given no entries for broadcasts: it takes them, and floods all the same."""
+    vlan, port = int(case.build.state["s0"].pvid[case.build.fabric.hosts[0].port - 1]), 1
+    taken = bench.type(
+        "s0",
+        (
+            f"bridge fdb replace ff:ff:ff:ff:ff:ff dev swp{port} vlan {vlan} master static sticky",
+            "ip link set dev tagloom type bridge mcast_snooping 1",
+            f"bridge mdb add dev tagloom port swp{port} grp ff:ff:ff:ff:ff:ff permanent vid {vlan}",
+        ),
+    )
+    (seen,) = bench.broadcasts([0], 0.2)
+    everyone = len(case.build.fabric.hosts) - 1
+    if taken or len(seen.heard) != everyone:
+        return [f"a bridge holds broadcast entries after all: {taken}, heard by {len(seen.heard)} of {everyone}"]
+    return []
+
+
+def _work(number: int, queue: Queue[Case], folder: Path, rows: list[tuple[Case, list[str]]], lost: list[str]) -> None:
+    try:
+        with Machine(folder / f"kernel-{number}.log") as machine:
+            while True:
+                try:
+                    case = queue.get_nowait()
+                except Empty:
+                    return
+                start = time.monotonic()
+                texts = folder / str(number)
+                texts.mkdir(exist_ok=True)
+                figures, wrong = show(machine, case, texts)
+                rows.append((case, wrong))
+                _print_row(case, figures, wrong, time.monotonic() - start)
+    except Exception as error:  # noqa: BLE001 - a thread's end must be seen in the verdict, whatever it was
+        lost.append(f"kernel {number}: {type(error).__name__}: {error}")
+
+
+def _print_row(case: Case, figures: Figures, wrong: list[str], seconds: float) -> None:
+    lines = sum(line[:1] not in ("", "#") for text in case.texts.values() for line in text.splitlines())
+    rate = f"{figures.storm_frames / STORM_SECONDS:,.0f}" if figures.storm_frames else "-"
+    row = ROW.format(
+        *(
+            case.name,
+            case.slip or "-",
+            lines,
+            figures.pairs,
+            figures.arrived,
+            figures.overheard,
+            figures.other_way_back,
+        ),
+        *(figures.broadcasts, figures.once, rate, f"{seconds:.1f}", len(wrong)),
+    )
+    print("\n".join([row, *(f"    {line}" for line in wrong[:8])]), flush=True)
+
+
+def main() -> None:
+    """Show all cases, several kernels side by side."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=SEED, help="of the small fabrics and their slips")
+    parser.add_argument("--small", type=int, default=SMALL, help="how many of them")
+    parser.add_argument("--kernels", type=int, default=KERNELS, help="how many run side by side")
+    parser.add_argument("--only", default="", help="planned fabrics whose name has this in it")
+    args = parser.parse_args()
+    start = time.monotonic()
+    rows: list[tuple[Case, list[str]]] = []
+    lost: list[str] = []
+    cases = [case for case in planned() if args.only in case.name] + list(slipped(args.small, args.seed))
+    queue: Queue[Case] = Queue()
+    for case in cases:
+        queue.put(case)
+    print(HEAD, flush=True)
+    with tempfile.TemporaryDirectory(prefix="tagloom-") as folder:
+        threads = [
+            threading.Thread(target=_work, args=(number, queue, Path(folder), rows, lost))
+            for number in range(args.kernels)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for line in lost:
+        print(line)
+    unseen = len(cases) - len(rows)
+    if unseen:
+        print(f"{unseen} fabrics were not shown")
+    disagreements = sum(bool(wrong) for _, wrong in rows) + unseen + len(lost)
+    print(f"{time.monotonic() - start:.0f} s")
+    print(f"{len(rows)} fabrics, {disagreements} disagreements", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TagloomError as error:
+        print(error)

@@ -1,0 +1,140 @@
+"""A rack whose frames a real kernel carries: it does what the rack's own data plane does, and consoles steer it."""
+
+import random
+import subprocess
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from fabrics import ROOT, make_fabric
+from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.lab import process
+from tagloom.lab.dataplane import Dataplane
+from tagloom.lab.directory import Order
+from tagloom.lab.kernel import machine
+from tagloom.lab.kernel.dataplane import KernelDataplane
+from tagloom.platforms import load
+from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
+from tagloom.route import route
+from tagloom.weave import weave
+
+TEMPLATES = ROOT / "templates"
+pytestmark = pytest.mark.skipif(
+    bool(machine.missing()), reason=f"no user-mode Linux here: {machine.apt_line(machine.missing())}"
+)
+
+
+@pytest.fixture(scope="module")
+def fabric():
+    return make_fabric("ring", 3, hosts=2, model="powerconnect-5324")
+
+
+@pytest.fixture(scope="module")
+def kernel(fabric, tmp_path_factory):
+    plane = KernelDataplane(fabric, TEMPLATES, tmp_path_factory.mktemp("kernel") / "log")
+    yield plane
+    plane.close()
+
+
+def states(fabric, assignment):
+    return weave(fabric, route(fabric, "auto", assignment), assignment).state
+
+
+def spoilt(fabric, assignment, seed):
+    """Spoil one cell of a planned state in a way that a bridge can hold."""
+    rng = random.Random(seed)
+    state = states(fabric, assignment)
+    name = rng.choice(list(state))
+    editor = SwitchEditor.of(state[name])
+    port = rng.choice(fabric.used_ports[fabric.index[name]])
+    vlan, mac = rng.choice(sorted(editor.entries))
+    what = rng.choice(["shut", "entry", "pinned elsewhere", "join"])
+    if what == "shut":
+        editor.enabled[port - 1] = False
+    elif what == "entry":
+        editor.set_entry(vlan, mac, ())
+    elif what == "pinned elsewhere":
+        editor.set_entry(vlan, mac, (rng.choice(sorted(editor.members[vlan])),))
+    else:
+        editor.set_member(vlan, port, Membership.UNTAGGED)
+    return state | {name: editor.freeze()}
+
+
+def told(delivery):
+    return Counter((hop.switch, hop.vlan, hop.out_port) for hop in delivery.path), delivery.delivered_to
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_frame_goes_as_the_racks_own_data_plane_says(fabric, kernel, assignment, seed):
+    state = spoilt(fabric, assignment, seed) if seed else states(fabric, assignment)
+    own = Dataplane(fabric, state)
+    for a in fabric.hosts:
+        own.configure(state)
+        kernel.configure(state)
+        expected, seen = own.broadcast(a.name), kernel.broadcast(a.name)
+        assert bool(seen.storm) == bool(expected.storm)
+        if not expected.storm:
+            assert told(seen) == told(expected), a.name
+        for b in fabric.hosts:
+            if a is not b:
+                own.configure(state)
+                kernel.configure(state)
+                expected, seen = own.unicast(a.name, b.name), kernel.unicast(a.name, b.name)
+                assert bool(seen.storm) == bool(expected.storm), (a.name, b.name)
+                if not expected.storm:
+                    assert told(seen) == told(expected), (a.name, b.name)
+                    assert (seen.copies, set(seen.flooded)) == (expected.copies, set(expected.flooded))
+
+
+def test_spanning_tree_of_the_kernel_keeps_a_factory_ring_from_storming(fabric, kernel):
+    kernel.configure({switch.name: SwitchState.factory(24) for switch in fabric.switches})
+    found = kernel.ping_all()
+    assert (found.reached, found.storm) == (found.pairs, "")
+    assert kernel.broadcast("h0").delivered_to == {f"h{i}": 1 for i in range(1, 6)}
+
+
+def test_without_spanning_tree_the_same_ring_storms_and_the_storm_ends(fabric, kernel):
+    open_ring = {s.name: replace(SwitchState.factory(24), spanning_tree=False) for s in fabric.switches}
+    kernel.configure(open_ring)
+    assert "circulates" in kernel.broadcast("h0").storm
+    kernel.configure(states(fabric, "fixed"))
+    assert kernel.ping_all().reached == 30
+
+
+def test_what_was_learned_and_the_counters_are_the_kernels(fabric, kernel):
+    kernel.configure(states(fabric, "fixed"))
+    before = kernel.sent
+    path = kernel.unicast("h0", "h2").path
+    grown = kernel.sent - before
+    assert grown == Counter((hop.switch, hop.out_port) for hop in path)
+    assert kernel.learned("s0") == {}  # all is pinned
+    bare = {
+        name: replace(
+            held, entry_vlan=held.entry_vlan[:0], entry_mac=held.entry_mac[:0], entry_port=held.entry_port[:0]
+        )
+        for name, held in states(fabric, "fixed").items()
+    }
+    kernel.configure(bare)
+    kernel.unicast("h0", "h2")
+    assert set(kernel.learned("s0").values()) == {fabric.hosts[0].port}
+
+
+def test_a_line_typed_at_a_console_steers_the_kernel(tmp_path):
+    fabric = make_fabric("mesh", 2, 1, model="powerconnect-5324")
+    info = process.up(Order(fabric, TEMPLATES, dataplane="kernel"), tmp_path)
+    known_hosts = str(tmp_path / "known_hosts")
+    access = Access("127.0.0.1", info.ports["s0"], "lab", "lab", known_hosts=known_hosts, fast_cli=True)
+    try:
+        assert process.status(tmp_path)["dataplane"] == "kernel"
+        assert process.ping(tmp_path)["reached"] == 2
+        assert [hop[:2] for hop in process.ping(tmp_path, "h0", "h1")["path"]] == [["s0", 2], ["s1", 1]]
+        with SshSwitch("s0", load("powerconnect-5324"), access) as console:
+            console.send(["interface ethernet g1", "shutdown", "exit"])
+        assert process.ping(tmp_path)["reached"] == 0
+    finally:
+        process.down(tmp_path)
+    assert "halted" in (tmp_path / "kernel.log").read_text("utf-8").lower()
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in running

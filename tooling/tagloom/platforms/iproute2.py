@@ -1,0 +1,312 @@
+"""Read and write the commands that make a Linux bridge a switch, from `grammars/linux-bridge.yml`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import yaml
+
+from tagloom.platforms.grammar import Outcome, OutcomeKind
+from tagloom.records.switch_state import (
+    DEFAULT_AGING_SECONDS,
+    DEFAULT_VLAN,
+    DISCARD_PVID,
+    MAX_VLAN,
+    OWNED_VLAN_NAME,
+    FlowControl,
+    Membership,
+    PortMode,
+    SwitchEditor,
+)
+from tagloom.units import parse_mac, parse_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tagloom.platforms import Platform
+
+FAMILY = "linux-bridge"
+GROUP_BIT = 1 << 40  # IEEE 802-2014, 8.2: an address to many; a bridge floods or filters those without its FDB
+_DONE = Outcome(OutcomeKind.DONE)
+_WORD = {"port": r"\S+", "mac": r"[0-9A-Fa-f:]{17}", "switch": "0|1", "on": "on|off", "vlans": r"\d{1,4}(?:-\d{1,4})?"}
+_NUMBER = r"\d{1,9}"
+_FLOW = {FlowControl.OFF: ("off", "off"), FlowControl.ON: ("off", "on"), FlowControl.AUTO: ("on", "on")}
+
+
+class Commands:
+    """Hold the compiled lines of the family; made by `commands`, shared and never changed."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.bridge: str = data["bridge"]
+        self.owned = tuple(f"{words} " for words in data["owned"])
+        self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in data["order"])
+        self.marks: dict[str, str] = {key: line["mark"] for key, line in data["lines"].items()}
+        self._write: dict[str, str] = {key: line["write"] for key, line in data["lines"].items()}
+        self._read = [
+            (key, re.compile(_pattern(spelling)).fullmatch)
+            for key, line in data["lines"].items()
+            for spelling in (line["write"], *line.get("read", ()))
+        ]
+
+    def write(self, key: str, *options: str, **values: object) -> str:
+        """Write a line with its placeholders filled; of the words that may be left out only `options` stay."""
+        words = []
+        for word in self._write[key].split():
+            if word.startswith("["):
+                if (word := word[1:-1]) in options or word.strip("{}") in options:
+                    words.append(word)
+            else:
+                words.append(word)
+        return " ".join(words).format(**values)
+
+    def read(self, line: str) -> tuple[str, list[str]] | None:
+        """Give the key of a line and its words, None for a line that is none of the family's."""
+        text = " ".join(line.split())
+        for key, match in self._read:
+            if match(text):
+                return key, text.split()
+        return None
+
+
+@cache
+def commands() -> Commands:
+    """Read the family's page."""
+    page = files("tagloom.platforms") / "grammars" / f"{FAMILY}.yml"
+    return Commands(yaml.safe_load(page.read_text("utf-8")))
+
+
+def _pattern(spelling: str) -> str:
+    parts: list[str] = []
+    for word in spelling.split():
+        bare = word.strip("[]")
+        kind = bare.strip("{}")
+        plain = _WORD.get(kind, _NUMBER) if bare != kind else re.escape(bare)
+        parts.append(f"(?: (?:{plain}))?" if word != bare else f" (?:{plain})")
+    return "".join(parts).removeprefix(" ")
+
+
+def flow_words(flow: FlowControl) -> tuple[str, str]:
+    """Give what `ethtool --pause` says of autonegotiation, and of pausing in both directions."""
+    return _FLOW[flow]
+
+
+class _RefusedError(Exception):
+    """Refuse a line with the answer a shell shows for it; never leaves this module."""
+
+
+class Shell:
+    """Carry out commands on a SwitchEditor the way a kernel's bridge does.
+
+    A port is in access mode while it is outside the bridge and in general mode on it. A VLAN exists while it has a
+    member or an entry; entries of a VLAN that its port leaves stay behind, as they do in the kernel. Where a line is
+    refused nothing has changed.
+    """
+
+    def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
+        self.platform, self.editor = platform, editor
+        self._commands = commands()
+        self._bridge = any(mode is PortMode.GENERAL for mode in editor.mode)
+
+    def feed(self, line: str) -> Outcome:
+        """Carry out one line; a blank line or a comment is carried out by doing nothing."""
+        if not line.strip() or line.lstrip().startswith("#"):
+            return _DONE
+        meaning = self._commands.read(line)
+        if meaning is None:
+            return Outcome(OutcomeKind.UNKNOWN, "")
+        key, words = meaning
+        if not self._bridge and self._commands.bridge in words and key != "create":
+            return Outcome(OutcomeKind.REJECTED, f'Cannot find device "{self._commands.bridge}"')
+        try:
+            self.HANDLERS[key](self, words)
+        except _RefusedError as refused:
+            return Outcome(OutcomeKind.REJECTED, str(refused))
+        return _DONE
+
+    def ports_of(self, line: str) -> tuple[int, ...]:
+        """Give the ports that a line names, whatever else it says."""
+        numbers = {self.platform.port_number(word) for word in line.split()}
+        return tuple(sorted(number for number in numbers if number is not None))
+
+    # What the lines do. Checks come first, so that a refused line has changed nothing.
+
+    def _create(self, words: list[str]) -> None:
+        if self._bridge:
+            raise _RefusedError("RTNETLINK answers: File exists")
+        seconds = _seconds(words[-1])
+        self._bridge = True
+        self.editor.spanning_tree, self.editor.aging_seconds = words[-3] == "1", seconds
+
+    def _delete(self, _: list[str]) -> None:
+        for port in range(1, self.editor.ports + 1):
+            self._outside(port)
+        self._bridge = False
+        self.editor.spanning_tree, self.editor.aging_seconds = True, DEFAULT_AGING_SECONDS
+
+    def _bridge_up(self, _: list[str]) -> None:
+        """Hold nothing: a bridge that is down forwards nothing, and every text of ours brings it up."""
+
+    def _set_spanning_tree(self, words: list[str]) -> None:
+        self.editor.spanning_tree = words[-1] == "1"
+
+    def _set_aging(self, words: list[str]) -> None:
+        self.editor.aging_seconds = _seconds(words[-1])
+
+    def _join_bridge(self, words: list[str]) -> None:
+        port, editor = self._port(words[words.index("master") - 1]), self.editor
+        if editor.mode[port - 1] is PortMode.GENERAL:
+            return
+        editor.mode[port - 1] = PortMode.GENERAL
+        editor.set_member(DEFAULT_VLAN, port, Membership.NONE)
+        editor.pvid[port - 1], editor.enabled[port - 1] = DISCARD_PVID, False
+
+    def _leave_bridge(self, words: list[str]) -> None:
+        self._outside(self._port(words[-2]))
+
+    def _outside(self, port: int) -> None:
+        """Forget all of a port: what stands outside the bridge is none of ours."""
+        editor, at = self.editor, port - 1
+        for key, ports in list(editor.entries.items()):
+            if ports == (port,):
+                del editor.entries[key]
+        for vlan in list(editor.vlans):
+            editor.set_member(vlan, port, Membership.NONE)
+            self._sweep(vlan)
+        blank = SwitchEditor.blank(1)
+        editor.set_member(DEFAULT_VLAN, port, Membership.UNTAGGED)
+        editor.mode[at], editor.pvid[at], editor.enabled[at] = blank.mode[0], blank.pvid[0], blank.enabled[0]
+        editor.negotiation[at], editor.speed_mbps[at] = blank.negotiation[0], blank.speed_mbps[0]
+        editor.flow_control[at], editor.eee[at] = blank.flow_control[0], blank.eee[0]
+
+    def _set_up(self, words: list[str]) -> None:
+        self.editor.enabled[self._member_port(words[-2]) - 1] = True
+
+    def _set_down(self, words: list[str]) -> None:
+        self.editor.enabled[self._member_port(words[-2]) - 1] = False
+
+    def _member(self, words: list[str]) -> None:
+        port, editor = self._member_port(_after(words, "dev")), self.editor
+        how = Membership.UNTAGGED if "untagged" in words else Membership.TAGGED
+        for vlan in _vlans(_after(words, "vid")):
+            if vlan not in editor.vlans:
+                editor.create_vlan(vlan)
+                editor.name_vlan(vlan, OWNED_VLAN_NAME)
+            editor.set_member(vlan, port, how)
+            if "pvid" in words:
+                editor.pvid[port - 1] = vlan
+            elif editor.pvid[port - 1] == vlan:
+                editor.pvid[port - 1] = DISCARD_PVID
+
+    def _leave(self, words: list[str]) -> None:
+        port, editor = self._member_port(_after(words, "dev")), self.editor
+        for vlan in _vlans(_after(words, "vid")):  # one that the port is not in is no error
+            if editor.pvid[port - 1] == vlan:
+                editor.pvid[port - 1] = DISCARD_PVID
+            if vlan in editor.vlans:
+                editor.set_member(vlan, port, Membership.NONE)
+                self._sweep(vlan)
+
+    def _sweep(self, vlan: int) -> None:
+        editor = self.editor
+        if vlan != DEFAULT_VLAN and not editor.members[vlan] and all(key[0] != vlan for key in editor.entries):
+            editor.delete_vlan(vlan)
+
+    def _entry(self, words: list[str]) -> None:
+        vlan, mac, port = self._entry_key(words)
+        if mac & GROUP_BIT:
+            raise _RefusedError("taken by the kernel, but an address of many is flooded all the same")
+        if mac == 0:
+            raise _RefusedError("RTNETLINK answers: Invalid argument")
+        self.editor.set_entry(vlan, mac, (port,))
+
+    def _no_entry(self, words: list[str]) -> None:
+        vlan, mac, port = self._entry_key(words)
+        if self.editor.entries.get((vlan, mac)) != (port,):
+            raise _RefusedError("RTNETLINK answers: No such file or directory")
+        self.editor.set_entry(vlan, mac, ())
+
+    def _entry_key(self, words: list[str]) -> tuple[int, int, int]:
+        port = self._member_port(_after(words, "dev"))
+        (vlan,) = _vlans(_after(words, "vlan"))
+        try:
+            mac = parse_mac(words[3])
+        except ValueError as error:
+            raise _RefusedError("Invalid mac address") from error
+        if port not in self.editor.members.get(vlan, {}):
+            raise _RefusedError("RTNETLINK answers: Invalid argument")
+        return vlan, mac, port
+
+    def _set_speed(self, words: list[str]) -> None:
+        port = self._member_port(words[2])
+        if words[5::2] not in ([], ["speed", "duplex"]):
+            raise _RefusedError("ethtool: bad command line argument(s)")
+        self.editor.negotiation[port - 1] = words[4] == "on"
+        self.editor.speed_mbps[port - 1] = int(words[6]) if "speed" in words else 0
+
+    def _set_pause(self, words: list[str]) -> None:
+        port = self._member_port(words[2])
+        flow = next((f for f, (auto, both) in _FLOW.items() if words[4::2] == [auto, both, both]), None)
+        if flow is None:
+            raise _RefusedError("PAUSE in one direction only")
+        self.editor.flow_control[port - 1] = flow
+
+    def _set_eee(self, words: list[str]) -> None:
+        self.editor.eee[self._member_port(words[2]) - 1] = words[-1] == "on"
+
+    def _port(self, name: str) -> int:
+        number = self.platform.port_number(name)
+        if number is None or self.platform.port_name(number) != name:
+            raise _RefusedError(f'Cannot find device "{name}"')
+        return number
+
+    def _member_port(self, name: str) -> int:
+        """Give the number of a port on the bridge: what stands outside is none of ours."""
+        port = self._port(name)
+        if self.editor.mode[port - 1] is not PortMode.GENERAL:
+            raise _RefusedError(f"{name} is not a port of {self._commands.bridge}")
+        return port
+
+    HANDLERS: ClassVar[dict[str, Callable[[Shell, list[str]], None]]] = {
+        "create": _create,
+        "delete": _delete,
+        "bridge_up": _bridge_up,
+        "spanning_tree": _set_spanning_tree,
+        "aging": _set_aging,
+        "join_bridge": _join_bridge,
+        "leave_bridge": _leave_bridge,
+        "port_up": _set_up,
+        "port_down": _set_down,
+        "member": _member,
+        "pvid": _member,
+        "leave": _leave,
+        "entry": _entry,
+        "no_entry": _no_entry,
+        "speed": _set_speed,
+        "pause": _set_pause,
+        "eee": _set_eee,
+    }
+
+
+def _after(words: list[str], key: str) -> str:
+    return words[words.index(key) + 1]
+
+
+def _vlans(text: str) -> list[int]:
+    try:
+        vlans = parse_ranges(text)
+    except ValueError as error:
+        raise _RefusedError(f"Invalid VLAN range {text}") from error
+    if not (vlans[0] >= 1 and vlans[-1] <= MAX_VLAN):
+        raise _RefusedError("Error: bridge: Vlan id is invalid.")
+    return vlans
+
+
+def _seconds(text: str) -> int:
+    """Read the kernel's hundredths of a second (USER_HZ, as iproute2 passes them on)."""
+    centiseconds = int(text)
+    if centiseconds % 100:
+        raise _RefusedError("an aging time of whole seconds is needed")
+    return centiseconds // 100
