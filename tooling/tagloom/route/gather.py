@@ -10,7 +10,7 @@ import numpy as np
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import dependencies
 from tagloom.route.trees import pruned, rooted
-from tagloom.route.up_down import CANDIDATE_ROOTS, _trees, central, ranked
+from tagloom.route.up_down import CANDIDATE_ROOTS, central, ranked, whole_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[n
         up = rank[fabric.head] < rank[fabric.tail]
         if np.any(~up[held] & up[wanted]):
             continue
-        full, _ = _trees(fabric, routes.root, rank)
+        full = whole_trees(fabric, routes.root, rank)
         if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
             return rank, full
     return None

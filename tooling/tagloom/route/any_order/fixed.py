@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.route.any_order.kernel import kernel
+from tagloom.route.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Ordered
+    from tagloom.route.net import Ordered
 
 # A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
 

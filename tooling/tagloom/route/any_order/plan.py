@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
-from tagloom.route.any_order.net import lay_out
+from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
+from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
+from tagloom.route.any_order.renamed import pointers, relation_rows, respread
+from tagloom.route.any_order.score import ground, improve, judged, state_of
+from tagloom.route.any_order.swift import swift_rows
+from tagloom.route.net import breadth_first, lay_out
+from tagloom.route.ranked_trees import grown_rows
 from tagloom.route.trees import per_switch
 
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.route.any_order.net import Net, Ordered
+    from tagloom.route.net import Net, Ordered
 
 T = TypeVar("T")
 
@@ -56,13 +62,15 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     of a second at 64 switches and for seconds at 1,000, more searches longer in proportion; the same effort and seed
     give the same paths. Raises PlanError where two hosts are not connected.
     """
-    from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees  # noqa: PLC0415 - numba takes its time
-
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
     n = len(fabric.switches)
     if not len(net.channel):
         return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
+    if effort <= 0 and not net.lane.any():
+        rank = eliminated(net, np.random.default_rng(seed).permutation(len(net.switch)))
+        parent = grown_rows(net, rank, n, spread=True)
+        return Routes("any", "one order of the channels: elimination", source_of_host, root, parent)
 
     def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
         return trees(order, net.weight, net.target, sequence)
@@ -83,8 +91,6 @@ def any_relation(
     Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
     of a source spread a little better.
     """
-    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - numba takes its time
-
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
     n, channels = len(fabric.switches), len(fabric.tail)
@@ -94,9 +100,6 @@ def any_relation(
         return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
 
     if effort <= 0:
-        from tagloom.route.any_order.orders import ordered  # noqa: PLC0415 - as above
-        from tagloom.route.any_order.swift import swift_rows  # noqa: PLC0415 - as above
-
         _, channels_in_order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
         first, following, _ = swift_rows(
             ordered(net, channels_in_order), net.weight, net.target, net.switch, channels, n
@@ -136,8 +139,6 @@ def _bounds(net: Net, effort: int) -> Effort:
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
     """List orders to judge; all come from ranks of the switches."""
-    from tagloom.route.any_order.orders import breadth_first, by_rank, depth_first, eliminated, layered  # noqa: PLC0415 - numba takes its time
-
     n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
     ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
     found = [("elimination", by_rank(net, rank)) for rank in ranks]
@@ -147,7 +148,7 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tupl
         found = by_lane + found
     found = found if effort.finalists > 1 or effort.passes else found[:1]
     for root in rng.permutation(n)[: effort.roots].tolist():
-        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net, root))))
+        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net.out_start, net.head[net.out], root))))
         found.append(("depth-first up*/down*", by_rank(net, depth_first(net, root))))
     return found
 
@@ -160,8 +161,6 @@ def _best(
     spread: Callable[[Ordered, NDArray[np.int64], Tables, int, float], None],
 ) -> tuple[str, Ordered, Tables]:
     """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
-    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - numba takes its time
-
     bounds = _bounds(net, effort)
     rng = np.random.default_rng(seed)
     candidates = _candidates(net, bounds, rng)
@@ -169,7 +168,6 @@ def _best(
         what, channels = candidates[0]
         order = ordered(net, channels)
         return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
-    from tagloom.route.any_order.score import ground, improve, judged, state_of  # noqa: PLC0415 - as above
 
     known = ground(net)
     costs = [judged(net, known, ordered(net, channels)).cost for _, channels in candidates]

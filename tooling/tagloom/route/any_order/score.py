@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.route.any_order.kernel import kernel
+from tagloom.route.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Net, Ordered
+    from tagloom.route.net import Net, Ordered
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
 LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.route.any_order.kernel import kernel
+from tagloom.route.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Ordered
+    from tagloom.route.net import Ordered
 
 LANES = 64  # destinations at a time, as in the scores
 NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
