@@ -18,7 +18,7 @@ from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import lay_out
-from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks
+from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, total_distance
 from tagloom.route.trees import per_switch, pruned
 from tagloom.route.up_down import best_root, central, hops, ranked, up_down, whole_trees
 
@@ -154,6 +154,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     known, order = ground(net), by_rank(net, eliminated(net, rng.permutation(len(net.switch))))
     if not len(known.after):
         return
+    assert known.shortest == net.weight @ total_distance(net)
     state, before = state_of(net, known, order)
     after = improve(net, known, state, before, escape_tree(net, order), rng.integers(0, 1 << 40, (100, 4)))
     assert after.cost <= before.cost
@@ -162,7 +163,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     assert np.array_equal(again.start, state.start)
     assert again.load == pytest.approx(state.load, rel=1e-4, abs=1e-4)
     assert score.hops == after.hops
-    assert judged(net, known, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
+    assert judged(net, known.shortest, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
 
 
 def ratios(fabric, effort=1):

@@ -32,10 +32,14 @@ PAIRS, FOURS, BYTES, ONES = (np.uint64(0x0101010101010101 * byte) for byte in (0
 ONE, TWO, FOUR, SUM = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
+def total_distance(net: Net) -> NDArray[np.int64]:
+    """Add up the channels from each switch to all hosts, int64[n]."""
+    return _total_distance(net.out_start, net.head[net.out], net.weight.astype(np.int64))
+
+
 def by_distance(net: Net) -> NDArray[np.int32]:
     """List the switches in the fabric's numbers, int32[n], the one nearest to all hosts first."""
-    total = _total_distance(net.out_start, net.head[net.out], net.weight.astype(np.int64))
-    return net.switch[np.argsort(total, kind="stable")]
+    return net.switch[np.argsort(total_distance(net), kind="stable")]
 
 
 @kernel

@@ -14,7 +14,7 @@ from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import breadth_first, lay_out
-from tagloom.route.ranked_trees import grown_rows
+from tagloom.route.ranked_trees import grown_rows, total_distance
 from tagloom.route.trees import per_switch
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ T = TypeVar("T")
 # The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
 # channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
 PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
+QUICK = ((3, 0.0), (4, 0.8))  # on random graphs of 256 switches a hundredth more hops, and a tenth less load
+QUICK_ABOVE = 128  # switches; there effort 1 does not move channels, which takes ten times as long
 WORTH = 0.01  # a pass that lowered the price by less is the last
 LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
 
@@ -43,7 +45,7 @@ class Effort:
     eliminations, roots   orders judged: by elimination, and up*/down* breadth- and depth-first from so many roots
     starts, moves         orders improved, and channels moved in each
     finalists             orders routed in full besides the improved ones
-    passes                passes of spreading
+    passes                the passes of spreading, as PASSES
     """
 
     eliminations: int
@@ -51,16 +53,17 @@ class Effort:
     starts: int
     moves: int
     finalists: int
-    passes: int
+    passes: tuple[tuple[int, float], ...]
 
 
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     """Give every source a tree of paths, for fixed assignment, on any fabric.
 
     One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
-    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order, 1 searches for a fraction
-    of a second at 64 switches and for seconds at 1,000, more searches longer in proportion; the same effort and seed
-    give the same paths. Raises PlanError where two hosts are not connected.
+    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares ten or more and
+    spreads the load, and on up to QUICK_ABOVE switches improves the best orders, which takes a fraction of a second;
+    2 improves them on more switches, too, and more takes longer in proportion. The same effort and seed give the same
+    paths. Raises PlanError where two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -126,15 +129,17 @@ def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
 def _bounds(net: Net, effort: int) -> Effort:
     n, d, m = len(net.switch), len(net.target), len(net.channel)
     if effort <= 0 or d < 2:
-        return Effort(1, 0, 0, 0, 1, 0)
+        return Effort(1, 0, 0, 0, 1, ())
     # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
     # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
     judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
+    if effort == 1 and n > QUICK_ABOVE:
+        return Effort(min(10, judged), 0, 0, 0, 1, QUICK)
     degree = np.diff(net.out_start).astype(np.int64)
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
     roots = n if n <= 64 else max(1, judged // 6)
-    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, len(PASSES))
+    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, PASSES)
 
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
@@ -169,14 +174,15 @@ def _best(
         order = ordered(net, channels)
         return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
 
-    known = ground(net)
-    costs = [judged(net, known, ordered(net, channels)).cost for _, channels in candidates]
+    shortest = float(net.weight @ total_distance(net))
+    costs = [judged(net, shortest, ordered(net, channels)).cost for _, channels in candidates]
     ranking = np.argsort(costs, kind="stable")
     finalists: list[tuple[str, NDArray[np.int32]]] = []
     for i in ranking:
         if len(finalists) < bounds.finalists and candidates[i][0] not in [what for what, _ in finalists]:
             finalists.append(candidates[i])
-    if len(known.after):
+    known = ground(net) if bounds.starts else None
+    if known is not None and len(known.after):
         for i in ranking[: bounds.starts]:
             what, channels = candidates[i]
             state, score = state_of(net, known, channels)
@@ -187,16 +193,16 @@ def _best(
     for what, channels in finalists:
         order = ordered(net, channels)
         tables = make(order, rng.permutation(len(net.target)))
-        price = _price(tables[2], known.shortest)
-        for squarings, share in PASSES[: bounds.passes]:
+        price = _price(tables[2], shortest)
+        for squarings, share in bounds.passes:
             trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
             spread(order, rng.permutation(len(net.target)), trial, squarings, _toll(trial[2], squarings, share))
-            before, now = price, _price(trial[2], known.shortest)
+            before, now = price, _price(trial[2], shortest)
             if now < price:
                 price, tables = now, trial
             elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
                 spread(order, rng.permutation(len(net.target)), tables, squarings, np.inf)
-                price = _price(tables[2], known.shortest)
+                price = _price(tables[2], shortest)
             if share and now > before - WORTH:
                 break
         if best is None or price < best[0]:
