@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # rows: numba counts references to every row it cuts, which takes longer than the row's arithmetic.
 
 LANES = 64  # sources whose trees grow at once: their tables stay in a processor's cache
-SAMPLE = 128  # sources that roots are compared by, at most
+SAMPLE = 64  # sources that roots are compared by, at most
 NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
 LEVEL = np.int32(1 << 14)  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
 FAR = np.int32(1 << 30)
