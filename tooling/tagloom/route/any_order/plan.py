@@ -30,8 +30,8 @@ T = TypeVar("T")
 # The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
 # channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
 PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
-QUICK = ((3, 0.0), (4, 0.8))  # on random graphs of 256 switches a hundredth more hops, and a tenth less load
-QUICK_ABOVE = 128  # switches; there effort 1 does not move channels, which takes ten times as long
+QUICK = ((3, 0.0), (4, 0.85))
+QUICK_ABOVE = 300  # switches; above, effort 1 moves no channels: so few moves as there is time for gain little
 WORTH = 0.01  # a pass that lowered the price by less is the last
 LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
 
@@ -60,10 +60,10 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     """Give every source a tree of paths, for fixed assignment, on any fabric.
 
     One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
-    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares ten or more and
-    spreads the load, and on up to QUICK_ABOVE switches improves the best orders, which takes a fraction of a second;
-    2 improves them on more switches, too, and more takes longer in proportion. The same effort and seed give the same
-    paths. Raises PlanError where two hosts are not connected.
+    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many, spreads the
+    load, and on up to QUICK_ABOVE switches improves the best orders, all in a fraction of a second; 2 does more of it,
+    on more switches, too, and what is above takes longer in proportion. The same effort and seed give the same paths.
+    Raises PlanError where two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -134,7 +134,7 @@ def _bounds(net: Net, effort: int) -> Effort:
     # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
     judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
     if effort == 1 and n > QUICK_ABOVE:
-        return Effort(min(10, judged), 0, 0, 0, 1, QUICK)
+        return Effort(min(16, judged), 0, 0, 0, 1, QUICK)
     degree = np.diff(net.out_start).astype(np.int64)
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
