@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tagloom.route.net import Ordered
 
-BUSY = 1.4  # times the mean load; ways with no channel that carries so much are left as they are
+BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
 
 # A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
 

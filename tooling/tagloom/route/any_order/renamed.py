@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The records' UNUSED and DELIVERED, as numbers for the kernels.
 NO_WAY, THERE = -2, -1
-BUSY = 1.4  # times the mean load; ways with no channel that carries so much are left as they are
+BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
 
 
 def pointers(
