@@ -1,11 +1,10 @@
-"""Compare the routing of any graph with up*/down*, shortest paths and OpenSM: hops, loads, CPU seconds.
+"""Compare the routing of any graph with up*/down* and shortest paths: hops, loads, CPU seconds.
 
 Run `PYTHONPATH=tooling python benchmarks/any_routing.py [--effort N] [--large]`. Hops are over those of shortest paths,
 loads over what no routing can undercut (shortest hops / channels), one host per switch, all pairs alike. CPU seconds
 are of one process, the kernels compiled before (their compilation, once per installation, is printed first).
 
-OpenSM's figures are references, not measured here: OpenSM 3.3.23 under ibsim 0.10, thread CPU time of the route
-computation alone, one host per switch, two virtual cores of a shared Zen 4 machine. Ratios to them hold roughly.
+benchmarks/opensm.py sets the seconds beside OpenSM's.
 """
 
 from __future__ import annotations
@@ -31,16 +30,6 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Relation
 
 T = TypeVar("T")
-
-# CPU seconds of OpenSM's updn and nue, where measured
-OPENSM = {
-    "torus 8x8": (0.0011, 0.0031),
-    "torus 16x16": (0.018, 0.075),
-    "torus 8x8x8": (0.15, 0.72),
-    "torus 32x32": (0.83, 1.82),
-    "torus 10x10x10": (1.01, 7.14),
-    "torus 16x16x16": (28.2, None),
-}
 
 
 def cabled(name: str, n: int, edges: Iterable[tuple[int, int]]) -> Fabric:
@@ -127,29 +116,28 @@ def main() -> None:
     efforts = [0, options.effort] if options.effort else [0]
     _, seconds = timed(lambda: [(any_relation(small, e), any_trees(small, e)) for e in efforts] + [up_down(small)])
     print(f"compiling or loading the kernels: {seconds:.1f} s\n")
-    print(f"{'graph':22} {'routing':28} {'hops':>6} {'load':>6} {'CPU s':>9}  OpenSM reference, ratio")
+    print(f"{'graph':22} {'routing':28} {'hops':>6} {'load':>6} {'CPU s':>9}")
     for name, make in graphs.items():
         fabric = make()
         _ = fabric.tail, fabric.head, fabric.channel_up, fabric.host_switch
         balanced, took = timed(lambda fabric=fabric: balanced_shortest(fabric))
-        shortest, updn, nue = balanced.sum(), *OPENSM.get(name, (None, None))
+        shortest = balanced.sum()
 
-        def row(what: str, load: NDArray[np.float64], seconds: float, peer: str = "", theirs: float | None = None,
-                name: str = name, shortest: float = shortest) -> None:  # fmt: skip
-            ratio = f"{peer} {theirs:g} s, {theirs / seconds:.1f} x" if theirs else ""
+        def row(
+            what: str, load: NDArray[np.float64], seconds: float, name: str = name, shortest: float = shortest
+        ) -> None:
             bound = shortest / len(load)
             print(
-                f"{name:22} {what:28} {load.sum() / shortest:6.3f} {load.max() / bound:6.2f} {seconds:9.4f}  {ratio}",
-                flush=True,
+                f"{name:22} {what:28} {load.sum() / shortest:6.3f} {load.max() / bound:6.2f} {seconds:9.4f}", flush=True
             )
 
         for effort in efforts:
             (_, _, relation), seconds = timed(lambda fabric=fabric, e=effort: any_relation(fabric, e))
-            row(f"any renamed, effort {effort}", walked(fabric, relation), seconds, "nue", nue)
+            row(f"any renamed, effort {effort}", walked(fabric, relation), seconds)
             routes, seconds = timed(lambda fabric=fabric, e=effort: any_trees(fabric, e))
-            row(f"any fixed, effort {effort}", channel_load(fabric, routes), seconds, "nue", nue)
+            row(f"any fixed, effort {effort}", channel_load(fabric, routes), seconds)
         routes, seconds = timed(lambda fabric=fabric: up_down(fabric))
-        row("up*/down*, best root", channel_load(fabric, routes), seconds, "updn", updn)
+        row("up*/down*, best root", channel_load(fabric, routes), seconds)
         row("shortest paths (can deadlock)", balanced, took)
 
 

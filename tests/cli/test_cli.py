@@ -205,6 +205,37 @@ def test_a_routing_that_cannot_be_deadlock_free_is_exit_1_with_a_way_out(tmp_pat
     assert "--routing up-down" in err
 
 
+def test_up_down_is_rooted_where_asked(tmp_path, run, answer):
+    fabric, build = tmp_path / "f.yml", tmp_path / "b"
+    run("new", "mesh", "--dims", 4, 3, "-o", fabric)
+    pages = {}
+    for root in ("s0", "s5", "best"):
+        for assignment in ("fixed", "renamed"):
+            words = ("plan", fabric, "-o", build, "--routing", "up-down", "--root", root, "--assignment", assignment)
+            status, out, _ = run(*words)
+            assert status == 0
+            assert (f"from {root};" in out) == (root != "best")
+            assert ("the best of the 16 most central roots" in out) == (root == "best")
+            assert answer("verify", build)[0] == 0
+            pages[root, assignment] = answer(*words)[1]
+    unasked = answer("plan", fabric, "-o", build, "--routing", "up-down")[1]
+    assert unasked == pages["best", "fixed"]
+    assert unasked["max_channel_load"] != pages["s0", "fixed"]["max_channel_load"]
+
+
+def test_a_root_that_is_none_is_a_finding(tmp_path, run):
+    fabric, build = tmp_path / "f.yml", tmp_path / "b"
+    run("new", "mesh", "--dims", 2, 2, "-o", fabric)
+    status, _, err = run("plan", fabric, "-o", build, "--routing", "dor", "--root", "s9")
+    assert status == 2
+    assert "--root: expected --routing up-down, which has a root to choose, actual --routing dor" in err
+    assert "--root: expected best, or a switch of the fabric that is up, actual 's9'" in err
+    assert run("plan", fabric, "-o", build, "--root", "best")[0] == 2
+    status, _, err = run("plan", fabric, "-o", build, "--routing", "upp-down", "--root", "s9")
+    assert (status, err.count("expected")) == (2, 2)
+    assert not build.exists()
+
+
 def test_regulate_plan_rollout_and_predict_follow_from_one_another(torus, tmp_path, npb, answer, run):
     fabric, build = torus
     settings, off, change = tmp_path / "s.json", tmp_path / "off", tmp_path / "r"

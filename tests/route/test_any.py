@@ -13,13 +13,14 @@ from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, channel_load, dependencies
 from tagloom.route.any_order import any_relation, any_trees
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
-from tagloom.route.any_order.net import lay_out
 from tagloom.route.any_order.orders import by_rank, eliminated, escape_tree, ordered
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
-from tagloom.route.trees import per_switch
-from tagloom.route.up_down import _best_root, _best_root_compiled
+from tagloom.route.net import lay_out
+from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, total_distance
+from tagloom.route.trees import per_switch, pruned
+from tagloom.route.up_down import best_root, central, hops, ranked, up_down, whole_trees
 
 
 def fabric_of(switches, edges, hosts, down=()):
@@ -153,6 +154,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     known, order = ground(net), by_rank(net, eliminated(net, rng.permutation(len(net.switch))))
     if not len(known.after):
         return
+    assert known.shortest == net.weight @ total_distance(net)
     state, before = state_of(net, known, order)
     after = improve(net, known, state, before, escape_tree(net, order), rng.integers(0, 1 << 40, (100, 4)))
     assert after.cost <= before.cost
@@ -161,7 +163,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     assert np.array_equal(again.start, state.start)
     assert again.load == pytest.approx(state.load, rel=1e-4, abs=1e-4)
     assert score.hops == after.hops
-    assert judged(net, known, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
+    assert judged(net, known.shortest, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
 
 
 def ratios(fabric, effort=1):
@@ -222,9 +224,34 @@ def test_nowhere_to_go_needs_no_channels(hosts):
 
 
 @settings(max_examples=100, deadline=None)
-@given(fabrics())
-def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric):
-    root = per_switch(fabric)[1]
-    (top, parent), (compiled_top, compiled) = _best_root(fabric, root), _best_root_compiled(fabric, root)
-    assert top == compiled_top
-    assert np.array_equal(parent, compiled)
+@given(fabrics(), st.integers(0, 3))
+def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric, seed):
+    net, root, n = lay_out(fabric), per_switch(fabric)[1], len(fabric.switches)
+    tops = by_distance(net)
+    assert tops.tolist() == central(fabric)
+    counts = np.bincount(fabric.host_switch, minlength=n)
+    sums = [counts @ hops(fabric, ranked(fabric, top))[1] @ counts for top in tops.tolist()]
+    assert compare(net, tops).tolist() == sums
+    assert best_root(fabric) == tops[:16][np.argmin(sums[:16])]
+    top = int(tops[seed % len(tops)])
+    parent = pruned(fabric, whole_trees(fabric, root, ranked(fabric, top)))
+    assert np.array_equal(grown_rows(net, ranks(net, top), n, spread=False), parent)
+
+
+@settings(max_examples=100, deadline=None)
+@given(fabrics(), st.integers(0, 3))
+def test_up_down_trees_reach_all_hosts_no_later_than_by_climbing_first(fabric, seed):
+    tops = central(fabric)
+    top = tops[seed % len(tops)]
+    routes, rank = up_down(fabric, top), ranked(fabric, top)
+    source, switch = np.nonzero(routes.parent >= 0)
+    channel = routes.parent[source, switch]
+    before = routes.parent[source, fabric.tail[channel]]
+    up = rank[fabric.head] < rank[fabric.tail]
+    assert not np.any(up[channel] & ~up[before] & (before >= 0))
+    climbing = nx.DiGraph([(int(fabric.tail[c]), int(fabric.head[c])) for c in np.flatnonzero(up & fabric.channel_up)])
+    depth, shortest = routes.depth(fabric), hops(fabric, rank)[1]
+    for k, s in enumerate(routes.root.tolist()):
+        climbed = nx.single_source_shortest_path_length(climbing, s) if s in climbing else {s: 0}
+        for v in set(fabric.host_switch.tolist()):
+            assert shortest[s, v] <= depth[k, v] <= climbed.get(v, len(fabric.switches))

@@ -122,6 +122,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             texts=not args.no_texts,
             static_arp=args.static_arp,
             effort=args.effort,
+            root=args.root,
         )
         summary = build.summary(proof)
         hosts = pipeline.host_pages(build, teach=args.learning)
@@ -495,6 +496,12 @@ def parser() -> argparse.ArgumentParser:
 
     plan.add_argument(
         "--effort", type=int, default=1, metavar="N", help="how long routing any searches; 0 = one order (default 1)"
+    )
+
+    plan.add_argument(
+        "--root",
+        metavar="SWITCH",
+        help="the root of --routing up-down; best = the central switch with the shortest paths (default)",
     )
 
     plan.add_argument(

@@ -20,7 +20,7 @@ from tagloom.regulate import static
 from tagloom.render import learning, read_state, render_configuration
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import direct
-from tagloom.route import route
+from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
@@ -112,6 +112,7 @@ def plan(
     texts: bool = True,
     static_arp: bool = False,
     effort: int = 1,
+    root: str | None = None,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -119,17 +120,19 @@ def plan(
     `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
     hold it; with "vlans" the routing's own lanes stay.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
-    planned states, and there are no texts. Raises InputError where a model's command line is not known (unless
-    without `texts`) or the links that are up do not connect the fabric, PlanError where no deadlock-free plan fits.
+    planned states, and there are no texts. `root` names the switch that up*/down* is rooted at. Raises InputError
+    where a model's command line is not known (unless without `texts`), the links that are up do not connect the fabric
+    or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     _plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
-    plain = route(fabric, routing, assignment, effort)
+    top = chosen_root(fabric, routing, root)
+    plain = route(fabric, routing, assignment, effort, top)
     volume = traffic.volume_bytes if traffic is not None else None
     choices: list[tuple[Routes, Routes, float | None]]
     if prefer == "vlans":
-        choices = [(plain, gather(fabric, plain) if assignment == "fixed" else plain, None)]
+        choices = [(plain, gather(fabric, plain, top) if assignment == "fixed" else plain, None)]
     else:
         choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto")
     for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
@@ -139,7 +142,7 @@ def plan(
                 routes,
                 assignment,
                 previous.state if previous is not None else None,
-                _ways_out(fabric, routing, assignment, prefer),
+                _ways_out(fabric, routing, assignment, prefer, top),
                 broadcasts_once=partial(broadcasts_once, fabric),
                 static_arp=static_arp,
             )
@@ -175,10 +178,10 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def _routes(fabric: Fabric, routing: str, assignment: str) -> Routes:
+def _routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
-    routes = route(fabric, routing, assignment)
-    return gather(fabric, routes) if assignment == "fixed" else routes
+    routes = route(fabric, routing, assignment, top=top)
+    return gather(fabric, routes, top) if assignment == "fixed" else routes
 
 
 def _balanced(
@@ -205,7 +208,7 @@ def _balanced(
     return choices
 
 
-def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> list[Alternative]:
+def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
     """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
     plain = " --prefer vlans" if prefer != "vlans" else ""
@@ -216,7 +219,10 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str) -> lis
     ]
     if plain:
         ways.insert(0, (plain.strip(), routing, assignment))
-    return [Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind)) for words, method, kind in ways]
+    return [
+        Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind, top if method == routing else None))
+        for words, method, kind in ways
+    ]
 
 
 def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:

@@ -40,13 +40,39 @@ METHODS: dict[str, str] = {
     "direct": "the direct link, on a complete graph",
     "double-star": "two centres per tree, on a Clos network",
     "any": "paths climbing one order of all channels, searched for short and evenly loaded ones, on any fabric",
-    "up-down": "up*/down* from the best root, on any fabric",
+    "up-down": "up*/down* from the best root or a chosen one, on any fabric",
     "tree": "one spanning tree, on any fabric",
 }
 
 
-def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed", effort: int = 1) -> Routes:
+def _unknown(method: str) -> list[Finding]:
+    return [] if method in METHODS else [Finding("--routing", "one of " + ", ".join(METHODS), repr(method))]
+
+
+def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
+    """Give the switch of that name, to root up*/down* at; None for "best" or None, where the best root is looked for.
+
+    Raises InputError where the method has no root to choose or there is no such switch that is up.
+    """
+    if root is None:
+        return None
+    findings = _unknown(method)
+    if method != "up-down" and not findings:
+        findings.append(Finding("--root", "--routing up-down, which has a root to choose", f"--routing {method}"))
+    top = fabric.index.get(root)
+    if root != "best" and (top is None or not fabric.switches[top].up):
+        findings.append(Finding("--root", "best, or a switch of the fabric that is up", repr(root)))
+    if findings:
+        raise InputError(findings)
+    return None if root == "best" else top
+
+
+def route(
+    fabric: Fabric, method: str = "auto", assignment: str = "fixed", effort: int = 1, top: int | None = None
+) -> Routes:
     """Give all paths of a fabric over the links that are up; `effort` is how long `any` searches, 0 = not at all.
+
+    `top` is the root of up*/down*, the best one if None; other methods have none.
 
     `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free. Otherwise
     it searches for an order of all channels (`any`), on a handful of switches it takes up*/down*. Renamed assignment
@@ -54,9 +80,9 @@ def route(fabric: Fabric, method: str = "auto", assignment: str = "fixed", effor
     chosen by in-port.
     Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
     """
-    if method not in METHODS:
-        raise InputError([Finding("--routing", "one of " + ", ".join(METHODS), repr(method))])
-    general = up_down if assignment == "fixed" else _by_in_port
+    if unknown := _unknown(method):
+        raise InputError(unknown)
+    general = partial(up_down if assignment == "fixed" else _by_in_port, top=top)
     if method == "auto":
         routes, why_not = _closed_form(fabric, assignment)
         if routes is not None:
@@ -101,9 +127,9 @@ def _by_order(fabric: Fabric, assignment: str, effort: int) -> Routes:
     return Routes("any", f"one order of all channels, effort {effort}", source_of_host, root, relation=rel)
 
 
-def _by_in_port(fabric: Fabric) -> Routes:
-    routes = up_down(fabric)
-    return routes if departures(fabric, routes) is not None else up_down_by_in_port(fabric)
+def _by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
+    routes = up_down(fabric, top)
+    return routes if departures(fabric, routes) is not None else up_down_by_in_port(fabric, top)
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:

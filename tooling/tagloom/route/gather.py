@@ -10,7 +10,7 @@ import numpy as np
 from tagloom.records.channels import find_cycle
 from tagloom.records.routes import dependencies
 from tagloom.route.trees import pruned, rooted, rooted_at
-from tagloom.route.up_down import CANDIDATE_ROOTS, _trees, central, ranked
+from tagloom.route.up_down import CANDIDATE_ROOTS, central, ranked, whole_trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 WORK = 3_000_000  # channels looked at in all; the same on every machine, unlike seconds
 
 
-def gather(fabric: Fabric, routes: Routes) -> Routes:
+def gather(fabric: Fabric, routes: Routes, top: int | None = None) -> Routes:
     """Give routes with as many hops for every pair, and with fewer different trees where one can be found.
+
+    `top` is the root the routes were made from, None for the best one.
 
     A spanning tree is as short for several sources at once when, seen from each of them, every switch hangs below one
     that is a step nearer. Off the paths between the sources this asks for channels that are such a step for all of
@@ -32,7 +34,7 @@ def gather(fabric: Fabric, routes: Routes) -> Routes:
     """
     if routes.method != "up-down" or routes.parent is None or routes.sources < 2:
         return routes
-    order = _order(fabric, routes)
+    order = _order(fabric, routes, top)
     if order is None:
         return routes
     grower, parent, left = _Grower(fabric, routes, *order), routes.trees.copy(), list(range(routes.sources))
@@ -53,17 +55,17 @@ def _distinct(routes: Routes) -> set[frozenset[int]]:
     return {frozenset((row[row >= 0] // 2).tolist()) for row in routes.trees}
 
 
-def _order(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
+def _order(fabric: Fabric, routes: Routes, root: int | None) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
     """Find a ranking of switches that allows the routes and no shorter ones, and its whole trees int32[S, N]."""
     held, wanted = dependencies(fabric, routes)
     needed = np.unique(fabric.host_switch)
     depth = routes.depth(fabric)[:, needed]
-    for top in central(fabric)[:CANDIDATE_ROOTS]:
+    for top in central(fabric)[:CANDIDATE_ROOTS] if root is None else [root]:
         rank = ranked(fabric, top)
         up = rank[fabric.head] < rank[fabric.tail]
         if np.any(~up[held] & up[wanted]):
             continue
-        full, _ = _trees(fabric, routes.root, rank)
+        full = whole_trees(fabric, routes.root, rank)
         if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
             return rank, full
     return None

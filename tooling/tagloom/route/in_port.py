@@ -8,18 +8,16 @@ import numpy as np
 
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.trees import per_switch
-from tagloom.route.up_down import CANDIDATE_ROOTS, central, ranked
+from tagloom.route.up_down import FAR, best_root, hops, ranked, root_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
 
-FAR = 1 << 20  # more hops than any path has
 
-
-def up_down_by_in_port(fabric: Fabric) -> Routes:
-    """Give every pair a shortest up*/down* path from the best root, as a relation C x N -> C.
+def up_down_by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
+    """Give every pair a shortest up*/down* path from the switch `top` or the best root, as a relation C x N -> C.
 
     What a frame may do next depends on whether it has gone down already, which its in-port tells; so each switch
     keeps two tables, one for frames from hosts and up channels, one for frames from down channels. The trees of
@@ -27,15 +25,9 @@ def up_down_by_in_port(fabric: Fabric) -> Routes:
     random graphs with 24 switches, 5 of 30 with 32, 12 of 12 with 96).
     """
     source_of_host, root = per_switch(fabric)
-    at = fabric.host_switch
-    best: tuple[float, int] | None = None
-    for top in central(fabric)[:CANDIDATE_ROOTS]:
-        hops = float(_hops(fabric, ranked(fabric, top))[1][np.ix_(at, at)].mean())
-        if best is None or hops < best[0]:
-            best = (hops, top)
-    assert best is not None  # noqa: S101 - a fabric has a switch
-    rank = ranked(fabric, best[1])
-    down, free = _hops(fabric, rank)
+    chosen = best_root(fabric) if top is None else top
+    rank = ranked(fabric, chosen)
+    down, free = hops(fabric, rank)
     first = np.array([_choice(fabric, rank, s, down, free, gone_down=False) for s in root.tolist()], np.int32)
     following = np.array(
         [
@@ -44,36 +36,8 @@ def up_down_by_in_port(fabric: Fabric) -> Routes:
         ],
         np.int32,
     ).reshape(-1, len(fabric.switches))
-    reason = (
-        f"up*/down* by in-port from {fabric.switches[best[1]].name}, "
-        f"the best of the {CANDIDATE_ROOTS} most central roots"
-    )
+    reason = f"up*/down* by in-port from {root_words(fabric, chosen, top)}"
     return Routes("up-down", reason, source_of_host, root, None, _used(fabric, Relation(first, following)))
-
-
-def _hops(fabric: Fabric, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the hops from each switch to each, (by down channels only, by up and then down channels), int[N, N]."""
-    n = len(rank)
-    down = np.full((n, n), FAR, np.int64)
-    np.fill_diagonal(down, 0)
-    out = _out(fabric)
-    for s in np.argsort(-rank).tolist():
-        for c in out[s]:
-            if rank[fabric.head[c]] > rank[s]:
-                np.minimum(down[s], 1 + down[fabric.head[c]], out=down[s])
-    free = down.copy()
-    for s in np.argsort(rank).tolist():
-        for c in out[s]:
-            if rank[fabric.head[c]] < rank[s]:
-                np.minimum(free[s], 1 + free[fabric.head[c]], out=free[s])
-    return down, free
-
-
-def _out(fabric: Fabric) -> list[list[int]]:
-    out: list[list[int]] = [[] for _ in fabric.switches]
-    for c in np.flatnonzero(fabric.channel_up).tolist():
-        out[int(fabric.tail[c])].append(c)
-    return out
 
 
 def _choice(

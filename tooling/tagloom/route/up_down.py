@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.errors import PlanError
 from tagloom.records.routes import Routes
 from tagloom.route.trees import per_switch, pruned, rooted
 
@@ -13,65 +14,69 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
+    from tagloom.route.net import Net
 
 CANDIDATE_ROOTS = 16  # the most central switches; the best root is nearly always among them
-SAMPLED = 1 << 15  # beyond EXACT switches, roots are compared by so many switches times sources
-EXACT = 256
 COMPILED = 128  # switches from which compiled loops earn the second that loading them takes
+FAR = 1 << 20  # more hops than any path has
 
 
-def up_down(fabric: Fabric) -> Routes:
-    """Give every source the shortest up*/down* tree, from the root with the shortest average path.
+def up_down(fabric: Fabric, top: int | None = None) -> Routes:
+    """Give every source an up*/down* tree of short paths, from the switch `top` or else from the best root.
 
-    Switches are ranked by distance from the root, then by number; up is towards the lower rank. A tree takes all it
-    can by up channels first and hangs the rest by down channels. Arbitrary shortest up*/down* paths of one source
-    need not be a tree (527 of 1,600 sources on random 16-switch graphs); these always are. No path goes down and up
-    again, so no dependency cycle exists (Schroeder et al., Autonet, 1991).
+    Switches are ranked by distance from the root, then by number; up is towards the lower rank. Arbitrary shortest
+    up*/down* paths of one source need not be a tree (527 of 1,600 sources on random 16-switch graphs); here a switch
+    that others are climbed to through hangs on its up path, even where a way down to it is shorter, so these always
+    are. No path goes down and up again, so no dependency cycle exists (Schroeder et al., Autonet, 1991). Raises
+    PlanError where two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
-    top, parent = (_best_root if len(fabric.switches) < COMPILED else _best_root_compiled)(fabric, root)
-    reason = f"up*/down* from {fabric.switches[top].name}, the best of the {CANDIDATE_ROOTS} most central roots"
-    return Routes("up-down", reason, source_of_host, root, parent)
+    if len(fabric.switches) < COMPILED:
+        chosen = best_root(fabric) if top is None else top
+        parent = pruned(fabric, whole_trees(fabric, root, ranked(fabric, chosen)))
+    else:
+        from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
+        from tagloom.route.ranked_trees import grown_rows, ranks  # noqa: PLC0415 - as above
+
+        net = lay_out(fabric)
+        chosen = _compiled_best(net) if top is None else top
+        parent = grown_rows(net, ranks(net, chosen), len(fabric.switches), spread=False)
+    return Routes("up-down", f"up*/down* from {root_words(fabric, chosen, top)}", source_of_host, root, parent)
 
 
-def _best_root(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
-    """Give the best root and the trees from all sources, int32[S, N]."""
+def root_words(fabric: Fabric, chosen: int, asked: int | None) -> str:
+    """Name the root, and say why it is the root where nobody asked for it."""
+    why = f", the best of the {CANDIDATE_ROOTS} most central roots" if asked is None else ""
+    return fabric.switches[chosen].name + why
+
+
+def best_root(fabric: Fabric) -> int:
+    """Give the switch with the shortest up*/down* paths between hosts on average, of CANDIDATE_ROOTS central ones.
+
+    Large fabrics compare them by the paths from a part of the switches with hosts, evenly taken. Raises PlanError
+    where two hosts are not connected.
+    """
+    if len(fabric.switches) >= COMPILED:
+        from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
+
+        return _compiled_best(lay_out(fabric))
     hosts = _hosts(fabric)
-    best: tuple[int, int, NDArray[np.int32]] | None = None
-    for top in central(fabric)[:CANDIDATE_ROOTS]:
-        parent, depth = _trees(fabric, root, ranked(fabric, top))
-        hops = int(hosts[root] @ depth @ hosts)
-        if best is None or hops < best[0]:
-            best = (hops, top, parent)
-    assert best is not None  # noqa: S101 - a fabric has a switch
-    return best[1], pruned(fabric, best[2])
+    tops = central(fabric)[:CANDIDATE_ROOTS]
+    return min(tops, key=lambda top: int(hosts @ hops(fabric, ranked(fabric, top))[1] @ hosts))
 
 
-def _best_root_compiled(fabric: Fabric, root: NDArray[np.int32]) -> tuple[int, NDArray[np.int32]]:
-    """Give what `_best_root` gives, beyond EXACT switches by a part of the sources."""
-    from tagloom.route.up_down_trees import grown, ranked  # noqa: PLC0415 - numba takes its time
+def _compiled_best(net: Net) -> int:
+    from tagloom.route.ranked_trees import by_distance, compare  # noqa: PLC0415 - numba takes its time
 
-    start, out = _leaving(fabric)
-    head, tail, n = fabric.head, fabric.tail, len(fabric.switches)
-    near = head[out]
-    weight = _hosts(fabric)
-    some = root if n <= EXACT else root[:: 1 + len(root) * n // SAMPLED]
-    scratch = np.empty((len(some), n), np.int32)
-
-    def hops(top: int) -> int:
-        return grown(start, out, head, tail, ranked(start, near, top), some, weight, scratch, False)
-
-    top = min(central(fabric)[:CANDIDATE_ROOTS], key=hops)
-    parent = np.empty((len(root), n), np.int32)
-    grown(start, out, head, tail, ranked(start, near, top), root, weight, parent, not weight.all())
-    return top, parent
+    tops = by_distance(net)[:CANDIDATE_ROOTS]
+    return int(tops[np.argmin(compare(net, tops))])
 
 
 def shared_tree(fabric: Fabric) -> Routes:
     """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
-    parent = _trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0][0]
+    parent = whole_trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0]
     links = {int(channel) // 2 for channel in parent if channel >= 0}
     trees = np.stack([rooted(fabric, links, int(s)) for s in root])
     reason = f"one breadth-first tree from {fabric.switches[top].name}"
@@ -79,7 +84,10 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 
 def central(fabric: Fabric) -> list[int]:
-    """List the switches from which all hosts are reached over links that are up, the one nearest to them first."""
+    """List the switches from which all hosts are reached over links that are up, the one nearest to them first.
+
+    Raises PlanError where there is none.
+    """
     hosts = _hosts(fabric)
     if len(hosts) < COMPILED:
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
@@ -88,30 +96,19 @@ def central(fabric: Fabric) -> list[int]:
         up = fabric.channel_up
         graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (len(hosts), len(hosts)))
         total = shortest_path(graph, unweighted=True)[:, fabric.host_switch].sum(axis=1)
-        return [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
-    from tagloom.route.up_down_trees import total_distance  # noqa: PLC0415 - numba takes its time
+        found = [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
+        if not found:
+            raise PlanError("all hosts are connected by links that are up", way_out="switch a link on")
+        return found
+    from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
+    from tagloom.route.ranked_trees import by_distance  # noqa: PLC0415 - as above
 
-    start, out = _leaving(fabric)
-    tops = np.flatnonzero(hosts).astype(np.int32)
-    tops = tops if len(hosts) <= EXACT else tops[:: 1 + len(tops) * len(hosts) // (4 * SAMPLED)]
-    total = total_distance(start, fabric.head[out], tops, hosts)
-    joined = np.diff(start) > 0  # a dead switch has no channel that is up
-    return [int(s) for s in np.lexsort((np.arange(len(total)), total)) if joined[s]]
+    return [int(top) for top in by_distance(lay_out(fabric))]
 
 
 def _hosts(fabric: Fabric) -> NDArray[np.int64]:
     """Count the hosts at each switch, int64[N]."""
-    hosts = np.zeros(len(fabric.switches), np.int64)
-    np.add.at(hosts, fabric.host_switch, 1)
-    return hosts
-
-
-def _leaving(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Sort the channels that are up by the switch they leave: (start int32[N + 1], channels int32[m])."""
-    up = np.flatnonzero(fabric.channel_up).astype(np.int32)
-    start = np.zeros(len(fabric.switches) + 1, np.int32)
-    np.cumsum(np.bincount(fabric.tail[up], minlength=len(fabric.switches)), out=start[1:])
-    return start, up[np.argsort(fabric.tail[up], kind="stable")]
+    return np.bincount(fabric.host_switch, minlength=len(fabric.switches))
 
 
 def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
@@ -130,22 +127,60 @@ def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
     return rank
 
 
-def _trees(
-    fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Grow all sources' trees at once, by levels: up channels first, the rest by down channels; (parent, depth)."""
-    n, sources = len(fabric.switches), len(root)
-    channel = np.flatnonzero(fabric.channel_up)
-    is_up = rank[fabric.head[channel]] < rank[fabric.tail[channel]]
-    depth = np.full((sources, n), -1, np.int64)
-    depth[np.arange(sources), root] = 0
-    parent = np.full((sources, n), -1, np.int32)
-    for group in (channel[is_up][::-1], channel[~is_up][::-1]):  # reversed: of equal choices the last written stays
-        tail, head = fabric.tail[group], fabric.head[group]
-        d = 0
-        while d <= depth.max():
-            source, c = np.nonzero((depth[:, tail] == d) & (depth[:, head] < 0))
-            parent[source, head[c]] = group[c]
-            depth[source, head[c]] = d + 1
-            d += 1
-    return parent, depth
+def hops(fabric: Fabric, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the hops from each switch to each, (by down channels only, by up and then down channels), int[N, N]."""
+    down = np.full((len(rank), len(rank)), FAR, np.int64)
+    np.fill_diagonal(down, 0)
+    ups, downs = _channels_by(fabric, rank, fabric.tail)
+    order = np.argsort(rank).tolist()
+    for s in reversed(order):
+        for c in downs[s]:
+            np.minimum(down[s], 1 + down[fabric.head[c]], out=down[s])
+    free = down.copy()
+    for s in order:
+        for c in ups[s]:
+            np.minimum(free[s], 1 + free[fabric.head[c]], out=free[s])
+    return down, free
+
+
+def _channels_by(
+    fabric: Fabric, rank: NDArray[np.int64], where: NDArray[np.int32]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """List the up channels and the down channels that are switched on by the switch at the end `where`, ascending."""
+    ups: list[list[int]] = [[] for _ in fabric.switches]
+    downs: list[list[int]] = [[] for _ in fabric.switches]
+    is_up = rank[fabric.head] < rank[fabric.tail]
+    for c in np.flatnonzero(fabric.channel_up).tolist():
+        (ups if is_up[c] else downs)[int(where[c])].append(c)
+    return ups, downs
+
+
+def whole_trees(fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Grow the trees of all sources at once, to switches without hosts, too: the channel into each, int32[S, N].
+
+    In one sweep up the ranks and one down them, as `ranked_trees.grown` does.
+    """
+    n, sources = len(rank), np.arange(len(root))
+    deep = np.full((n, len(root)), FAR, np.int64)
+    deep[root, sources] = 0
+    parent = np.full((n, len(root)), -1, np.int32)
+    needed = np.zeros((n, len(root)), np.bool_)
+    ups, downs = _channels_by(fabric, rank, fabric.head)
+    order = np.argsort(rank).tolist()
+
+    def nearer(channels: list[int], length: NDArray[np.int64], by: NDArray[np.int32]) -> None:
+        for c in channels:
+            way = 1 + deep[fabric.tail[c]]
+            by[way < length] = c
+            np.minimum(length, way, out=length)
+
+    for v in reversed(order):
+        nearer(ups[v], deep[v], parent[v])
+    for v in order:
+        length, by = np.full(len(root), FAR, np.int64), np.full(len(root), -1, np.int32)
+        nearer(downs[v], length, by)
+        falls = (length < deep[v]) & ~needed[v]
+        deep[v], parent[v] = np.where(falls, length, deep[v]), np.where(falls, by, parent[v])
+        for c in ups[v]:
+            needed[fabric.tail[c]] |= parent[v] == c
+    return np.ascontiguousarray(parent.T)

@@ -11,7 +11,9 @@ from tagloom.records.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Ordered
+    from tagloom.route.net import Ordered
+
+BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
 
 # A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
 
@@ -210,6 +212,8 @@ def _respread_trees(
 ) -> int:
     n, m = len(out_start) - 1, len(tail)
     below = np.empty(n)
+    peak = np.empty(n)  # the largest load on the way to each switch
+    busy = BUSY * load.mean()
     changes = 0
     more = 1 if toll < np.inf else 0
     for k in sequence:
@@ -220,13 +224,14 @@ def _respread_trees(
         for c in range(m - 1, -1, -1):
             if time[head[c]] == c:
                 below[tail[c]] += below[head[c]]
-        if more:
-            for c in range(m):  # branches that went deeper took what hangs on them along
-                if time[head[c]] == c:
-                    deep[head[c]] = deep[tail[c]] + 1
+        peak[root] = 0.0
+        for c in range(m):  # branches that went deeper took what hangs on them along
+            if time[head[c]] == c:
+                deep[head[c]] = deep[tail[c]] + 1
+                peak[head[c]] = max(load[c], peak[tail[c]])
         for v in range(n):
             f = below[v]
-            if v == root or f == 0.0:
+            if v == root or f == 0.0 or peak[v] < busy:
                 continue
             latest = m
             for j in range(out_start[v], out_start[v + 1]):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.records.kernel import kernel
-from tagloom.route.any_order.net import Ordered, by_switch
+from tagloom.route.net import Ordered, by_switch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Net
+    from tagloom.route.net import Net
 
 # Every order here comes from ranks of the switches: rank 0 is the root, and every other switch has a neighbour of lower
 # rank. First come the channels towards lower ranks, those of the highest switch first; then the others, those of the
@@ -137,29 +137,6 @@ def _holds(
                 if parts == 1:
                     return False
     return True
-
-
-def breadth_first(net: Net, root: int) -> NDArray[np.int32]:
-    """Rank the switches by distance from the root, then by number, int32[n]."""
-    return _breadth_first(net.out_start, net.head[net.out], root)
-
-
-@kernel
-def _breadth_first(start: NDArray[np.int32], near: NDArray[np.int32], root: int) -> NDArray[np.int32]:
-    n = len(start) - 1
-    rank = np.full(n, -1, np.int32)
-    queue = np.empty(n, np.int32)
-    queue[0], rank[root] = root, 0
-    end = 1
-    for begin in range(n):
-        u = queue[begin]
-        for i in range(start[u], start[u + 1]):
-            v = near[i]
-            if rank[v] < 0:
-                rank[v] = end
-                queue[end] = v
-                end += 1
-    return rank
 
 
 def depth_first(net: Net, root: int) -> NDArray[np.int32]:

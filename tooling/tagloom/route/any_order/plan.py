@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
-from tagloom.route.any_order.net import lay_out
+from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
+from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
+from tagloom.route.any_order.renamed import pointers, relation_rows, respread
+from tagloom.route.any_order.score import ground, improve, judged, state_of
+from tagloom.route.any_order.swift import swift_rows
+from tagloom.route.net import breadth_first, lay_out
+from tagloom.route.ranked_trees import grown_rows, total_distance
 from tagloom.route.trees import per_switch
 
 if TYPE_CHECKING:
@@ -17,13 +23,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.route.any_order.net import Net, Ordered
+    from tagloom.route.net import Net, Ordered
 
 T = TypeVar("T")
 
 # The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
 # channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
 PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
+QUICK = ((3, 0.0), (4, 0.85))
+QUICK_ABOVE = 300  # switches; above, effort 1 moves no channels: so few moves as there is time for gain little
 WORTH = 0.01  # a pass that lowered the price by less is the last
 LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
 
@@ -37,7 +45,7 @@ class Effort:
     eliminations, roots   orders judged: by elimination, and up*/down* breadth- and depth-first from so many roots
     starts, moves         orders improved, and channels moved in each
     finalists             orders routed in full besides the improved ones
-    passes                passes of spreading
+    passes                the passes of spreading, as PASSES
     """
 
     eliminations: int
@@ -45,24 +53,27 @@ class Effort:
     starts: int
     moves: int
     finalists: int
-    passes: int
+    passes: tuple[tuple[int, float], ...]
 
 
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     """Give every source a tree of paths, for fixed assignment, on any fabric.
 
     One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
-    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order, 1 searches for a fraction
-    of a second at 64 switches and for seconds at 1,000, more searches longer in proportion; the same effort and seed
-    give the same paths. Raises PlanError where two hosts are not connected.
+    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many, spreads the
+    load, and on up to QUICK_ABOVE switches improves the best orders, all in a fraction of a second; 2 does more of it,
+    on more switches, too, and what is above takes longer in proportion. The same effort and seed give the same paths.
+    Raises PlanError where two hosts are not connected.
     """
-    from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees  # noqa: PLC0415 - numba takes its time
-
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
     n = len(fabric.switches)
     if not len(net.channel):
         return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
+    if effort <= 0 and not net.lane.any():
+        rank = eliminated(net, np.random.default_rng(seed).permutation(len(net.switch)))
+        parent = grown_rows(net, rank, n, spread=True)
+        return Routes("any", "one order of the channels: elimination", source_of_host, root, parent)
 
     def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
         return trees(order, net.weight, net.target, sequence)
@@ -83,8 +94,6 @@ def any_relation(
     Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
     of a source spread a little better.
     """
-    from tagloom.route.any_order.renamed import pointers, relation_rows, respread  # noqa: PLC0415 - numba takes its time
-
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
     n, channels = len(fabric.switches), len(fabric.tail)
@@ -94,9 +103,6 @@ def any_relation(
         return source_of_host, root, Relation(first, np.full((max(1, channels), n), UNUSED, np.int32))
 
     if effort <= 0:
-        from tagloom.route.any_order.orders import ordered  # noqa: PLC0415 - as above
-        from tagloom.route.any_order.swift import swift_rows  # noqa: PLC0415 - as above
-
         _, channels_in_order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
         first, following, _ = swift_rows(
             ordered(net, channels_in_order), net.weight, net.target, net.switch, channels, n
@@ -123,21 +129,21 @@ def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
 def _bounds(net: Net, effort: int) -> Effort:
     n, d, m = len(net.switch), len(net.target), len(net.channel)
     if effort <= 0 or d < 2:
-        return Effort(1, 0, 0, 0, 1, 0)
+        return Effort(1, 0, 0, 0, 1, ())
     # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
     # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
     judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
+    if effort == 1 and n > QUICK_ABOVE:
+        return Effort(min(16, judged), 0, 0, 0, 1, QUICK)
     degree = np.diff(net.out_start).astype(np.int64)
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
     roots = n if n <= 64 else max(1, judged // 6)
-    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, len(PASSES))
+    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, PASSES)
 
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
     """List orders to judge; all come from ranks of the switches."""
-    from tagloom.route.any_order.orders import breadth_first, by_rank, depth_first, eliminated, layered  # noqa: PLC0415 - numba takes its time
-
     n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
     ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
     found = [("elimination", by_rank(net, rank)) for rank in ranks]
@@ -147,7 +153,7 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tupl
         found = by_lane + found
     found = found if effort.finalists > 1 or effort.passes else found[:1]
     for root in rng.permutation(n)[: effort.roots].tolist():
-        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net, root))))
+        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net.out_start, net.head[net.out], root))))
         found.append(("depth-first up*/down*", by_rank(net, depth_first(net, root))))
     return found
 
@@ -160,8 +166,6 @@ def _best(
     spread: Callable[[Ordered, NDArray[np.int64], Tables, int, float], None],
 ) -> tuple[str, Ordered, Tables]:
     """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
-    from tagloom.route.any_order.orders import escape_tree, ordered  # noqa: PLC0415 - numba takes its time
-
     bounds = _bounds(net, effort)
     rng = np.random.default_rng(seed)
     candidates = _candidates(net, bounds, rng)
@@ -169,16 +173,16 @@ def _best(
         what, channels = candidates[0]
         order = ordered(net, channels)
         return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
-    from tagloom.route.any_order.score import ground, improve, judged, state_of  # noqa: PLC0415 - as above
 
-    known = ground(net)
-    costs = [judged(net, known, ordered(net, channels)).cost for _, channels in candidates]
+    shortest = float(net.weight @ total_distance(net))
+    costs = [judged(net, shortest, ordered(net, channels)).cost for _, channels in candidates]
     ranking = np.argsort(costs, kind="stable")
     finalists: list[tuple[str, NDArray[np.int32]]] = []
     for i in ranking:
         if len(finalists) < bounds.finalists and candidates[i][0] not in [what for what, _ in finalists]:
             finalists.append(candidates[i])
-    if len(known.after):
+    known = ground(net) if bounds.starts else None
+    if known is not None and len(known.after):
         for i in ranking[: bounds.starts]:
             what, channels = candidates[i]
             state, score = state_of(net, known, channels)
@@ -189,16 +193,16 @@ def _best(
     for what, channels in finalists:
         order = ordered(net, channels)
         tables = make(order, rng.permutation(len(net.target)))
-        price = _price(tables[2], known.shortest)
-        for squarings, share in PASSES[: bounds.passes]:
+        price = _price(tables[2], shortest)
+        for squarings, share in bounds.passes:
             trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
             spread(order, rng.permutation(len(net.target)), trial, squarings, _toll(trial[2], squarings, share))
-            before, now = price, _price(trial[2], known.shortest)
+            before, now = price, _price(trial[2], shortest)
             if now < price:
                 price, tables = now, trial
             elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
                 spread(order, rng.permutation(len(net.target)), tables, squarings, np.inf)
-                price = _price(tables[2], known.shortest)
+                price = _price(tables[2], shortest)
             if share and now > before - WORTH:
                 break
         if best is None or price < best[0]:

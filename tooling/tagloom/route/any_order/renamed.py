@@ -11,10 +11,11 @@ from tagloom.records.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Ordered
+    from tagloom.route.net import Ordered
 
 # The records' UNUSED and DELIVERED, as numbers for the kernels.
 NO_WAY, THERE = -2, -1
+BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
 
 
 def pointers(
@@ -167,6 +168,8 @@ def _respread(
     m, n = len(load), len(out_start) - 1
     rest = np.empty(m, np.int32)
     flow = np.empty(m)
+    peak = np.empty(m)  # the largest load on the way from each channel
+    busy = BUSY * load.mean()
     changes = 0
     more = 1 if toll < np.inf else 0
     for k in sequence:
@@ -176,6 +179,7 @@ def _respread(
         for c in range(m - 1, -1, -1):
             e = nxt[c]
             rest[c] = 1 if e == THERE else (1 << 30 if e == NO_WAY else min(1 << 30, rest[e] + 1))
+            peak[c] = max(load[c], peak[e]) if e >= 0 else load[c]
         flow[:] = 0.0
         for s in range(n):
             if fst[s] >= 0:
@@ -185,7 +189,7 @@ def _respread(
                 flow[nxt[c]] += flow[c]
         for s in range(n):
             a = fst[s]
-            if a < 0:
+            if a < 0 or peak[a] < busy:
                 continue
             f = weight[s] * weight[d]
             for j in range(out_start[s], out_start[s + 1]):
@@ -199,7 +203,7 @@ def _respread(
                     changes += 1
         for c in range(m):
             a = nxt[c]
-            if flow[c] <= 0.0 or a < 0:
+            if flow[c] <= 0.0 or a < 0 or peak[a] < busy:
                 continue
             for j in range(turn_start[c], turn_start[c + 1]):
                 b = turn[j]

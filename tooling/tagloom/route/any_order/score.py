@@ -12,7 +12,7 @@ from tagloom.records.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Net, Ordered
+    from tagloom.route.net import Net, Ordered
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
 LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
@@ -93,13 +93,13 @@ class Score:
     cost: float
 
 
-def judged(net: Net, ground: Ground, order: Ordered) -> Score:
-    """Judge an order without keeping its paths."""
+def judged(net: Net, shortest: float, order: Ordered) -> Score:
+    """Judge an order without keeping its paths; `shortest` sums the shortest paths over all pairs of hosts."""
     hops, load = _judged(
         order.tail, order.head, order.out_start, order.out, order.turn_start, order.turn, net.weight, net.target
     )
-    bound = ground.shortest / len(load)
-    return Score(hops, float(load.max()), hops / ground.shortest + LOAD_SHARE * _smooth_largest(load, bound))
+    bound = shortest / len(load)
+    return Score(hops, float(load.max()), hops / shortest + LOAD_SHARE * _smooth_largest(load, bound))
 
 
 @kernel

@@ -11,7 +11,7 @@ from tagloom.records.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.any_order.net import Ordered
+    from tagloom.route.net import Ordered
 
 LANES = 64  # destinations at a time, as in the scores
 NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel

@@ -1,0 +1,361 @@
+"""Grow trees along ranks of the switches, for many sources at a time, in loops compiled to machine code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.route.net import Net
+
+# Ranks are a permutation of the switches; up is towards the lower rank. A path goes up, then down (up*/down*, Schroeder
+# et al., Autonet, 1991). Up channels in descending order of the ranks they leave, then down channels in ascending
+# order, settle all paths in one sweep: no queue, and every step is done for LANES or SAMPLE sources at once.
+# Neighbours of switch v stand at start[v] : start[v + 1] everywhere. Tables are indexed by two numbers and not by
+# rows: numba counts references to every row it cuts, which takes longer than the row's arithmetic.
+
+LANES = 64  # sources whose trees grow at once: their tables stay in a processor's cache
+SAMPLE = 64  # sources that roots are compared by, at most
+NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
+LEVEL = np.int32(1 << 14)  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
+FAR = np.int32(1 << 30)
+NEEDED, LENGTH = np.int32(-(1 << 31)), np.int32((1 << 31) - 1)  # a mark on a length, and what is left without it
+NO_WAY = np.int16(30_000)
+
+# Ones of a word are counted in pairs, then in fours, then in bytes, which a product adds up.
+PAIRS, FOURS, BYTES, ONES = (np.uint64(0x0101010101010101 * byte) for byte in (0x55, 0x33, 0x0F, 0x01))
+ONE, TWO, FOUR, SUM = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+def total_distance(net: Net) -> NDArray[np.int64]:
+    """Add up the channels from each switch to all hosts, int64[n]."""
+    return _total_distance(net.out_start, net.head[net.out], net.weight.astype(np.int64))
+
+
+def by_distance(net: Net) -> NDArray[np.int32]:
+    """List the switches in the fabric's numbers, int32[n], the one nearest to all hosts first."""
+    return net.switch[np.argsort(total_distance(net), kind="stable")]
+
+
+@kernel
+def _total_distance(start: NDArray[np.int32], near: NDArray[np.int32], hosts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add up the channels from each switch to all hosts (`hosts` int64[n] counts them), int64[n].
+
+    All switches widen what they reach by a channel at a time, as sets of bits. Raises nothing, and never ends where a
+    host is not reached: `near` must connect all switches.
+    """
+    n = len(start) - 1
+    words = (n + 63) // 64
+    bits, whole = 0, hosts.sum()
+    for v in range(n):
+        while hosts[v] >> bits:
+            bits += 1
+    plane = np.zeros((bits, words), np.uint64)  # the switches whose number of hosts has this bit
+    reach, wider = np.zeros((n, words), np.uint64), np.zeros((n, words), np.uint64)
+    left = np.empty(n, np.int64)
+    for v in range(n):
+        one = ONE << np.uint64(v & 63)
+        reach[v, v >> 6] |= one
+        for b in range(bits):
+            if (hosts[v] >> b) & 1:
+                plane[b, v >> 6] |= one
+        left[v] = whole - hosts[v]
+    total = np.zeros(n, np.int64)
+    going = True
+    while going:
+        going = False
+        for v in range(n):
+            total[v] += left[v]
+            for w in range(words):
+                wider[v, w] = reach[v, w]
+            if left[v] == 0:
+                continue
+            for j in range(start[v], start[v + 1]):
+                u = near[j]
+                for w in range(words):
+                    wider[v, w] |= reach[u, w]
+            count = np.uint64(0)
+            for b in range(bits):
+                for w in range(words):
+                    x = wider[v, w] & plane[b, w]
+                    x -= (x >> ONE) & PAIRS
+                    x = (x & FOURS) + ((x >> TWO) & FOURS)
+                    x = (x + (x >> FOUR)) & BYTES
+                    count += ((x * ONES) >> SUM) << np.uint64(b)
+            left[v] = whole - np.int64(count)
+            going |= left[v] > 0
+        reach, wider = wider, reach
+    return total
+
+
+def ranks(net: Net, top: int) -> NDArray[np.int32]:
+    """Rank the switches by distance from the switch the fabric numbers `top`, then by number, int32[n]."""
+    return _ranked(net.out_start, net.head[net.out], int(np.searchsorted(net.switch, top)))
+
+
+@kernel
+def _ranked(start: NDArray[np.int32], near: NDArray[np.int32], top: int) -> NDArray[np.int32]:
+    n = len(start) - 1
+    level = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    level[top], queue[0] = 0, top
+    end = 1
+    for begin in range(n):
+        u = queue[begin]
+        for j in range(start[u], start[u + 1]):
+            v = near[j]
+            if level[v] < 0:
+                level[v] = level[u] + 1
+                queue[end] = v
+                end += 1
+    place = np.zeros(n + 1, np.int32)
+    for v in range(n):
+        place[level[v] + 1] += 1
+    for d in range(n):
+        place[d + 1] += place[d]
+    rank = np.empty(n, np.int32)
+    for v in range(n):
+        rank[v] = place[level[v]]
+        place[level[v]] += 1
+    return rank
+
+
+@kernel
+def _parted(
+    start: NDArray[np.int32],
+    near: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    by_rank: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    middle: NDArray[np.int32],
+) -> None:
+    """Part every switch's slots: those of higher neighbours up to `middle`, ascending, then the others, descending."""
+    for v in range(len(rank)):
+        by_rank[rank[v]] = v
+        front, back = start[v], start[v + 1] - 1
+        for j in range(start[v], start[v + 1]):  # without a branch: no processor could foresee it
+            higher = rank[near[j]] > rank[v]
+            slot[front] = slot[back] = j
+            front += higher
+            back -= not higher
+        middle[v] = front
+
+
+def compare(net: Net, tops: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Add up the channels of the shortest up*/down* paths from each of the roots `tops`, int64[len(tops)].
+
+    The sum goes over pairs of hosts, the first of them at SAMPLE switches at most, evenly taken.
+    """
+    some = net.target[:: max(1, -(-len(net.target) // SAMPLE))]
+    numbers = np.searchsorted(net.switch, tops).astype(np.int32)
+    return _compared(net.out_start, net.head[net.out], net.weight.astype(np.int64), some, numbers)
+
+
+@kernel
+def _compared(
+    start: NDArray[np.int32],
+    near: NDArray[np.int32],
+    hosts: NDArray[np.int64],
+    some: NDArray[np.int32],
+    tops: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    n, whole = len(start) - 1, hosts.sum()
+    after = np.empty((n, SAMPLE), np.int16)  # channels to a switch, and one more
+    best = np.empty(SAMPLE, np.int16)
+    total = np.empty(SAMPLE, np.int32)
+    lane = np.full(n, -1, np.int32)
+    for i in range(len(some)):
+        lane[some[i]] = i
+    by_rank, middle = np.empty(n, np.int32), np.empty(n, np.int32)
+    slot = np.empty(len(near), np.int32)
+    sums = np.zeros(len(tops), np.int64)
+    for t in range(len(tops)):
+        _parted(start, near, _ranked(start, near, tops[t]), by_rank, slot, middle)
+        for at in range(n - 1, -1, -1):
+            v = by_rank[at]
+            best[:] = NO_WAY
+            for j in range(start[v], middle[v]):
+                u = near[slot[j]]
+                for i in range(SAMPLE):
+                    best[i] = min(best[i], after[u, i])
+            for i in range(SAMPLE):
+                after[v, i] = best[i] + 1
+            if lane[v] >= 0:
+                after[v, lane[v]] = 1
+        total[:] = 0
+        for at in range(n):
+            v = by_rank[at]
+            best[:] = NO_WAY
+            for j in range(middle[v], start[v + 1]):
+                u = near[slot[j]]
+                for i in range(SAMPLE):
+                    best[i] = min(best[i], after[u, i])
+            for i in range(SAMPLE):
+                best[i] += 1
+            here = np.int32(hosts[v])
+            for i in range(SAMPLE):
+                best[i] = min(after[v, i], best[i])
+                after[v, i] = best[i]
+                total[i] += here * np.int32(best[i])
+        for i in range(len(some)):
+            sums[t] += hosts[some[i]] * (np.int64(total[i]) - whole)
+    return sums
+
+
+def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool) -> NDArray[np.int32]:
+    """Grow a tree from every switch with hosts, in the fabric's numbers and without branches to no host, int32[D, N].
+
+    A switch hangs on a shortest up path, or on a down channel where that is shorter and no switch above it needs its
+    up path: paths are never longer than where all that can be is climbed to, and the tree stays a tree. Of equals it
+    takes the channel of lowest number; with `spread` the way that carries least so far, and chance decides within
+    LANES sources.
+    """
+    parent = np.empty((len(net.target), switches), np.int32)
+    if len(net.switch) < switches:
+        parent[:] = -1
+    into = net.out ^ 1  # the other direction of every link that leaves
+    hosts = net.weight.astype(np.int64)
+    _grown(net.out_start, net.tail[into], net.channel[into], rank, net.target, hosts, net.switch, parent, spread)
+    return parent
+
+
+@kernel
+def _grown(
+    start: NDArray[np.int32],
+    near: NDArray[np.int32],
+    entering: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    root: NDArray[np.int32],
+    hosts: NDArray[np.int64],
+    switch: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    spread: bool,
+) -> None:
+    n, m = len(rank), len(near)
+    by_rank, middle = np.empty(n, np.int32), np.empty(n, np.int32)
+    slot = np.empty(m, np.int32)
+    _parted(start, near, rank, by_rank, slot, middle)
+    for v in range(n):
+        i, j = middle[v], start[v + 1] - 1
+        while i < j:
+            slot[i], slot[j] = slot[j], slot[i]
+            i, j = i + 1, j - 1
+    prune = hosts.min() == 0
+    deep = np.empty((n, LANES), np.int32)
+    pick = np.empty((n, LANES), np.int32)
+    below = np.empty((n, LANES), np.float32)
+    best, chosen = np.empty(LANES, np.int32), np.empty(LANES, np.int32)
+    pairs = np.empty(LANES, np.float32)
+    lane = np.full(n, -1, np.int32)
+    cost = np.full(m, LEVEL, np.int32)
+    load = np.zeros(m)
+    chance, last = np.zeros((256 if spread else 1, LANES), np.int32), 255 if spread else 0
+    mix = 1
+    for j in range(last + 1 if spread else 0):
+        for i in range(LANES):
+            mix = (mix * 1103515245 + 12345) & 0x7FFFFFFF
+            chance[j, i] = (mix >> 16) & NOISE
+    for begin in range(0, len(root), LANES):
+        width = min(LANES, len(root) - begin)
+        pairs[:] = 0.0
+        for i in range(width):
+            lane[root[begin + i]] = i
+            pairs[i] = hosts[root[begin + i]]
+        for at in range(n - 1, -1, -1):
+            v = by_rank[at]
+            best[:] = FAR
+            chosen[:] = -1
+            for j in range(start[v], middle[v]):
+                q = slot[j]
+                u, step, luck = near[q], cost[q], q & last
+                for i in range(LANES):
+                    way = np.int32(deep[u, i] + step + chance[luck, i])
+                    chosen[i] = q if way < best[i] else chosen[i]
+                    best[i] = min(best[i], way)
+            for i in range(LANES):
+                deep[v, i] = best[i]
+                pick[v, i] = chosen[i]
+            if lane[v] >= 0:
+                deep[v, lane[v]] = 0
+                pick[v, lane[v]] = -1
+        for at in range(n):
+            v = by_rank[at]
+            best[:] = FAR
+            chosen[:] = -1
+            for j in range(middle[v], start[v + 1]):
+                q = slot[j]
+                u, step, luck = near[q], cost[q], q & last
+                for i in range(LANES):
+                    way = np.int32(deep[u, i] + step + chance[luck, i])
+                    chosen[i] = q if way < best[i] else chosen[i]
+                    best[i] = min(best[i], way)
+            for i in range(LANES):  # a length that is marked lies below all that are not
+                falls = best[i] < deep[v, i]
+                pick[v, i] = chosen[i] if falls else pick[v, i]
+                deep[v, i] = best[i] if falls else deep[v, i] & LENGTH
+            for j in range(start[v], middle[v]):
+                q = slot[j]
+                u = near[q]
+                for i in range(LANES):
+                    deep[u, i] |= NEEDED if pick[v, i] == q else np.int32(0)
+        if prune or spread:
+            _gathered(start, near, hosts, by_rank, slot, middle, pick, pairs, below)
+        if spread:
+            heaviest = 0.0
+            for v in range(n):
+                for q in range(start[v], start[v + 1]):
+                    a, b = np.float32(0.0), np.float32(0.0)  # two sums that need not wait for each other
+                    for i in range(0, LANES, 2):
+                        a += below[v, i] if pick[v, i] == q else np.float32(0.0)
+                        b += below[v, i + 1] if pick[v, i + 1] == q else np.float32(0.0)
+                    load[q] += a + b
+                    heaviest = max(heaviest, load[q])
+            for q in range(m):
+                x = load[q] / max(heaviest, 1.0)
+                cost[q] = LEVEL + np.int32(PRICE * x * x)
+        for at in range(0, n, 16):  # by blocks, as reading goes by switches and writing by sources
+            for i in range(width):
+                for v in range(at, min(n, at + 16)):
+                    q = pick[v, i]
+                    parent[begin + i, switch[v]] = entering[q] if q >= 0 and not (prune and below[v, i] == 0.0) else -1
+        for i in range(width):
+            lane[root[begin + i]] = -1
+
+
+@kernel
+def _gathered(
+    start: NDArray[np.int32],
+    near: NDArray[np.int32],
+    hosts: NDArray[np.int64],
+    by_rank: NDArray[np.int32],
+    slot: NDArray[np.int32],
+    middle: NDArray[np.int32],
+    pick: NDArray[np.int32],
+    pairs: NDArray[np.float32],
+    below: NDArray[np.float32],
+) -> None:
+    """Add up the host pairs at and below each switch, float32[n, LANES]: of fallen switches first, then of climbed."""
+    n = len(by_rank)
+    for v in range(n):
+        here = np.float32(hosts[v])
+        for i in range(LANES):
+            below[v, i] = here * pairs[i]
+    for at in range(n - 1, -1, -1):
+        v = by_rank[at]
+        for j in range(middle[v], start[v + 1]):
+            q = slot[j]
+            u = near[q]
+            for i in range(LANES):
+                below[u, i] += below[v, i] if pick[v, i] == q else np.float32(0.0)
+    for at in range(n):
+        v = by_rank[at]
+        for j in range(start[v], middle[v]):
+            q = slot[j]
+            u = near[q]
+            for i in range(LANES):
+                below[u, i] += below[v, i] if pick[v, i] == q else np.float32(0.0)
