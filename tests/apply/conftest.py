@@ -17,6 +17,8 @@ from tagloom.apply.switch import Language
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
+from tagloom.platforms.detect import mistaken
+from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import difference
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
@@ -65,6 +67,10 @@ def language(model):
         parse=lambda text: read_state(platform, text, "switch", range(1, platform.ports + 1)),
         text=lambda state: render_configuration(platform, state, TEMPLATES),
         commands=lambda changes: render_commands(platform, changes, TEMPLATES),
+        mistaken=lambda text: mistaken(model, text, "switch"),
+        port_name=platform.port_name,
+        physical_ports=platform.physical_ports,
+        switchwide=Grammar.of(platform).switchwide,
     )
 
 

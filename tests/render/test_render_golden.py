@@ -9,7 +9,8 @@ import pytest
 
 from tagloom.errors import PlanError
 from tagloom.platforms import load
-from tagloom.platforms.grammar import Grammar, Interpreter
+from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import Cell, Change, Patch, difference
 from tagloom.records.switch_state import (
     DISCARD_PVID,

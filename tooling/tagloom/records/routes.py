@@ -193,8 +193,8 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
         load += np.bincount(channel, amount, len(load))
         np.add.at(flow, (source, fabric.tail[channel]), amount)
     if volume is not None:
-        speed_mbps = np.repeat([link.speed_mbps or 1000 for link in fabric.links], 2)
-        load = load * 1000.0 / speed_mbps if len(load) else load
+        capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
+        load = load * 1000.0 / capacity_mbps if len(load) else load
     return load
 
 

@@ -28,4 +28,4 @@ def render_commands(
     """
     grammar = Grammar.of(platform)
     blocks = lay_out(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)
-    return tuple(print_page(templates, grammar.family, "commands", blocks=blocks).splitlines())
+    return tuple(print_page(templates, grammar.code, "commands", blocks=blocks).splitlines())

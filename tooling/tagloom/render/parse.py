@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding
-from tagloom.platforms.grammar import CONFIG, Context, Interpreter, OutcomeKind
-from tagloom.records.switch_state import SwitchEditor, SwitchState
+from tagloom.platforms.factory import factory
+from tagloom.platforms.grammar import CONFIG, Context
+from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchState
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\x08")
 _PAGER = re.compile(r"(More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit)[ ]*")
@@ -62,7 +64,7 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     relatives of ROS print settings before the mode they need.
     """
     lines = _PAGER.sub("", _ANSI.sub("", text)).split("\n")
-    interpreter = Interpreter(platform, SwitchEditor.blank(platform.ports))
+    interpreter = Interpreter(platform, factory(platform))
     owned = interpreter.grammar.owned
     unknown: list[UnknownLine] = []
     refused: list[tuple[Context, UnknownLine]] = []

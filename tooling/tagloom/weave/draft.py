@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     OWNED_VLAN_NAME,
@@ -53,7 +54,8 @@ class Draft:
 
         Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off. Where frames
         travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
-        reach into the fabric. A link that is wanted down is shut at both ends.
+        reach into the fabric. A link that is wanted down is shut at both ends. Members of an aggregated link are in no
+        VLAN of their own: were the group to fall apart, they would carry nothing.
         """
         fabric = self.fabric
         columns = [
@@ -68,20 +70,28 @@ class Draft:
             (switch, port)
             for link in fabric.links
             if not link.up
-            for switch, port in ((link.a, link.a_port), (link.b, link.b_port))
+            for a, b in ((link.a_port, link.b_port), *link.members)
+            for switch, port in ((link.a, a), (link.b, b))
         }
         slow = {
             (switch, port): link.speed_mbps
             for link in fabric.links
             if link.speed_mbps in {10, 100}
-            for switch, port in ((link.a, link.a_port), (link.b, link.b_port))
+            for a, b in link.cables
+            for switch, port in ((link.a, a), (link.b, b))
+        }
+        lag = {
+            (switch, port): channel
+            for link in fabric.links
+            for a, b in link.members
+            for switch, port, channel in ((link.a, a, link.a_port), (link.b, b, link.b_port))
         }
         state: FabricState = {}
         for s, switch in enumerate(fabric.switches):
             rows = order[bounds[s] : bounds[s + 1]]
             rows = rows[np.lexsort((port_of[rows], mac_of[rows], vlan_of[rows]))]
             entry = (vlan_of[rows].astype(np.int32), mac_of[rows].astype(np.uint64), port_of[rows].astype(np.int32))
-            state[switch.name] = self._state(s, entry, down, slow, tagged_links=tagged_links)
+            state[switch.name] = self._state(s, entry, down, slow, lag, tagged_links=tagged_links)
         return state
 
     def _state(
@@ -90,10 +100,11 @@ class Draft:
         entry: tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]],
         down: set[tuple[int, int]],
         slow: dict[tuple[int, int], int],
+        lag: dict[tuple[int, int], int],
         *,
         tagged_links: bool,
     ) -> SwitchState:
-        fabric, ports = self.fabric, self.fabric.ports[s]
+        fabric, ports, platform = self.fabric, self.fabric.ports[s], platforms.of(self.fabric.switches[s])
         vlans = [DEFAULT_VLAN, *sorted(self.members[s])]
         membership = np.zeros((len(vlans), ports), np.uint8)
         membership[0] = Membership.UNTAGGED
@@ -111,8 +122,13 @@ class Draft:
         enabled = np.array([(s, p) not in down for p in range(1, ports + 1)], np.bool_)
         speed = np.array([slow.get((s, p), 0) for p in range(1, ports + 1)], np.int32)
         flow = np.full(ports, FlowControl.OFF, np.uint8)
+        cables = used[used < platform.physical_ports]
+        everywhere = np.arange(ports)
         if fabric.flow_control:
-            flow[used] = FlowControl.ON
+            flow[everywhere if platform.at_once("flow_on") else cables] = FlowControl.ON
+        eee = np.full(ports, platform.eee_at_factory, np.bool_)
+        if fabric.eee is not None and platform.eee:
+            eee[everywhere if platform.at_once("eee_on") else cables] = fabric.eee
         return SwitchState(
             vlans=np.array(vlans, np.int32),
             vlan_names=("", *[OWNED_VLAN_NAME] * (len(vlans) - 1)),
@@ -125,8 +141,9 @@ class Draft:
             negotiation=speed == 0,
             speed_mbps=speed,
             flow_control=flow,
-            eee=np.zeros(ports, np.bool_),
+            eee=eee,
             port_spanning_tree=np.ones(ports, np.bool_),
+            lag=np.array([lag.get((s, p), 0) for p in range(1, ports + 1)], np.int32),
             entry_vlan=entry[0],
             entry_mac=entry[1],
             entry_port=entry[2],
