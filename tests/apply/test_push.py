@@ -130,7 +130,7 @@ def test_a_line_accepted_but_not_done_is_found_and_never_saved(bench):
     outcomes = bench.apply()
     assert outcomes.failed == ("s3",)
     (cell,) = outcomes.by_switch["s3"][0].findings
-    assert str(cell) == "s3: g24 pvid: expected 100, actual 1"
+    assert str(cell) == "s3: 1/g24 pvid: expected 100, actual 1"
     assert bench.configurations(startup=True)["s3"] == bench.born["s3"]
 
 
@@ -297,7 +297,7 @@ def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift(b
         outcomes = bench.apply(place, check=check)
         assert outcomes.failed == ("s1",)
         assert outcomes.by_switch["s1"][0].error == (
-            "refused, nothing was sent: s1: g24 enabled: expected on, actual off"
+            "refused, nothing was sent: s1: 1/g24 enabled: expected on, actual off"
         )
 
 
