@@ -13,7 +13,7 @@ import yaml
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import run
-from tagloom.apply.switch import Language
+from tagloom.apply.switch import Language, bring
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
@@ -108,6 +108,20 @@ class Bench:
         settings = {"known_hosts": str(self.rack / "known_hosts"), "fast_cli": True} | changes
         return Access(
             **{"host": "127.0.0.1", "port": self.info.ports[switch], "user": "lab", "password": "lab"} | settings
+        )
+
+    def bring_as(self, switch, model):
+        """Push to a switch as if it were of `model`, without Ansible; gives the outcome."""
+        platform = platforms.load(model)
+        return bring(
+            SshSwitch(switch, platform, self.access(switch)),
+            switch,
+            language(model),
+            target(platform.ports),
+            (1, 2, HOST_PORT),
+            check=False,
+            backups=self.directory / "backups",
+            out_of_band=True,
         )
 
     def connection(self, switch, **changes):

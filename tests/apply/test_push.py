@@ -307,3 +307,13 @@ def test_a_run_asked_to_stop_does_so_between_two_waves(bench):
     assert outcomes.stopped
     assert (outcomes.failed, outcomes.reached, outcomes.error) == ((), 1, "")
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
+
+
+def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):
+    """Both speak FASTPATH: every line would be taken, and mean ports that a 6224 has not."""
+    outcome = bench.bring_as("s1", "powerconnect-6224")
+    assert outcome.error == (
+        "refused, nothing was sent: switch: model: expected powerconnect-6224, actual powerconnect-6248 "
+        "(1.3.6.1.4.1.674.10895.3011)"
+    )
+    assert (outcome.sent, outcome.changed) == ((), False)

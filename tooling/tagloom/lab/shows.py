@@ -85,7 +85,10 @@ def interfaces_status(device: Device) -> Page:
             cells = ("Full", speed, "Auto" if negotiates else "Off", "Up") if up else ("N/A", "Unknown", "Auto", "Down")
             kind = "Gigabit - Level"
             state = "Active" if up else "Inactive"
-            lines.append(f"{name:<7}{kind:<32}{cells[0]:<8}{cells[1]:<9}{cells[2]:<5}{cells[3]:<7}{state}")
+            wide = max(7, len(name) + 1)  # names of firmware 5 push the next column aside
+            lines.append(
+                f"{name:<{wide}}{kind:<{39 - wide}}{cells[0]:<8}{cells[1]:<9}{cells[2]:<5}{cells[3]:<7}{state}"
+            )
         elif up:
             neg = "Enabled" if negotiates else "Disabled"
             lines.append(

@@ -195,7 +195,11 @@ def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
-        Finding(f"model {model}", f"a model whose command line is known: {known}", model)
+        Finding(
+            f"model {model}",
+            f"a model whose command line is known, for texts and apply: {known}",
+            f"{platforms.load(model).title}, of which none is: plan it with --no-texts",
+        )
         for model in sorted({switch.model for switch in fabric.live} - set(speaking))
         if spoken
     ]
