@@ -7,7 +7,8 @@ import pytest
 from tagloom import platforms
 from tagloom.errors import InputError
 from tagloom.platforms.grammar import Grammar
-from tagloom.read.fabric_file import format_fabric, parse_fabric
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.read.fabric_text import format_fabric
 
 MODELS = platforms.models()
 

@@ -7,7 +7,8 @@ import pytest
 from fabrics import make_fabric
 from tagloom.errors import InputError
 from tagloom.platforms.power import fabric_watts
-from tagloom.read.fabric_file import format_fabric, parse_fabric
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.read.fabric_text import format_fabric
 
 HEAD = "name: t\nswitches: {s0: {}, s1: {model: powerconnect-5548}}\nhosts: {h0: {switch: s0}, h1: {switch: s1}}\n"
 

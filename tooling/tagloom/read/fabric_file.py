@@ -1,79 +1,26 @@
-"""Read and write the fabric file, with every error of it found at once and said by line."""
+"""Read the fabric file, with every error of it found at once and said by line."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.read import families
+from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ShapePage, SwitchPage, plain_words
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
 from tagloom.units import format_mac, parse_mac
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DEFAULT_MODEL = "powerconnect-5324"
 FIRST_HOST_MAC = 0x0200_0000_0000  # locally administered, IEEE 802-2014, 8.4.4.2
-# Names become file names, Ansible hosts and words on a command line.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
-Name = Annotated[str, Field(pattern=NAME)]
 Path_ = tuple[str | int, ...]
-
-
-class _Page(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class _Shape(_Page):
-    family: str
-    dims: list[int]
-    parallel: int = Field(1, ge=1, le=64)
-    hosts: int = Field(1, ge=0, le=512)
-    lag: bool = False
-
-
-class _Switch(_Page):
-    model: str | None = None
-    at: list[int] | None = None
-    address: str | None = None
-    state: Literal["up", "down"] = "up"
-    firmware: dict[str, str] = {}
-
-
-class _Host(_Page):
-    switch: str | None = None
-    port: str | None = None
-    mac: str | None = None
-
-
-class _Link(_Page):
-    ends: list[str | list[str]] = Field(min_length=2, max_length=2)
-    speed: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000] | None = None
-    state: Literal["up", "down"] = "up"
-    lag: bool | int | list[int] = False
-
-
-class _Vlans(_Page):
-    first: int = Field(default=100, ge=2, le=4000)
-
-
-class _FabricFile(_Page):
-    name: Name = "fabric"
-    model: str = DEFAULT_MODEL
-    shape: _Shape | None = None
-    switches: dict[Name, _Switch | None] = {}
-    hosts: dict[Name, _Host | None] = {}
-    links: list[_Link | None] = []  # None stands where a link could not be read, so that the others keep their number
-    vlans: _Vlans = _Vlans()
-    flow_control: Literal["on", "off"] = "off"
-    eee: Literal["on", "off"] | None = None
-    firmware: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +117,7 @@ class _Reader:
             for i, value in enumerate(node.value):
                 self.duplicates(value, (*path, i))
 
-    def page(self, raw: dict[str, Any]) -> _FabricFile | None:
+    def page(self, raw: dict[str, Any]) -> FabricPage | None:
         """Check the file's form: keys, types, ranges."""
         if isinstance(raw.get("links"), list):  # a bare pair is a link with nothing else to say
             raw = {**raw, "links": [{"ends": item} if isinstance(item, list) else item for item in raw["links"]]}
@@ -182,11 +129,11 @@ class _Reader:
                 raw = {key: value for key, value in raw.items() if key != part}
         for _ in range(3):  # what cannot be read is noted and left out, so that the rest can be checked too
             try:
-                return _FabricFile.model_validate(raw)
+                return FabricPage.model_validate(raw)
             except ValidationError as error:
                 for item in error.errors(include_url=False):
                     path = tuple(step for step in item["loc"] if step != "[key]")
-                    expected, actual = _plain(item["type"], item["msg"]), repr(item.get("input"))[:60]
+                    expected, actual = plain_words(item["type"], item["msg"]), repr(item.get("input"))[:60]
                     if item["type"] == "extra_forbidden":
                         expected, actual = "a key the fabric file has", repr(path[-1])
                     self.find(path, expected, actual)
@@ -195,7 +142,7 @@ class _Reader:
                     raw = _without(raw, path)
         return None
 
-    def fabric(self, page: _FabricFile) -> Fabric | None:
+    def fabric(self, page: FabricPage) -> Fabric | None:
         """Build the fabric: the family first, then the parts that add to and override it."""
         self._model(("model",), page.model)
         draft = _Draft()
@@ -204,9 +151,15 @@ class _Reader:
         self._switches(page, draft)
         self._links(page, draft)
         self._hosts(page, draft)
+        if page.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
+            self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
         if not draft.switches:
             self.find((), "a shape, or switches of its own", "no switch")
         return self._whole(page, draft)
+
+    @staticmethod
+    def _models(draft: _Draft) -> set[str]:
+        return {switch.model for switch in draft.switches.values()}.intersection(platforms.models())
 
     def _model(self, path: Path_, model: str) -> bool:
         if model not in platforms.models():
@@ -214,7 +167,7 @@ class _Reader:
             return False
         return True
 
-    def _family(self, page: _FabricFile, shape: _Shape, draft: _Draft) -> bool:
+    def _family(self, page: FabricPage, shape: ShapePage, draft: _Draft) -> bool:
         dims = tuple(shape.dims)
         found = list(families.check(shape.family, dims))
         for finding in found:
@@ -252,9 +205,9 @@ class _Reader:
                 h += 1
         return True
 
-    def _switches(self, page: _FabricFile, draft: _Draft) -> None:
+    def _switches(self, page: FabricPage, draft: _Draft) -> None:
         for name, given in page.switches.items():
-            part = given or _Switch()
+            part = given or SwitchPage()
             if part.model is not None and not self._model(("switches", name, "model"), part.model):
                 continue
             known = draft.switches.get(name, Switch(name, page.model))
@@ -267,7 +220,7 @@ class _Reader:
             )
         self._firmware(page, draft)
 
-    def _firmware(self, page: _FabricFile, draft: _Draft) -> None:
+    def _firmware(self, page: FabricPage, draft: _Draft) -> None:
         """Give every switch what its own page says of its firmware, and what the file says of all that can differ."""
         known = {
             switch.model: platforms.firmware_choices(switch.model)
@@ -283,7 +236,7 @@ class _Reader:
                 self.find(("firmware", variable), "one of " + ", ".join(names), repr(choice if choices else variable))
         for name, switch in draft.switches.items():
             choices_of = known.get(switch.model, {})
-            own = (page.switches.get(name) or _Switch()).firmware
+            own = (page.switches.get(name) or SwitchPage()).firmware
             for variable, choice in own.items():
                 path: Path_ = ("switches", name, "firmware", variable)
                 if variable not in choices_of:
@@ -295,7 +248,7 @@ class _Reader:
             said = {v: c for v, c in (page.firmware | own).items() if c in choices_of.get(v, ())}
             draft.switches[name] = replace(switch, firmware=tuple(sorted(said.items())))
 
-    def _links(self, page: _FabricFile, draft: _Draft) -> None:
+    def _links(self, page: FabricPage, draft: _Draft) -> None:
         place = {cable.key: i for i, cable in enumerate(draft.links)}
         for i, part in enumerate(page.links):
             if part is None:
@@ -317,7 +270,7 @@ class _Reader:
                 draft.links.append(cable)
                 draft.link_pages.append(f"links[{i}]")
 
-    def _lag(self, path: Path_, part: _Link, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
+    def _lag(self, path: Path_, part: LinkPage, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
         """Read what port-channels an aggregated link has at its ends; None for a single cable, False with a finding."""
         if part.lag is False:
             if any(isinstance(end, list) for end in part.ends):
@@ -360,9 +313,9 @@ class _Reader:
             return None
         return port
 
-    def _hosts(self, page: _FabricFile, draft: _Draft) -> None:
+    def _hosts(self, page: FabricPage, draft: _Draft) -> None:
         for name, given in page.hosts.items():
-            part = given or _Host()
+            part = given or HostPage()
             path: Path_ = ("hosts", name)
             switch, port, mac = draft.hosts.get(name, ("", None, FIRST_HOST_MAC + len(draft.hosts)))
             if part.switch is not None and part.switch != switch:
@@ -384,7 +337,7 @@ class _Reader:
                     self.find((*path, "mac"), "an individual address", f'the group address "{part.mac}"')
             draft.hosts[name] = (switch, port, mac)
 
-    def _whole(self, page: _FabricFile, draft: _Draft) -> Fabric | None:
+    def _whole(self, page: FabricPage, draft: _Draft) -> Fabric | None:
         """Check what only the whole shows: ports and MAC addresses used twice, too many ports, no connection."""
         index = {name: i for i, name in enumerate(draft.switches)}
         models = [platforms.load(s.model) if s.model in platforms.models() else None for s in draft.switches.values()]
@@ -559,78 +512,3 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> dict[Path_, int]:
 def _dotted(path: Path_) -> str:
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".") or "fabric"
-
-
-def _plain(kind: str, message: str) -> str:
-    """Say what the validator expected without the validator's grammar."""
-    words = {
-        "int_type": "a whole number",
-        "string_type": "text (quote it)",
-        "list_type": "a list",
-        "dict_type": "a mapping",
-        "model_type": "a mapping",
-        "missing": "this key",
-        "string_pattern_mismatch": "a name of letters, digits, dot, hyphen, underscore",
-        "too_short": "two ends",
-        "too_long": "two ends",
-    }
-    return words.get(kind, message[0].lower() + message[1:].removeprefix("nput should be ").removeprefix(" should be "))
-
-
-def format_family(
-    name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str, *, lag: bool = False
-) -> str:
-    """Write the fabric file of a family. Raises InputError where the family cannot be built."""
-    text = f"name: {name}\nmodel: {model}\nshape: {_shape(Shape(family, dims, parallel, hosts, lag))}\n"
-    parse_fabric(text, "new")
-    return text
-
-
-def format_fabric(fabric: Fabric) -> str:
-    """Write a fabric with all its parts explicit; reading it back gives an equal fabric, links and hosts in order."""
-    model = {s.name: platforms.load(s.model) for s in fabric.switches}
-    lines = [f"name: {fabric.name}", f"vlans: {{first: {fabric.first_vlan}}}"]
-    if fabric.flow_control:
-        lines.append('flow_control: "on"')
-    if fabric.eee is not None:
-        lines.append(f'eee: "{"on" if fabric.eee else "off"}"')
-    if fabric.shape is not None:
-        lines.append(f"shape: {_shape(fabric.shape)}")
-    lines.append("switches:")
-    for switch in fabric.switches:
-        parts = [f"model: {switch.model}", f"at: [{', '.join(map(str, switch.at))}]"]
-        if switch.address:
-            parts.append(f'address: "{switch.address}"')
-        if not switch.up:
-            parts.append("state: down")
-        if switch.firmware:
-            said = ", ".join(f'{variable}: "{choice}"' for variable, choice in switch.firmware)
-            parts.append(f"firmware: {{{said}}}")
-        lines.append(f"  {switch.name}: {{{', '.join(parts)}}}")
-    lines.append("hosts:" if fabric.hosts else "hosts: {}")
-    for host in fabric.hosts:
-        at = fabric.switches[host.switch].name
-        port = model[at].port_name(host.port)
-        lines.append(f'  {host.name}: {{switch: {at}, port: "{port}", mac: "{format_mac(host.mac)}"}}')
-    lines.append("links:" if fabric.links else "links: []")
-    for link in fabric.links:
-        a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
-        sides = [[f'"{name}:{model[name].port_name(port)}"' for port in ports] for name, ports in _sides(link, a, b)]
-        extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + ("" if link.up else ", state: down")
-        if link.members:
-            numbers = [p - model[n].physical_ports for n, p in ((a, link.a_port), (b, link.b_port))]
-            extra = f", lag: [{numbers[0]}, {numbers[1]}]{extra}"
-            ends = "[" + ", ".join(f"[{', '.join(ports)}]" for ports in sides) + "]"
-        else:
-            ends = f"[{sides[0][0]}, {sides[1][0]}]"
-        lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
-    return "\n".join(lines) + "\n"
-
-
-def _sides(link: Link, a: str, b: str) -> tuple[tuple[str, list[int]], tuple[str, list[int]]]:
-    return (a, [p for p, _ in link.cables]), (b, [q for _, q in link.cables])
-
-
-def _shape(shape: Shape) -> str:
-    dims, lag = ", ".join(map(str, shape.dims)), ", lag: true" if shape.lag else ""
-    return f"{{family: {shape.family}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{lag}}}"
