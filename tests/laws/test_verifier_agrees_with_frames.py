@@ -23,6 +23,8 @@ FABRICS = [
     ("complete", (4,), {"hosts": 2}),
     ("fat-tree", (2, 4, 1), {"hosts": 2}),
     ("dragonfly", (3, 2), {}),
+]
+AGGREGATED = [  # the stand-alone checker of certificates knows single cables only
     ("tree", (2, 1), {"hosts": 2, "parallel": 3, "lag": True, "model": "powerconnect-5324"}),
     ("ring", (3,), {"parallel": 2, "lag": True, "model": "powerconnect-6224"}),
 ]
@@ -60,7 +62,7 @@ def damage(draw, fabric, state):
 @settings(max_examples=150)
 @given(st.data())
 def test_the_verdict_is_what_frames_do(data):
-    family, dims, options = data.draw(st.sampled_from(FABRICS))
+    family, dims, options = data.draw(st.sampled_from(FABRICS + AGGREGATED))
     assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
     fabric = make_fabric(family, *dims, **options)
     state = damage(data.draw, fabric, weave(fabric, route(fabric, "auto", assignment), assignment).state)
@@ -97,7 +99,7 @@ def test_the_verdict_is_what_frames_do(data):
 @given(st.data())
 def test_where_a_cable_of_an_aggregated_link_is_not_bound_the_verifier_promises_nothing_that_frames_break(data):
     """A flow may be lucky in the cable it falls on; the verdict counts on no luck."""
-    family, dims, options = data.draw(st.sampled_from([row for row in FABRICS if row[2].get("lag")]))
+    family, dims, options = data.draw(st.sampled_from(AGGREGATED))
     fabric = make_fabric(family, *dims, **options)
     whole = weave(fabric, route(fabric, "auto", "fixed"), "fixed").state
     state = dict(whole)

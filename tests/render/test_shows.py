@@ -77,6 +77,15 @@ def test_vlans_of_every_generation(name, rows):
     assert read_vlans(page(name)) == rows
 
 
+def test_a_name_with_the_sign_of_a_prompt_in_it_is_a_row_all_the_same():
+    text = (
+        page("5324_vlan")
+        .replace(" 10         10       ", " 10   a#b > c        ")
+        .replace("100         100", "100  pupils#1-of-2")
+    )
+    assert [row.name for row in read_vlans(text)][1:] == ["a#b > c", "pupils#1-of-2"]
+
+
 @pytest.mark.parametrize(("name", "count"), [("cisco_s300_vlan_1", 8), ("cisco_s300_vlan_2", 7)])
 def test_wrapped_names_and_ports_come_together(name, count):
     rows = {row.vlan: row for row in read_vlans(page(name))}

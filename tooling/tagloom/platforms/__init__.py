@@ -68,7 +68,7 @@ class Platform:
 
     def at_once(self, line: str) -> bool:
         """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
-        lines = family(self.grammar, self.firmware)["lines"] if self.grammar else {}
+        lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}
         return line in lines and bool(lines[line]["in"] == "config")
 
     @cached_property

@@ -6,8 +6,11 @@ import re
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+ *\x08*")
 _PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit) ?")
-# Lines of the log, which ROS prints into the session, and prompts with what was typed behind them.
-NOISE = re.compile(r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%|[\w .@-]+(\([\w/ -]*\))?[#>]")
+_LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into the session
+# A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
+# which may have a # in a name: it has no two blanks in a row.
+NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]")
+_STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$")
 
 
 def clean_lines(text: str) -> list[str]:
@@ -15,11 +18,13 @@ def clean_lines(text: str) -> list[str]:
 
     Of a line that was written over after a carriage return, the last writing stays: that is how pagers wipe theirs.
     """
-    return [
-        _PAGER.sub("", line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in _ESCAPES.sub("", text).split("\n")
-    ]
+    plain = _ESCAPES.sub("", text) if "\x1b" in text or "\x08" in text else text
+    lines = plain.split("\n")
+    if "\r" in plain:
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
+    return [_PAGER.sub("", line) for line in lines] if _PAGER.search(plain) else lines
 
 
 def page_lines(text: str) -> list[str]:
     """Give the lines of a page alone: no log lines, no prompts."""
-    return [line for line in clean_lines(text) if not NOISE.match(line)]
+    return [line for line in map(str.rstrip, clean_lines(text)) if not _STRICT.match(line)]
