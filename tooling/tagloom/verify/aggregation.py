@@ -24,13 +24,19 @@ def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDA
     An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port-channel of a link
     does while one of its cables is up and every cable that is up is bound at both ends: a static aggregation spreads
     flows by their addresses over what has carrier and knows nothing of the far end, so that a cable that is not bound
-    there loses the flows that fall on it. A cable that is shut at one end has no carrier at either.
+    there, or a port of something else that is bound here, loses the flows that fall on it. A cable that is shut at one
+    end has no carrier at either.
     """
     table = np.zeros((len(switches), ports), np.bool_)
     for s, switch in enumerate(switches):
         table[s, 1 : switch.ports + 1] = switch.enabled & (switch.lag == 0)
     for link in fabric.links:
-        if link.members and (not _live(link, switches) or any(True for _ in _unbound(fabric, link, switches))):
+        if link.members and (
+            not _live(link, switches)
+            or any(True for _ in _unbound(fabric, link, switches))
+            or _strangers(switches[link.a], link.a_port, {a for a, _ in link.members})
+            or _strangers(switches[link.b], link.b_port, {b for _, b in link.members})
+        ):
             table[link.a, link.a_port] = table[link.b, link.b_port] = False
     return table
 
@@ -69,6 +75,11 @@ def _unbound(fabric: Fabric, link: Link, switches: Sequence[SwitchState]) -> Ite
             if bound != channel:
                 name = platforms.load(fabric.switches[s].model).port_name
                 yield s, port, channel, f"a member of {name(bound)}" if bound else "alone"
+
+
+def _strangers(switch: SwitchState, channel: int, members: set[int]) -> set[int]:
+    """Give the enabled ports that are bound to a port-channel and are none of its link's."""
+    return set((np.flatnonzero((switch.lag == channel) & switch.enabled) + 1).tolist()) - members
 
 
 def _live(link: Link, switches: Sequence[SwitchState]) -> list[tuple[int, int]]:
