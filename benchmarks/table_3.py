@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tagloom.read.fabric_file import format_family, parse_fabric
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.read.fabric_text import format_family
 from tagloom.route import route
 from tagloom.weave import weave
 

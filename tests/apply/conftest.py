@@ -13,10 +13,12 @@ import yaml
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import run
-from tagloom.apply.switch import Language
+from tagloom.apply.switch import Language, bring
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
+from tagloom.platforms.detect import mistaken
+from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import difference
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
@@ -65,6 +67,10 @@ def language(model):
         parse=lambda text: read_state(platform, text, "switch", range(1, platform.ports + 1)),
         text=lambda state: render_configuration(platform, state, TEMPLATES),
         commands=lambda changes: render_commands(platform, changes, TEMPLATES),
+        mistaken=lambda text: mistaken(model, text, "switch"),
+        port_name=platform.port_name,
+        physical_ports=platform.physical_ports,
+        switchwide=Grammar.of(platform).switchwide,
     )
 
 
@@ -102,6 +108,20 @@ class Bench:
         settings = {"known_hosts": str(self.rack / "known_hosts"), "fast_cli": True} | changes
         return Access(
             **{"host": "127.0.0.1", "port": self.info.ports[switch], "user": "lab", "password": "lab"} | settings
+        )
+
+    def bring_as(self, switch, model):
+        """Push to a switch as if it were of `model`, without Ansible; gives the outcome."""
+        platform = platforms.load(model)
+        return bring(
+            SshSwitch(switch, platform, self.access(switch)),
+            switch,
+            language(model),
+            target(platform.ports),
+            (1, 2, HOST_PORT),
+            check=False,
+            backups=self.directory / "backups",
+            out_of_band=True,
         )
 
     def connection(self, switch, **changes):

@@ -130,7 +130,7 @@ def test_a_line_accepted_but_not_done_is_found_and_never_saved(bench):
     outcomes = bench.apply()
     assert outcomes.failed == ("s3",)
     (cell,) = outcomes.by_switch["s3"][0].findings
-    assert str(cell) == "s3: g24 pvid: expected 100, actual 1"
+    assert str(cell) == "s3: 1/g24 pvid: expected 100, actual 1"
     assert bench.configurations(startup=True)["s3"] == bench.born["s3"]
 
 
@@ -297,7 +297,7 @@ def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift(b
         outcomes = bench.apply(place, check=check)
         assert outcomes.failed == ("s1",)
         assert outcomes.by_switch["s1"][0].error == (
-            "refused, nothing was sent: s1: g24 enabled: expected on, actual off"
+            "refused, nothing was sent: s1: 1/g24 enabled: expected on, actual off"
         )
 
 
@@ -307,3 +307,13 @@ def test_a_run_asked_to_stop_does_so_between_two_waves(bench):
     assert outcomes.stopped
     assert (outcomes.failed, outcomes.reached, outcomes.error) == ((), 1, "")
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
+
+
+def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):
+    """Both speak FASTPATH: every line would be taken, and mean ports that a 6224 has not."""
+    outcome = bench.bring_as("s1", "powerconnect-6224")
+    assert outcome.error == (
+        "refused, nothing was sent: switch: model: expected powerconnect-6224, actual powerconnect-6248 "
+        "(1.3.6.1.4.1.674.10895.3011)"
+    )
+    assert (outcome.sent, outcome.changed) == ((), False)

@@ -16,7 +16,7 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 
-MODELS = ("powerconnect-5324", "powerconnect-6224")
+MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series")
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 
 

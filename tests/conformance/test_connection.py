@@ -1,25 +1,26 @@
 """Say what every connection to a switch must do; nothing here knows whether the switch is virtual."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tagloom.errors import DeviceError
+from tagloom.platforms.detect import by_text
 from tagloom.platforms.grammar import Grammar
+from tagloom.records.change import Cell, Change
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.render import parse_configuration
+from tagloom.render import parse_configuration, render_commands
 
+TEMPLATES = Path(__file__).parents[2] / "templates"
 VLAN = 3999
 
 
 @pytest.fixture
 def lines(platform):
-    grammar = Grammar.of(platform)
-    database = grammar.line("vlan_database")
-    create = [database, grammar.line("vlan_create", vlans=[VLAN]), "exit"]
-    name = [grammar.line("interface_vlan", vlan=VLAN), grammar.line("vlan_name", name="tagloom-probe"), "exit"]
-    delete = [database, grammar.line("vlan_delete", vlans=[VLAN]), "exit"]
-    return [*create, *name], delete
+    name = Change(Cell.VLAN_NAME, "", "tagloom-probe", vlan=VLAN)
+    create = render_commands(platform, (Change(Cell.VLAN, 0, 1, vlan=VLAN), name), TEMPLATES)
+    return list(create), list(render_commands(platform, (Change(Cell.VLAN, 1, 0, vlan=VLAN),), TEMPLATES))
 
 
 def foreign(text):
@@ -68,11 +69,12 @@ def test_what_it_shows_is_what_we_read(log_in, lines, platform):
 
 
 def test_a_refused_line_names_itself_changes_nothing_and_leaves_the_session_usable(log_in, lines, platform):
-    missing = Grammar.of(platform).line("interface_vlan", vlan=VLAN)
+    missing = Grammar.of(platform).line("vlan_delete", vlans=[VLAN])
+    into = [Grammar.of(platform).line("vlan_database")] if platform.grammar != "os6" else []
     with log_in() as switch:
         before = switch.running_configuration()
         with pytest.raises(DeviceError) as caught:
-            switch.send([missing, "exit"])
+            switch.send([*into, missing, "exit"])
         assert caught.value.command == missing
         assert caught.value.text
         assert switch.running_configuration() == before
@@ -114,3 +116,8 @@ def test_two_sessions_see_one_switch(log_in, lines):
 def test_a_wrong_password_is_refused(log_in):
     with pytest.raises(DeviceError), log_in(password="not-the-password"):
         pass
+
+
+def test_it_says_what_it_is(log_in, platform):
+    with log_in() as switch:
+        assert by_text(switch.identity()).models == (platform.model,)

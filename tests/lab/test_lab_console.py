@@ -211,7 +211,7 @@ def test_ros_lists_ports_as_a_5324_does():
     made = device()
     made.editor.create_vlan(10)
     shown = login(made).feed("show vlan\n")
-    assert " 1           1                   g(1-24)              other       Required    " in shown
+    assert " 1           1               g(1-24),ch(1-8)          other       Required    " in shown
     assert re.search(r"(?m)^ 10 +10 +permanent +Required +\r$", shown)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from tagloom.platforms import iproute2
+from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Grammar
+from tagloom.records.change import Cell
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     DISCARD_PVID,
@@ -32,7 +34,7 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     if platform.grammar == iproute2.FAMILY:
         return draw(bridge_states(platform))
     grammar = Grammar.of(platform)
-    editor = SwitchEditor.blank(platform.ports)
+    editor = factory(platform)
     vlan_ids = st.one_of(st.integers(2, 9), st.integers(2, platform.max_vlan_id))
     for vlan in draw(st.lists(vlan_ids, unique=True, max_size=8)):
         editor.create_vlan(vlan)
@@ -41,8 +43,9 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
     flows = [
         flow for flow, key in zip(FlowControl, ("flow_off", "flow_on", "flow_auto"), strict=True) if grammar.has(key)
     ]
-    if grammar.flow_control_scope == "global":
-        editor.flow_control = [draw(st.sampled_from(flows))] * platform.ports
+    for cell, column, values in ((Cell.FLOW_CONTROL, "flow_control", flows), (Cell.EEE, "eee", [False, True])):
+        if cell in grammar.switchwide:
+            setattr(editor, column, [draw(st.sampled_from(values))] * platform.ports)
     for port in draw(st.lists(st.integers(1, platform.ports), unique=True, max_size=6)):
         _draw_vlans(draw, editor, grammar, port, vlans)
         at = port - 1
@@ -50,8 +53,11 @@ def switch_states(draw: st.DrawFn, platform: Platform) -> SwitchState:
         editor.negotiation[at] = draw(st.booleans())
         editor.speed_mbps[at] = draw(st.sampled_from([0, 10, 100, 1000]))
         editor.port_spanning_tree[at] = draw(st.booleans())
-        editor.eee[at] = platform.eee and draw(st.booleans())
-        if grammar.flow_control_scope == "port":
+        if platform.eee and Cell.EEE not in grammar.switchwide:
+            editor.eee[at] = draw(st.booleans())
+        if platform.physical_ports < platform.ports and port <= platform.physical_ports:
+            editor.lag[at] = draw(st.just(0) | st.integers(platform.physical_ports + 1, platform.ports))
+        if Cell.FLOW_CONTROL not in grammar.switchwide:
             editor.flow_control[at] = draw(st.sampled_from(flows))
     macs = st.one_of(st.integers(0x02_00_00_00_00_00, 0x02_00_00_00_00_03), st.integers(0, 2**48 - 1))
     ports = st.one_of(

@@ -223,3 +223,32 @@ def test_the_last_way_to_a_switch_is_never_taken():
     assert "tagloom_out_of_band" in finding.expected
     shut = replace(factory, enabled=np.array([True, True, True, False]))
     assert lockout(shut, [1, 2, 3], "s0")
+
+
+def test_a_stranger_in_a_port_channel_of_the_fabric_is_a_conflict():
+    """Four ports, the last a port-channel: port 1 is ours and in it, port 2 is not ours and in it, too."""
+    editor = SwitchEditor.blank(PORTS)
+    editor.lag[0:2] = [4, 4]
+    (finding,) = conflicts(editor.freeze(), SwitchState.factory(PORTS), {1, 4}, "s0", "p{}".format)
+    assert (
+        str(finding)
+        == "s0: p2: expected no member of the fabric's port-channels, actual a running port outside the fabric in p4"
+    )
+
+
+def test_a_port_channel_without_members_is_no_way_to_a_switch():
+    editor = SwitchEditor.blank(PORTS)
+    assert lockout(editor.freeze(), [1, 2, 3], "s0", physical=3) != ()
+    editor.lag[2] = 4
+    assert lockout(editor.freeze(), [1, 2], "s0", physical=3) == ()
+    editor.enabled[3] = False
+    assert lockout(editor.freeze(), [1, 2], "s0", physical=3) != ()
+
+
+def test_what_one_line_sets_on_all_ports_is_owned_on_all_ports_and_nothing_else_is():
+    running, target = SwitchEditor.blank(PORTS), SwitchEditor.blank(PORTS)
+    running.flow_control = [FlowControl.ON] * PORTS
+    running.eee = [True] * PORTS
+    wanted = overlay(running.freeze(), target.freeze(), {1}, {Cell.FLOW_CONTROL})
+    assert set(wanted.flow_control.tolist()) == {FlowControl.OFF}
+    assert wanted.eee.tolist() == [False, True, True, True]

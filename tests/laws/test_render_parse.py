@@ -9,17 +9,37 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from strategies import switch_states
-from tagloom.platforms import iproute2, load
-from tagloom.platforms.grammar import CONFIG, Interpreter, OutcomeKind
+from tagloom.platforms import firmware_choices, iproute2, load
+from tagloom.platforms.factory import factory
+from tagloom.platforms.grammar import CONFIG
+from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.records.change import Patch, apply_changes, difference
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import parse_configuration, render_commands, render_configuration
 from tagloom.render.steps import LONGEST_LINE
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
-MODELS = ["powerconnect-5324", "powerconnect-6224", "powerconnect-6248", "linux-bridge"]
-EACH_MODEL = pytest.mark.parametrize("model", MODELS)
-LAW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Every model of a family reads and writes the same lines; every choice of firmware its own.
+EACH_MODEL = pytest.mark.parametrize(
+    ("model", "firmware"),
+    [
+        (model, firmware)
+        for model in (
+            "powerconnect-5324",
+            "powerconnect-5548",
+            "powerconnect-6224",
+            "powerconnect-7024",
+            "n-series",
+            "linux-bridge",
+        )
+        for firmware in (
+            (),
+            *(((v, c),) for v, choices in firmware_choices(model).items() if v != "lldp" for c in choices[1:]),
+        )
+    ],
+    ids=lambda value: value if isinstance(value, str) else "=".join(*value) if value else "default",
+)
+LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def interpreter_of(platform, editor):
@@ -29,8 +49,8 @@ def interpreter_of(platform, editor):
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_what_is_rendered_parses_back_to_the_same_state_with_nothing_unknown(model, data):
-    platform = load(model)
+def test_what_is_rendered_parses_back_to_the_same_state_with_nothing_unknown(model, firmware, data):
+    platform = load(model, firmware)
     state = data.draw(switch_states(platform))
     parsed = parse_configuration(platform, render_configuration(platform, state, TEMPLATES))
     assert parsed.unknown == ()
@@ -40,10 +60,10 @@ def test_what_is_rendered_parses_back_to_the_same_state_with_nothing_unknown(mod
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_a_factory_switch_takes_every_rendered_line_and_ends_in_the_state(model, data):
-    platform = load(model)
+def test_a_factory_switch_takes_every_rendered_line_and_ends_in_the_state(model, firmware, data):
+    platform = load(model, firmware)
     state = data.draw(switch_states(platform))
-    interpreter = interpreter_of(platform, SwitchEditor.blank(platform.ports))
+    interpreter = interpreter_of(platform, factory(platform))
     for line in render_configuration(platform, state, TEMPLATES).splitlines():
         outcome = interpreter.feed(line)
         assert outcome.accepted, (line, outcome)
@@ -53,8 +73,8 @@ def test_a_factory_switch_takes_every_rendered_line_and_ends_in_the_state(model,
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_changes_lead_from_one_state_to_the_other_and_back(model, data):
-    platform = load(model)
+def test_changes_lead_from_one_state_to_the_other_and_back(model, firmware, data):
+    platform = load(model, firmware)
     before, after = data.draw(switch_states(platform)), data.draw(switch_states(platform))
     changes = difference(before, after)
     assert apply_changes(before, changes) == after
@@ -65,8 +85,8 @@ def test_changes_lead_from_one_state_to_the_other_and_back(model, data):
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_the_commands_of_a_difference_are_all_accepted_and_make_it_and_its_inverse(model, data):
-    platform = load(model)
+def test_the_commands_of_a_difference_are_all_accepted_and_make_it_and_its_inverse(model, firmware, data):
+    platform = load(model, firmware)
     before, after = data.draw(switch_states(platform)), data.draw(switch_states(platform))
     interpreter = interpreter_of(platform, SwitchEditor.of(before))
     changes = difference(before, after)
@@ -83,8 +103,8 @@ def test_the_commands_of_a_difference_are_all_accepted_and_make_it_and_its_inver
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_no_damage_to_a_text_breaks_the_parser(model, data):
-    platform = load(model)
+def test_no_damage_to_a_text_breaks_the_parser(model, firmware, data):
+    platform = load(model, firmware)
     lines = render_configuration(platform, data.draw(switch_states(platform)), TEMPLATES).split("\n")
     for at in data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=4)):
         words = lines[at].split(" ")
@@ -98,9 +118,9 @@ def test_no_damage_to_a_text_breaks_the_parser(model, data):
 @EACH_MODEL
 @LAW
 @given(data=st.data())
-def test_a_port_or_vlan_line_that_is_lost_or_spoilt_never_goes_unseen(model, data):
+def test_a_port_or_vlan_line_that_is_lost_or_spoilt_never_goes_unseen(model, firmware, data):
     """What a text says differs from the state it was made of, or the line is reported."""
-    platform = load(model)
+    platform = load(model, firmware)
     state = data.draw(switch_states(platform))
     lines = render_configuration(platform, state, TEMPLATES).splitlines()
     ours = ("switchport", "bridge address", "bridge vlan", "bridge fdb", "shutdown", "ip link", "ethtool")

@@ -6,7 +6,8 @@ import pytest
 from fabrics import make_fabric
 from tagloom import pipeline
 from tagloom.errors import InputError
-from tagloom.read.fabric_file import format_fabric, parse_fabric
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.read.fabric_text import format_fabric
 
 DEAD = "switches: {s5: {state: down}}\n"
 

@@ -6,7 +6,8 @@ import pytest
 
 from fabrics import ROOT, make_fabric
 from tagloom.errors import InputError
-from tagloom.read.fabric_file import format_fabric, format_family, parse_fabric, read_fabric
+from tagloom.read.fabric_file import parse_fabric, read_fabric
+from tagloom.read.fabric_text import format_fabric, format_family
 
 ERRORS = sorted((ROOT / "tests" / "golden" / "errors").glob("*.yml"))
 

@@ -8,7 +8,8 @@ import pytest
 
 from tagloom.errors import PlanError
 from tagloom.platforms import load
-from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar, Interpreter, OutcomeKind
+from tagloom.platforms.grammar import CONFIG, Context, ContextKind, Grammar
+from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 from tagloom.records.switch_state import Frames, Membership, PortMode, SwitchEditor
 
 ROS, FASTPATH = "powerconnect-5324", "powerconnect-6248"
@@ -231,7 +232,7 @@ def test_lists_of_ports_are_read(model, text, ports):
     assert grammar.read_ports(grammar.write_ports(ports)) == ports
 
 
-@pytest.mark.parametrize("text", ["g25", "g0", "ch1", "g(1-3", "g(3-1)", "g(1-999999999)", "g1-", "", "1/g1,ch2"])
+@pytest.mark.parametrize("text", ["g25", "g0", "ch9", "g(1-3", "g(3-1)", "g(1-999999999)", "g1-", "", "1/g1,ch2"])
 def test_ports_the_model_lacks_are_refused(text):
     with pytest.raises(ValueError, match=r"no such port|backwards|not a number|invalid literal"):
         Grammar.of(load(ROS)).read_ports(text)
@@ -283,21 +284,21 @@ def test_a_models_page_overrides_a_line_and_the_familys_spelling_is_still_read()
 
 
 def test_a_model_with_eee_takes_its_lines():
-    switch = fed(ROS, "interface ethernet g1", "eee enable", platform=replace(load(ROS), eee=True))
+    switch = fed("powerconnect-7024", "interface gigabitethernet 1/0/1", "green-mode eee")
     assert switch.editor.eee[0] is True
 
 
 def test_a_model_without_a_command_line_is_told_so():
-    with pytest.raises(PlanError, match="no command line is known for Dell N-series"):
-        Grammar.of(load("n-series"))
+    with pytest.raises(PlanError, match="no command line is known for SF-0420G"):
+        Grammar.of(load("sf-0420g"))
 
 
-@pytest.mark.parametrize("model", [ROS, FASTPATH])
+@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", FASTPATH, "n-series"])
 def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     grammar = Grammar.of(load(model))
     assert {line.mark for line in grammar.lines.values()} <= {"confirmed", "confirmed-kin", "likely"}
     placed = [step for phase in grammar.order for step in phase]
     assert len(placed) == len(set(placed))
-    ways_in = {"vlan_database", "interface", "interface_range", "interface_vlan"}
-    written = {key for key in grammar.lines if grammar.has(key)} - {"no_access_vlan"} - ways_in
+    ways_in = {"vlan_database", "interface", "interface_range", "interface_vlan", "channel", "channel_range"}
+    written = {key for key in grammar.lines if grammar.has(key)} - {"no_access_vlan", "entry_channel"} - ways_in
     assert written <= set(placed)

@@ -26,7 +26,7 @@ interface ethernet g9
 switchport protected
 exit
 interface ethernet g10
-channel-group 1 mode on
+channel-group 1 mode auto
 exit
 """
 

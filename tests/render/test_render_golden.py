@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tagloom.errors import PlanError
 from tagloom.platforms import load
-from tagloom.platforms.grammar import Grammar, Interpreter
+from tagloom.platforms.factory import factory, factory_state
+from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import Cell, Change, Patch, difference
 from tagloom.records.switch_state import (
     DISCARD_PVID,
@@ -24,7 +25,7 @@ from tagloom.render import parse_configuration, render_commands, render_configur
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES, GOLDEN = ROOT / "templates", ROOT / "tests" / "golden" / "render"
-MODELS = ("powerconnect-5324", "powerconnect-6224")
+MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "powerconnect-7024")
 
 
 def woven(ports):
@@ -71,14 +72,34 @@ def odd(ports):
     return editor.freeze()
 
 
-STATES = {"woven": woven, "odd": odd}
+def aggregated(platform):
+    """One link of two cables in a port-channel, one host: the members are in no VLAN of their own."""
+    editor = factory(platform)
+    channel = platform.physical_ports + 1
+    editor.create_vlan(100)
+    editor.name_vlan(100, "tagloom")
+    for port in (1, 2, 3, channel):
+        editor.mode[port - 1] = PortMode.GENERAL
+        editor.set_member(1, port, Membership.NONE)
+    editor.set_member(100, channel, Membership.TAGGED)
+    editor.set_member(100, 3, Membership.UNTAGGED)
+    editor.pvid[2], editor.frames[channel - 1] = 100, Frames.TAGGED_ONLY
+    editor.lag[0:2] = [channel, channel]
+    editor.set_entry(100, 0x02_00_00_00_00_00, [3])
+    editor.set_entry(100, 0x02_00_00_00_00_01, [channel])
+    editor.spanning_tree = False
+    return editor.freeze()
+
+
+STATES = {"woven": lambda platform: woven(platform.ports), "odd": lambda platform: odd(platform.ports)}
+STATES["aggregated"] = aggregated
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", STATES)
 def test_a_whole_configuration_reads_as_reviewed(model, name):
     platform = load(model)
-    text = render_configuration(platform, STATES[name](platform.ports), TEMPLATES)
+    text = render_configuration(platform, STATES[name](platform), TEMPLATES)
     assert text == (GOLDEN / f"{model}-{name}.cfg").read_text("utf-8")
 
 
@@ -95,10 +116,10 @@ def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_a_factory_switch_needs_no_commands_and_prints_no_setting(model):
     platform = load(model)
-    factory = SwitchState.factory(platform.ports)
+    born = factory_state(platform)
     assert render_commands(platform, (), TEMPLATES) == ()
-    assert parse_configuration(platform, render_configuration(platform, factory, TEMPLATES)).state == factory
-    assert "interface" not in render_configuration(platform, factory, TEMPLATES)
+    assert parse_configuration(platform, render_configuration(platform, born, TEMPLATES)).state == born
+    assert "interface" not in render_configuration(platform, born, TEMPLATES)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -176,7 +197,7 @@ def test_long_lists_of_vlans_and_ports_are_split():
     switch = Interpreter(platform, SwitchEditor.blank(platform.ports))
     assert all(switch.feed(line).accepted for line in lines)
     assert sorted(switch.editor.vlans) == [1, *vlans]
-    assert switch.editor.enabled == [False, True] * 24
+    assert switch.editor.enabled[:48] == [False, True] * 24
 
 
 @pytest.mark.parametrize(
@@ -202,14 +223,46 @@ def test_an_access_port_that_is_tagged_somewhere_cannot_be_rendered():
         render_configuration(platform, editor.freeze(), TEMPLATES)
 
 
-def test_flow_control_by_port_is_a_matter_of_the_data_file():
-    assert Grammar.of(load("powerconnect-6224")).flow_control_scope == "global"
-    assert Grammar.of(load("powerconnect-5324")).flow_control_scope == "port"
+def test_what_one_line_sets_on_all_ports_is_a_matter_of_the_data_file():
+    assert Grammar.of(load("powerconnect-6224")).switchwide == {Cell.FLOW_CONTROL}
+    assert Grammar.of(load("powerconnect-6224", (("flow_control", "port"),))).switchwide == set()
+    assert Grammar.of(load("powerconnect-5548")).switchwide == set()
+    assert Grammar.of(load("powerconnect-5548", (("eee", "global"),))).switchwide == {Cell.EEE}
 
 
-def test_a_model_with_eee_renders_it():
-    platform = replace(load("powerconnect-5324"), eee=True)
-    editor = SwitchEditor.blank(platform.ports)
-    editor.eee[0:3] = [True] * 3
+@pytest.mark.parametrize(
+    ("model", "firmware", "slept", "lines"),
+    [
+        ("powerconnect-5548", (), True, ["interface range gigabitethernet1/0/1-3", "no eee enable", "exit"]),
+        (
+            "powerconnect-5548",
+            (("eee_at_factory", "off"),),
+            False,
+            ["interface range gigabitethernet1/0/1-3", "eee enable", "exit"],
+        ),
+        ("n-series", (), False, [f"interface gigabitethernet 1/0/{n}" for n in (1, 2, 3)]),
+    ],
+)
+def test_only_what_differs_from_a_models_own_default_of_eee_is_printed(model, firmware, slept, lines):
+    platform = load(model, firmware)
+    editor = factory(platform)
+    assert set(editor.eee) == {slept}
+    editor.eee[0:3] = [not slept] * 3
     text = render_configuration(platform, editor.freeze(), TEMPLATES)
-    assert text.split("\n") == ["interface range ethernet g(1-3)", "eee enable", "exit", ""]
+    assert [line for line in text.splitlines() if line in lines] == lines
+    assert parse_configuration(platform, text).state == editor.freeze()
+
+
+@pytest.mark.parametrize(
+    ("model", "lines", "sleeping"),
+    [
+        ("powerconnect-5548", ["no eee enable"], 0),
+        ("powerconnect-5548", ["eee enable"], 58),
+        ("powerconnect-5548", ["interface gi1/0/7", "no eee enable", "exit", "eee enable"], 57),
+    ],
+)
+def test_the_global_switch_of_eee_puts_no_port_to_sleep_that_its_own_line_keeps_awake(model, lines, sleeping):
+    platform = load(model)
+    parsed = parse_configuration(platform, "\n".join(lines))
+    assert parsed.unknown == ()
+    assert parsed.state.eee.sum() == sleeping

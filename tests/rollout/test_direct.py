@@ -11,7 +11,7 @@ from fabrics import make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
-from tagloom.platforms.grammar import Interpreter
+from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
 from tagloom.records.numbering import content, owned
 from tagloom.records.switch_state import BROADCAST, SwitchEditor, SwitchState

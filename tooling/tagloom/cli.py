@@ -89,7 +89,9 @@ class Screen:
 def _new(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import format_family  # noqa: PLC0415 - commands import what they need, so that --help is instant
 
-    text = format_family(args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model)
+    text = format_family(
+        args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model, lag=args.lag
+    )
     if args.output is None:
         screen.say(text.rstrip())
     else:
@@ -463,6 +465,7 @@ def parser() -> argparse.ArgumentParser:
     )
     new.add_argument("--dims", type=int, nargs="+", required=True, metavar="N", help="the family's numbers, e.g. 4 4")
     new.add_argument("--parallel", type=int, default=1, metavar="N", help="links between neighbours (default 1)")
+    new.add_argument("--lag", action="store_true", help="make the parallel links of two neighbours one aggregated link")
     new.add_argument(
         "--hosts", type=int, default=1, metavar="N", help="hosts on each switch, in a fat tree on each leaf (default 1)"
     )

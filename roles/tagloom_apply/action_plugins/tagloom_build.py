@@ -1,4 +1,4 @@
-"""Read a build once for all hosts: its waves, and each switch's model and ports."""  # noqa: INP001 - Ansible loads plugins by path
+"""Read a build once for all hosts: its waves, and each switch's model, firmware and ports."""  # noqa: INP001 - Ansible loads plugins by path
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Give `waves`, `models`, `ports` and the absolute `directory` of the run."""
+        """Give `waves`, `models`, `firmware`, `ports` and the absolute `directory` of the run."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -52,6 +52,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             "changed": False,
             "waves": [wave.as_json() for wave in waves if wave.number >= arguments["first_wave"]],
             "models": {switch.name: switch.model for switch in fabric.switches},
+            "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
             "ports": dict(zip(names, map(list, fabric.used_ports), strict=True)),
             "directory": str(files.path),
         }

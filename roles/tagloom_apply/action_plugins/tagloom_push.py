@@ -14,6 +14,8 @@ from tagloom.apply.outcomes import Outcome
 from tagloom.apply.playbook import RunDirectory
 from tagloom.apply.switch import Language, bring
 from tagloom.errors import Finding, InputError, TagloomError
+from tagloom.platforms.detect import mistaken
+from tagloom.platforms.grammar import Grammar
 from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
 from tagloom.share import share_directory
 
@@ -36,6 +38,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "wave": {"type": "dict", "required": True},
                 "ahead": {"type": "bool", "default": False},
                 "model": {"type": "str", "required": True},
+                "firmware": {"type": "dict", "default": {}},
                 "ports": {"type": "list", "elements": "int", "required": True},
                 "directory": {"type": "path", "required": True},
             }
@@ -43,7 +46,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         variables = task_vars or {}
         switch, wave = str(variables["inventory_hostname"]), arguments["wave"]
         files = RunDirectory(Path(arguments["directory"]))
-        platform, templates = platforms.load(arguments["model"]), share_directory() / "templates"
+        model, firmware = arguments["model"], tuple(sorted(arguments["firmware"].items()))
+        platform, templates = platforms.load(model, firmware), share_directory() / "templates"
 
         def target_of(directory: str) -> Any:
             path = Path(directory) / f"{switch}.cfg"
@@ -60,6 +64,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             parse=lambda text: read_state(platform, text, switch, arguments["ports"]),
             text=lambda state: render_configuration(platform, state, templates),
             commands=lambda changes: render_commands(platform, changes, templates),
+            mistaken=lambda text: mistaken(model, text, switch),
+            port_name=platform.port_name,
+            physical_ports=platform.physical_ports,
+            switchwide=Grammar.of(platform).switchwide,
         )
         try:
             outcome = bring(

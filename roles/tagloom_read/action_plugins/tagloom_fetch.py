@@ -11,6 +11,7 @@ from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.keep import write_private
 from tagloom.errors import TagloomError
+from tagloom.platforms.detect import mistaken
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -32,6 +33,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
         try:
             with SshSwitch(switch, platforms.load(arguments["model"]), Access.of_host(access)) as connection:
+                if wrong := mistaken(arguments["model"], connection.identity(), switch):
+                    return result | {"failed": True, "msg": str(wrong[0])}
                 write_private(path, connection.running_configuration())
         except TagloomError as error:
             return result | {"failed": True, "msg": str(error)}

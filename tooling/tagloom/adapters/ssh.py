@@ -175,6 +175,11 @@ class SshSwitch:
                 self._write("exit\n", "exit")
         self._hang_up()
 
+    def identity(self) -> str:
+        """Give what the switch says of itself: `show system`, and `show version` of those that have no such page."""
+        pages = (self._exchange("show system"), self._exchange("show version"))
+        return "\n".join(page for page in pages if not self._is_error(page))
+
     def running_configuration(self) -> str:
         """Give the running configuration as the switch shows it, secrets and all."""
         text = self._exchange("show running-config")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
-from tagloom.platforms.grammar import CONFIG, Grammar, Interpreter, OutcomeKind
+from tagloom.platforms.grammar import CONFIG, Grammar
+from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +101,7 @@ class Console:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.family = FAMILIES[device.platform.grammar]
+        self.family = FAMILIES[Grammar.of(device.platform).code]
         self.closed = False
         self._grammar = Grammar.of(device.platform)
         self._line = ""
@@ -275,12 +276,14 @@ class Console:
             "show system": shows.system,
             "show vlan": shows.vlan,
             "show interfaces status": shows.interfaces_status,
-            "show bridge address-table": shows.address_table,
+            shows.address_table_command(device): shows.address_table,
         }
         for command, page in pages.items():
             if _is(line, command):
                 return self._page(page(device))
-        if port := re.fullmatch(r"show interfaces switchport (?:ethernet )?(\S+)", line):
+        if port := re.fullmatch(
+            r"show interfaces switchport (?:ethernet )?(\S+)", self._grammar.port_lists.shorten(line)
+        ):
             number = device.platform.port_number(port[1])
             if number is None:
                 return self._refuse("ports")

@@ -70,6 +70,7 @@ class _Bridge:
     frames: tuple[int, ...]
     enabled: tuple[bool, ...]
     tree_ports: tuple[bool, ...]  # takes part in the spanning tree
+    lag: tuple[int, ...]  # the port-channel of each port, 0 = none
     static: dict[tuple[int, int], tuple[int, ...]]
     blocked: set[int] = field(default_factory=set)
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -93,11 +94,16 @@ class _Bridge:
             tuple(state.frames.tolist()),
             tuple(state.enabled.tolist()),
             tuple(state.spanning_tree and bool(on) for on in state.port_spanning_tree.tolist()),
+            tuple(state.lag.tolist()),
             static,
         )
 
     def up(self, port: int) -> bool:
         return self.enabled[port - 1]
+
+    def logical(self, port: int) -> int:
+        """Give the port that speaks for a physical one: the port-channel it is a member of, or itself."""
+        return self.lag[port - 1] or port
 
     def classify(self, port: int, tag: int) -> int | None:
         """Give the VLAN of an arriving frame, None where the port drops it (802.1Q-2018, 6.9 and 8.6.2)."""
@@ -146,11 +152,15 @@ class Dataplane:
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
         self._bridges = [_Bridge.of(s.name, states[s.name]) for s in self.fabric.switches]
-        self._peer: dict[tuple[int, int], tuple[int, int]] = {}
+        self._peer: dict[tuple[int, int], tuple[int, int]] = {}  # physical ports, cable by cable
+        self._cables: dict[tuple[int, int], list[int]] = {}  # (switch, port that speaks) -> its ports with a cable
         for link in self.fabric.links:
-            a, b = (link.a, link.a_port), (link.b, link.b_port)
-            if link.up and self._bridges[link.a].up(link.a_port) and self._bridges[link.b].up(link.b_port):
-                self._peer[a], self._peer[b] = b, a
+            for p, q in link.cables if link.up else ():
+                a, b = (link.a, p), (link.b, q)
+                if self._bridges[link.a].up(p) and self._bridges[link.b].up(q):
+                    self._peer[a], self._peer[b] = b, a
+                    for s, port in (a, b):
+                        self._cables.setdefault((s, self._bridges[s].logical(port)), []).append(port)
         self._span()
 
     def _span(self) -> None:
@@ -159,9 +169,13 @@ class Dataplane:
         Stands for IEEE 802.1D with equal priorities and costs after it has settled. A link with an end that takes no
         part always forwards, which is how a half-converted fabric loops.
         """
+        speaks = {
+            ((s, self._bridges[s].logical(p)), (t, self._bridges[t].logical(q)))
+            for (s, p), (t, q) in self._peer.items()
+        }
         ends = [
             (a, b)
-            for a, b in self._peer.items()
+            for a, b in sorted(speaks)
             if self._bridges[a[0]].tree_ports[a[1] - 1] and self._bridges[b[0]].tree_ports[b[1] - 1]
         ]
         out: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
@@ -213,6 +227,11 @@ class Dataplane:
         reached = len(pairs) - len(lost)
         return Ping(len(pairs), reached, tuple(lost), tuple(duplicated), tuple(overheard), "")
 
+    def _cable(self, switch: int, port: int, source: int, target: int) -> int:
+        """Choose the physical port a frame leaves by: of a port-channel, by both addresses (802.1AX-2020, 6.2.4)."""
+        cables = self._cables.get((switch, port), [port])
+        return cables[(source ^ target) % len(cables)]
+
     def _send(self, source: str, mac: int) -> tuple[list[Hop], Counter[str], dict[str, None], str]:
         origin = self._host[source]
         path: list[Hop] = []
@@ -226,6 +245,11 @@ class Dataplane:
             switch, in_port, tag, hops = copies.popleft()
             bridge = self._bridges[switch]
             self.received[bridge.name, in_port] += 1
+            if (speaker := bridge.logical(in_port)) != in_port:
+                in_port = speaker
+                self.received[bridge.name, in_port] += 1
+            if not bridge.up(in_port):
+                continue
             vlan = bridge.classify(in_port, tag)
             if vlan is None:
                 continue
@@ -234,11 +258,16 @@ class Dataplane:
             if unknown and mac != BROADCAST:
                 flooded[bridge.name] = None
             for port in out:
-                host, peer = self._host_at.get((switch, port)), self._peer.get((switch, port))
+                if bridge.logical(port) != port:
+                    continue  # its port-channel speaks for it
+                cable = self._cable(switch, port, origin.mac, mac)
+                host, peer = self._host_at.get((switch, port)), self._peer.get((switch, cable))
                 if host is None and peer is None:
                     continue  # nothing is plugged in, or the link is down: no carrier, so nothing is sent
                 path.append(Hop(bridge.name, in_port, vlan, port))
                 self.sent[bridge.name, port] += 1
+                if cable != port:
+                    self.sent[bridge.name, cable] += 1
                 out_tag = vlan if bridge.members[vlan][port] is Membership.TAGGED else UNTAGGED
                 if peer is not None:
                     copies.append((*peer, out_tag, hops + 1))

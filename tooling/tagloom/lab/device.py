@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.switch_state import SwitchEditor
 
@@ -108,11 +109,12 @@ class Foreign:
         address = f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"
         users = f"username plant password {number:032x} level 15 encrypted"
         everywhere = [users, "snmp-server community watchtower ro", "logging 192.0.2.254", f"hostname {name}"]
-        ros, grammar = platform.grammar == "ros", Grammar.of(platform)
+        grammar = Grammar.of(platform)
+        ros = grammar.code == "ros"
         blocks = {"": everywhere if ros else [address, *everywhere]}  # 62xx: the address of VLAN 1 is a global line
         if ros:
             blocks[grammar.enter(Context(ContextKind.INTERFACE_VLAN, vlan=1))] = [address]
-        spare = tuple(port for port in range(1, platform.ports + 1) if port not in used_ports)
+        spare = tuple(port for port in range(1, platform.physical_ports + 1) if port not in used_ports)
         if spare:
             blocks[grammar.enter(Context(ContextKind.INTERFACE, spare[-1:]))] = ["description spare-for-plant"]
         return cls(blocks)
@@ -144,7 +146,7 @@ class Device:
     editing: object | None = None
 
     def __post_init__(self) -> None:
-        self.editor = SwitchEditor.blank(self.platform.ports)
+        self.editor = factory(self.platform)
         self.save()
 
     @property
@@ -177,7 +179,9 @@ class Device:
 
     def _text(self, state: SwitchState, foreign: Foreign) -> str:
         body, tail = self.render(state).rstrip("\n"), ""
-        if self.platform.grammar == "fastpath":  # the whole stands between `configure` and this family's last `exit`
+        if (
+            Grammar.of(self.platform).code == "fastpath"
+        ):  # the whole stands between `configure` and this family's last `exit`
             body, tail = body.removesuffix("exit").rstrip("\n"), "exit\n"
         return f"{body}\n{foreign.text}{tail}"
 

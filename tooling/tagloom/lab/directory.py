@@ -11,7 +11,6 @@ import yaml
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.lab.console import FAMILIES
 from tagloom.lab.device import Quirks
 from tagloom.lab.kernel.machine import apt_line, missing
 from tagloom.read import format_fabric
@@ -44,7 +43,7 @@ class Order:
         findings = [
             Finding(f"switches.{s.name}.model", "a model with a command line to play", s.model)
             for s in self.fabric.switches
-            if platforms.load(s.model).grammar not in FAMILIES
+            if not platforms.load(s.model).grammar
         ]
         for name, values in self.quirks.items():
             if name != "*" and name not in self.fabric.index:
@@ -98,9 +97,11 @@ def read_order(directory: Path) -> Order:
     shape = raw["shape"]
     fabric = Fabric(
         name=raw["name"],
-        switches=tuple(Switch(**{**s, "at": tuple(s["at"])}) for s in raw["switches"]),
+        switches=tuple(
+            Switch(**{**s, "at": tuple(s["at"]), "firmware": tuple(map(tuple, s["firmware"]))}) for s in raw["switches"]
+        ),
         hosts=tuple(Host(**h) for h in raw["hosts"]),
-        links=tuple(Link(**link) for link in raw["links"]),
+        links=tuple(Link(**{**link, "members": tuple(map(tuple, link["members"]))}) for link in raw["links"]),
         ports=tuple(raw["ports"]),
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,
         first_vlan=raw["first_vlan"],

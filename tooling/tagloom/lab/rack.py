@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     import asyncssh
 
+    from tagloom.records.fabric import Switch
     from tagloom.records.switch_state import SwitchState
 
 _MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
@@ -56,7 +57,14 @@ class Rack:
         self._stopping = False
         self._servers: list[asyncssh.SSHAcceptor] = []
         self._connections: dict[str, set[asyncssh.SSHServerConnection]] = {}
-        self.devices = {s.name: self._device(number, s.name, s.model) for number, s in enumerate(self.fabric.switches)}
+        self._far = {
+            end: far
+            for link in self.fabric.links
+            if link.up
+            for a, b in link.cables
+            for end, far in (((link.a, a), (link.b, b)), ((link.b, b), (link.a, a)))
+        }
+        self.devices = {s.name: self._device(number, s) for number, s in enumerate(self.fabric.switches)}
         self.set_quirks(order.quirks)
         self.dataplane: Dataplane | KernelDataplane
         if order.dataplane == "kernel":
@@ -64,8 +72,8 @@ class Rack:
         else:
             self.dataplane = Dataplane(self.fabric, self._states())
 
-    def _device(self, number: int, name: str, model: str) -> Device:
-        platform = platforms.load(model)
+    def _device(self, number: int, switch: Switch) -> Device:
+        platform, name = platforms.of(switch), switch.name
 
         def render(state: SwitchState) -> str:
             return render_configuration(platform, state, self._order.templates)
@@ -76,12 +84,10 @@ class Rack:
 
     def _carrier(self, switch: int, port: int) -> bool:
         """Tell whether a port has link: a host is always there; a neighbour is while its own port is not shut."""
-        channel = int(self.fabric.port_channel[switch, port])
-        if channel < 0:
+        if (switch, port) not in self._far:
             return bool(self.fabric.port_host[switch, port] >= 0)
-        peer = self.devices[self.fabric.switches[int(self.fabric.head[channel])].name]
-        far = int(self.fabric.head_port[channel])
-        return bool(self.fabric.channel_up[channel]) and peer.editor.enabled[far - 1]
+        other, far = self._far[switch, port]
+        return self.devices[self.fabric.switches[other].name].editor.enabled[far - 1]
 
     def _states(self) -> dict[str, SwitchState]:
         return {name: device.editor.freeze() for name, device in self.devices.items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from tagloom.lab.console import FAMILIES, Console
+from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ class _Login(asyncssh.SSHServer):
 
     def begin_auth(self, username: str) -> bool:
         del username  # ROS takes authentication "none" of anyone, and asks inside the shell
-        return not FAMILIES[self._device.platform.grammar].login_in_shell
+        return not FAMILIES[Grammar.of(self._device.platform).code].login_in_shell
 
     def password_auth_supported(self) -> bool:
         return True

@@ -13,8 +13,6 @@ from tagloom.units import format_mac, format_ranges
 if TYPE_CHECKING:
     from tagloom.lab.device import Device
 
-_OBJECT_ID = "1.3.6.1.4.1.674.10895."
-_OBJECT_IDS = {"powerconnect-5324": "3004", "powerconnect-6224": "3010", "powerconnect-6248": "3011"}  # DELL-REF-MIB
 _FRAMES = {Frames.ALL: "admitAll", Frames.TAGGED_ONLY: "admitTaggedOnly", Frames.UNTAGGED_ONLY: "admitUntaggedOnly"}
 
 
@@ -37,7 +35,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def vlan(device: Device) -> Page:
     """Answer `show vlan`; neither family tells tagged from untagged there."""
-    editor, ros = device.editor, device.platform.grammar == "ros"
+    editor, ros = device.editor, Grammar.of(device.platform).code == "ros"
     if ros:
         lines = [
             "Vlan       Name                   Ports                Type     Authorization ",
@@ -66,7 +64,7 @@ def vlan(device: Device) -> Page:
 
 def interfaces_status(device: Device) -> Page:
     """Answer `show interfaces status`."""
-    editor, ros = device.editor, device.platform.grammar == "ros"
+    editor, ros = device.editor, Grammar.of(device.platform).code == "ros"
     if ros:
         lines = [
             "                                             Flow Link          Back   Mdix",
@@ -80,14 +78,17 @@ def interfaces_status(device: Device) -> Page:
             "-----  ------------------------------  ------  -------  ---- --------- ------------",
         ]
     header = len(lines)
-    for port, name in enumerate(device.platform.port_names, start=1):
+    for port, name in enumerate(device.platform.port_names[: device.platform.physical_ports], start=1):
         up, negotiates = device.carrier(port) and editor.enabled[port - 1], editor.negotiation[port - 1]
         speed, flow = str(editor.speed_mbps[port - 1] or 1000), editor.flow_control[port - 1]
         if not ros:
             cells = ("Full", speed, "Auto" if negotiates else "Off", "Up") if up else ("N/A", "Unknown", "Auto", "Down")
             kind = "Gigabit - Level"
             state = "Active" if up else "Inactive"
-            lines.append(f"{name:<7}{kind:<32}{cells[0]:<8}{cells[1]:<9}{cells[2]:<5}{cells[3]:<7}{state}")
+            wide = max(7, len(name) + 1)  # names of firmware 5 push the next column aside
+            lines.append(
+                f"{name:<{wide}}{kind:<{39 - wide}}{cells[0]:<8}{cells[1]:<9}{cells[2]:<5}{cells[3]:<7}{state}"
+            )
         elif up:
             neg = "Enabled" if negotiates else "Disabled"
             lines.append(
@@ -108,7 +109,7 @@ def switchport(device: Device, port: int) -> Page:
     members = {v: ports[port] for v, ports in sorted(editor.members.items()) if port in ports}
     mode, pvid = PortMode(editor.mode[port - 1]).name.capitalize(), editor.pvid[port - 1]
     filters, frames = editor.ingress_filter[port - 1], editor.frames[port - 1]
-    if device.platform.grammar == "ros":
+    if Grammar.of(device.platform).code == "ros":
         rows = [
             f"{v:<4} {(editor.vlans[v] or str(v))[:32]:<32} {how.name.capitalize():^11} {'Static':^20}"
             for v, how in members.items()
@@ -149,9 +150,15 @@ def switchport(device: Device, port: int) -> Page:
     )
 
 
+def address_table_command(device: Device) -> str:
+    """Give the words that ask for the address table: those of the lines that fill it."""
+    entry = Grammar.of(device.platform).line("entry", vlan=1, mac=0, ports=[1])
+    return "show mac address-table" if entry.startswith("mac") else "show bridge address-table"
+
+
 def address_table(device: Device) -> Page:
     """Answer `show bridge address-table`: static entries and what the data plane last learned."""
-    ros = device.platform.grammar == "ros"
+    ros = Grammar.of(device.platform).code == "ros"
     rows = [(v, mac, port, "static") for (v, mac), ports in device.editor.entries.items() for port in ports]
     rows += [(v, mac, port, "dynamic") for (v, mac), port in device.learned.items()]
     rows.sort()
@@ -176,7 +183,7 @@ def address_table(device: Device) -> Page:
 
 def version(device: Device) -> Page:
     """Answer `show version`."""
-    if device.platform.grammar == "ros":
+    if Grammar.of(device.platform).code == "ros":
         return Page(
             (
                 "SW version    2.0.1.4 ( date  01-Aug-2010 time  17:00:12 )",
@@ -202,9 +209,9 @@ def version(device: Device) -> Page:
 
 def system(device: Device) -> Page:
     """Answer `show system`; the time up is always the same, so that two answers can be compared."""
-    title, ros = device.platform.title, device.platform.grammar == "ros"
-    object_id = _OBJECT_ID + _OBJECT_IDS.get(device.platform.model, "0")
-    description = "Neyland 24T" if ros else f"{title}, 3.3.7.3, VxWorks 6.5"
+    title, ros = device.platform.title, Grammar.of(device.platform).code == "ros"
+    object_id = next(iter(device.platform.sys_object_id), "0.0")
+    description = "Neyland 24T" if device.platform.model == "powerconnect-5324" else f"{title}, 3.3.7.3, VxWorks 6.5"
     rows = {
         "System Description": description,
         "System Up Time (days,hour:min:sec)" if ros else "System Up Time": "00,00:00:00"

@@ -158,7 +158,7 @@ def _run(what: Push, site: Site, kind: str, *, check: bool, limit: str, on_progr
 def _states(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
     """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
     read = {
-        switch.name: parse_configuration(platforms.load(switch.model), texts[switch.name]).state
+        switch.name: parse_configuration(platforms.of(switch), texts[switch.name]).state
         for switch in fabric.live
         if switch.name in texts
     }

@@ -235,7 +235,11 @@ def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [
-        Finding(f"model {model}", f"a model whose command line is known: {known}", model)
+        Finding(
+            f"model {model}",
+            f"a model whose command line is known, for texts and apply: {known}",
+            f"{platforms.load(model).title}, of which none is: plan it with --no-texts",
+        )
         for model in sorted({switch.model for switch in fabric.live} - set(speaking))
         if spoken
     ]
@@ -251,8 +255,7 @@ def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
 def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
     """Render every live switch's configuration, by switch name."""
     return {
-        switch.name: render_configuration(platforms.load(switch.model), state[switch.name], templates)
-        for switch in fabric.live
+        switch.name: render_configuration(platforms.of(switch), state[switch.name], templates) for switch in fabric.live
     }
 
 
@@ -276,7 +279,7 @@ def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[F
         if not switch.up:
             state[switch.name] = dead[switch.name]
             continue
-        platform = platforms.load(switch.model)
+        platform = platforms.of(switch)
         state[switch.name], found = read_state(platform, texts[switch.name], switch.name, ports)
         findings += found
     return state, findings
@@ -338,7 +341,10 @@ def _link_at(fabric: Fabric, end: str) -> int | None:
         return None
     port = platforms.load(fabric.switches[s].model).port_number(word)
     channel = int(fabric.port_channel[s, port]) if port is not None else -1
-    return channel // 2 if channel >= 0 else None
+    if channel >= 0:
+        return channel // 2
+    bound = (i for i, x in enumerate(fabric.links) for a, b in x.members if (s, port) in ((x.a, a), (x.b, b)))
+    return next(bound, None)  # a member names its whole link
 
 
 def regulate(
@@ -418,8 +424,8 @@ def rollout_between(old: Build, new: Build) -> Rollout:
     """Order the change from one build to another. Raises InputError where they are not of one cabling."""
     a, b = old.fabric, new.fabric
     if (a.switches, a.hosts, a.ports) != (b.switches, b.hosts, b.ports) or [
-        (x.a, x.a_port, x.b, x.b_port) for x in a.links
-    ] != [(x.a, x.a_port, x.b, x.b_port) for x in b.links]:
+        (x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links
+    ] != [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
     allowed = old.duplicates_allowed or new.duplicates_allowed
     return rollout(new.fabric, old.state, new.state, duplicates_allowed=allowed)

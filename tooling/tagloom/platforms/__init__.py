@@ -6,9 +6,14 @@ import re
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+from tagloom.platforms.family import Firmware, family, variables
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Switch
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,11 @@ class PortWatts:
 class Platform:
     """Hold what tagloom must know of a model; everything firmware may differ in is data here.
 
-    `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one.
+    `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one; `firmware` says
+    what of it this switch's firmware has otherwise than by default. Ports are numbered from 1: the `physical_ports`
+    first, then the port-channels, whose names are the last of `port_names`.
+    `sys_object_id` lists the SNMP object ids the model answers with, `calls_itself` regular expressions of what it
+    says of itself in `show system`, `show version` and sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
     real switch), unproven or none. `pvid_is_membership` says that a PVID is a mark on a membership: a port without one
     drops untagged frames, and there is no other way to choose between frames.
@@ -42,13 +51,27 @@ class Platform:
     watts: PortWatts | None
     group_entries: str = "unproven"
     pvid_is_membership: bool = False
+    physical_ports: int = 0
+    sys_object_id: tuple[str, ...] = ()
+    calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
+    firmware: Firmware = ()
 
     @property
     def ports(self) -> int:
-        """Count the ports."""
+        """Count the ports, port-channels among them."""
         return len(self.port_names)
+
+    @property
+    def eee_at_factory(self) -> bool:
+        """Tell whether ports sleep by IEEE 802.3az before anybody says so."""
+        return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
+
+    def at_once(self, line: str) -> bool:
+        """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
+        lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}
+        return line in lines and lines[line].get("in") == "config"
 
     @cached_property
     def _port_numbers(self) -> dict[str, int]:
@@ -62,7 +85,7 @@ class Platform:
         """
         word = text.strip().lower()
         number = self._port_numbers.get(word)
-        if number is None and (bare := re.fullmatch(r"g(\d+)", word)) and 1 <= int(bare[1]) <= self.ports:
+        if number is None and (bare := re.fullmatch(r"g(\d+)", word)) and 1 <= int(bare[1]) <= self.physical_ports:
             number = int(bare[1])
         return number
 
@@ -78,20 +101,35 @@ def models() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".yml") for f in folder.iterdir() if f.name.endswith(".yml")))
 
 
+def of(switch: Switch) -> Platform:
+    """Give the platform of a switch of a fabric."""
+    return load(switch.model, switch.firmware)
+
+
+def firmware_choices(model: str) -> dict[str, tuple[str, ...]]:
+    """List what the firmware of a model may differ in: variable -> choices, the default first."""
+    return variables(load(model).grammar)
+
+
 @cache
-def load(model: str) -> Platform:
-    """Read a model's page. Raises KeyError where there is none."""
+def load(model: str, firmware: Firmware = ()) -> Platform:
+    """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware."""
     if model not in models():
         raise KeyError(model)
     raw: dict[str, Any] = yaml.safe_load((files("tagloom.platforms") / f"{model}.yml").read_text("utf-8"))
     names: list[str] = []
     for block in raw["ports"]:
         names.extend(block["name"].format(n=n) for n in range(block["first"], block["first"] + block["count"]))
-    watts = raw.get("watts")
+    physical = len(names)
+    if channels := raw.get("port_channels"):
+        names.extend(channels["name"].format(n=n) for n in range(1, channels["count"] + 1))
+    watts, grammar = raw.get("watts"), raw.get("grammar", "")
+    if grammar:
+        family(grammar, firmware)
     return Platform(
         model=model,
         title=raw["title"],
-        grammar=raw.get("grammar", ""),
+        grammar=grammar,
         netmiko_driver=raw.get("netmiko_driver", ""),
         port_names=tuple(names),
         max_vlans=raw["limits"]["vlans"],
@@ -101,6 +139,10 @@ def load(model: str) -> Platform:
         watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
         group_entries=raw["group_entries"],
         pvid_is_membership=raw.get("pvid_is_membership", False),
+        physical_ports=physical,
+        sys_object_id=tuple(raw.get("sys_object_id", ())),
+        calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
         words=raw.get("words", {}),
+        firmware=firmware,
     )

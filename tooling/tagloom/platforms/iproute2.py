@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
-from tagloom.platforms.grammar import Outcome, OutcomeKind
+from tagloom.platforms.interpreter import Outcome, OutcomeKind
 from tagloom.records.switch_state import (
     DEFAULT_AGING_SECONDS,
     DEFAULT_VLAN,

@@ -29,10 +29,10 @@ def fabric_watts(fabric: Fabric) -> float:
 
 
 def link_watts(fabric: Fabric, link: int) -> float:
-    """Give the watts of a link's two ports while it is up."""
+    """Give the watts of a link's ports, two for each cable, while it is up."""
     cable = fabric.links[link]
     speed = cable.speed_mbps or DEFAULT_SPEED_MBPS
-    return fsum(port_watts(fabric.switches[s].model, speed) for s in (cable.a, cable.b))
+    return len(cable.cables) * fsum(port_watts(fabric.switches[s].model, speed) for s in (cable.a, cable.b))
 
 
 def port_watts(model: str, speed_mbps: int) -> float:

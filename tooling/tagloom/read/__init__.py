@@ -1,6 +1,7 @@
 """Read what people and tools write: fabric files, family names, traffic."""
 
-from tagloom.read.fabric_file import format_fabric, format_family, read_fabric
+from tagloom.read.fabric_file import read_fabric
+from tagloom.read.fabric_text import format_fabric, format_family
 from tagloom.read.families import FAMILIES
 from tagloom.read.traffic import place, read_traffic
 

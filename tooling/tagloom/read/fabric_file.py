@@ -1,74 +1,47 @@
-"""Read and write the fabric file, with every error of it found at once and said by line."""
+"""Read the fabric file, with every error of it found at once and said by line."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.read import families
+from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ShapePage, SwitchPage, plain_words
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
 from tagloom.units import format_mac, parse_mac
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DEFAULT_MODEL = "powerconnect-5324"
 FIRST_HOST_MAC = 0x0200_0000_0000  # locally administered, IEEE 802-2014, 8.4.4.2
-# Names become file names, Ansible hosts and words on a command line.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
-Name = Annotated[str, Field(pattern=NAME)]
 Path_ = tuple[str | int, ...]
 
 
-class _Page(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+@dataclass(frozen=True, slots=True)
+class _Cable:
+    """Hold a link while it is read: its ends as (switch, ports), several ports where it is aggregated.
 
+    `lag` names the port-channels at the two ends, 0 for the lowest that is free.
+    """
 
-class _Shape(_Page):
-    family: str
-    dims: list[int]
-    parallel: int = Field(1, ge=1, le=64)
-    hosts: int = Field(1, ge=0, le=512)
+    a: str
+    a_ports: tuple[int, ...]
+    b: str
+    b_ports: tuple[int, ...]
+    speed_mbps: int = 0
+    up: bool = True
+    lag: tuple[int, int] | None = None
 
-
-class _Switch(_Page):
-    model: str | None = None
-    at: list[int] | None = None
-    address: str | None = None
-    state: Literal["up", "down"] = "up"
-
-
-class _Host(_Page):
-    switch: str | None = None
-    port: str | None = None
-    mac: str | None = None
-
-
-class _Link(_Page):
-    ends: list[str] = Field(min_length=2, max_length=2)
-    speed: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000] | None = None
-    state: Literal["up", "down"] = "up"
-
-
-class _Vlans(_Page):
-    first: int = Field(default=100, ge=2, le=4000)
-
-
-class _FabricFile(_Page):
-    name: Name = "fabric"
-    model: str = DEFAULT_MODEL
-    shape: _Shape | None = None
-    switches: dict[Name, _Switch | None] = {}
-    hosts: dict[Name, _Host | None] = {}
-    links: list[_Link | None] = []  # None stands where a link could not be read, so that the others keep their number
-    vlans: _Vlans = _Vlans()
-    flow_control: Literal["on", "off"] = "off"
+    @property
+    def key(self) -> frozenset[tuple[str, tuple[int, ...]]]:
+        """Tell links apart by the ports they take."""
+        return frozenset(((self.a, self.a_ports), (self.b, self.b_ports)))
 
 
 @dataclass(slots=True)
@@ -77,7 +50,7 @@ class _Draft:
 
     switches: dict[str, Switch] = field(default_factory=dict)
     hosts: dict[str, tuple[str, int | None, int]] = field(default_factory=dict)  # name -> switch, port, MAC
-    links: list[tuple[str, int, str, int, int, bool]] = field(default_factory=list)
+    links: list[_Cable] = field(default_factory=list)
     link_pages: list[str] = field(default_factory=list)  # how each link is named in a finding
 
 
@@ -144,22 +117,23 @@ class _Reader:
             for i, value in enumerate(node.value):
                 self.duplicates(value, (*path, i))
 
-    def page(self, raw: dict[str, Any]) -> _FabricFile | None:
+    def page(self, raw: dict[str, Any]) -> FabricPage | None:
         """Check the file's form: keys, types, ranges."""
         if isinstance(raw.get("links"), list):  # a bare pair is a link with nothing else to say
             raw = {**raw, "links": [{"ends": item} if isinstance(item, list) else item for item in raw["links"]]}
-        if isinstance(raw.get("flow_control"), bool):  # YAML 1.1 reads a bare on or off as a boolean
-            raw = {**raw, "flow_control": "on" if raw["flow_control"] else "off"}
+        for key in ("flow_control", "eee"):  # YAML 1.1 reads a bare on or off as a boolean
+            if isinstance(raw.get(key), bool):
+                raw = {**raw, key: "on" if raw[key] else "off"}
         for part in ("switches", "hosts", "links"):
             if part in raw and raw[part] is None:
                 raw = {key: value for key, value in raw.items() if key != part}
         for _ in range(3):  # what cannot be read is noted and left out, so that the rest can be checked too
             try:
-                return _FabricFile.model_validate(raw)
+                return FabricPage.model_validate(raw)
             except ValidationError as error:
                 for item in error.errors(include_url=False):
                     path = tuple(step for step in item["loc"] if step != "[key]")
-                    expected, actual = _plain(item["type"], item["msg"]), repr(item.get("input"))[:60]
+                    expected, actual = plain_words(item["type"], item["msg"]), repr(item.get("input"))[:60]
                     if item["type"] == "extra_forbidden":
                         expected, actual = "a key the fabric file has", repr(path[-1])
                     self.find(path, expected, actual)
@@ -168,7 +142,7 @@ class _Reader:
                     raw = _without(raw, path)
         return None
 
-    def fabric(self, page: _FabricFile) -> Fabric | None:
+    def fabric(self, page: FabricPage) -> Fabric | None:
         """Build the fabric: the family first, then the parts that add to and override it."""
         self._model(("model",), page.model)
         draft = _Draft()
@@ -177,9 +151,15 @@ class _Reader:
         self._switches(page, draft)
         self._links(page, draft)
         self._hosts(page, draft)
+        if page.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
+            self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
         if not draft.switches:
             self.find((), "a shape, or switches of its own", "no switch")
         return self._whole(page, draft)
+
+    @staticmethod
+    def _models(draft: _Draft) -> set[str]:
+        return {switch.model for switch in draft.switches.values()}.intersection(platforms.models())
 
     def _model(self, path: Path_, model: str) -> bool:
         if model not in platforms.models():
@@ -187,12 +167,15 @@ class _Reader:
             return False
         return True
 
-    def _family(self, page: _FabricFile, shape: _Shape, draft: _Draft) -> bool:
+    def _family(self, page: FabricPage, shape: ShapePage, draft: _Draft) -> bool:
         dims = tuple(shape.dims)
         found = list(families.check(shape.family, dims))
         for finding in found:
             self.find(tuple(finding.where.split(".")), finding.expected, finding.actual)
         if found:
+            return False
+        if shape.lag and shape.parallel < 2:
+            self.find(("shape", "parallel"), "at least 2 cables to aggregate", str(shape.parallel))
             return False
         layout = families.FAMILIES[shape.family].build(dims)
         for i, at in enumerate(layout.at):
@@ -209,8 +192,10 @@ class _Reader:
             used[end] += 1
             port[end, e, lane] = used[end]
         for e, edge in enumerate(layout.edges):
-            for lane in range(shape.parallel):
-                draft.links.append((f"s{edge.a}", port[edge.a, e, lane], f"s{edge.b}", port[edge.b, e, lane], 0, True))
+            a_ports, b_ports = (tuple(port[end, e, lane] for lane in range(shape.parallel)) for end in (edge.a, edge.b))
+            for lanes in (slice(None),) if shape.lag else (slice(n, n + 1) for n in range(shape.parallel)):
+                lag = (0, 0) if shape.lag else None
+                draft.links.append(_Cable(f"s{edge.a}", a_ports[lanes], f"s{edge.b}", b_ports[lanes], lag=lag))
                 draft.link_pages.append("shape")
         h = 0
         for s in layout.with_hosts:
@@ -220,9 +205,9 @@ class _Reader:
                 h += 1
         return True
 
-    def _switches(self, page: _FabricFile, draft: _Draft) -> None:
+    def _switches(self, page: FabricPage, draft: _Draft) -> None:
         for name, given in page.switches.items():
-            part = given or _Switch()
+            part = given or SwitchPage()
             if part.model is not None and not self._model(("switches", name, "model"), part.model):
                 continue
             known = draft.switches.get(name, Switch(name, page.model))
@@ -233,49 +218,104 @@ class _Reader:
                 part.address if part.address is not None else known.address,
                 part.state == "up",
             )
+        self._firmware(page, draft)
 
-    def _links(self, page: _FabricFile, draft: _Draft) -> None:
-        place = {frozenset(((a, p), (b, q))): i for i, (a, p, b, q, _, _) in enumerate(draft.links)}
+    def _firmware(self, page: FabricPage, draft: _Draft) -> None:
+        """Give every switch what its own page says of its firmware, and what the file says of all that can differ."""
+        known = {
+            switch.model: platforms.firmware_choices(switch.model)
+            for switch in draft.switches.values()
+            if switch.model in platforms.models()
+        }
+        for variable, choice in page.firmware.items():
+            choices = sorted({c for model in known.values() for c in model.get(variable, ())})
+            if choice not in choices:
+                names = (
+                    choices or sorted({v for model in known.values() for v in model}) or ["nothing for these models"]
+                )
+                self.find(("firmware", variable), "one of " + ", ".join(names), repr(choice if choices else variable))
+        for name, switch in draft.switches.items():
+            choices_of = known.get(switch.model, {})
+            own = (page.switches.get(name) or SwitchPage()).firmware
+            for variable, choice in own.items():
+                path: Path_ = ("switches", name, "firmware", variable)
+                if variable not in choices_of:
+                    self.find(
+                        path, "one of " + (", ".join(sorted(choices_of)) or "nothing for this model"), repr(variable)
+                    )
+                elif choice not in choices_of[variable]:
+                    self.find(path, "one of " + ", ".join(choices_of[variable]), repr(choice))
+            said = {v: c for v, c in (page.firmware | own).items() if c in choices_of.get(v, ())}
+            draft.switches[name] = replace(switch, firmware=tuple(sorted(said.items())))
+
+    def _links(self, page: FabricPage, draft: _Draft) -> None:
+        place = {cable.key: i for i, cable in enumerate(draft.links)}
         for i, part in enumerate(page.links):
             if part is None:
                 continue
-            ends = [self._end(("links", i), end, draft) for end in part.ends]
-            if None in ends:
+            words = [[end] if isinstance(end, str) else end for end in part.ends]
+            read = [self._end(("links", i), end, draft) for end in words]
+            lag = self._lag(("links", i), part, words)
+            if None in read or lag is False:
                 continue
-            (a, p), (b, q) = ends  # type: ignore[misc]  # None was sorted out above
+            (a, p), (b, q) = read  # type: ignore[misc]  # None was sorted out above
             if a == b:
-                self.find(("links", i), "two different switches", f"{part.ends[0]} and {part.ends[1]}")
+                self.find(("links", i), "two different switches", f"{words[0][0]} and {words[1][0]}")
                 continue
-            link = (a, p, b, q, part.speed or 0, part.state == "up")
-            key = frozenset(((a, p), (b, q)))
-            if key in place and draft.link_pages[place[key]] == "shape":
-                draft.links[place[key]] = link
-                draft.link_pages[place[key]] = f"links[{i}]"
+            cable = _Cable(a, p, b, q, part.speed or 0, part.state == "up", lag)
+            if cable.key in place and draft.link_pages[place[cable.key]] == "shape":
+                draft.links[place[cable.key]] = cable
+                draft.link_pages[place[cable.key]] = f"links[{i}]"
             else:
-                draft.links.append(link)
+                draft.links.append(cable)
                 draft.link_pages.append(f"links[{i}]")
 
-    def _end(self, path: Path_, end: str, draft: _Draft) -> tuple[str, int] | None:
-        name, colon, word = end.partition(":")
-        if not colon or name not in draft.switches:
-            self.find(path, "switch:port with a switch of this fabric", repr(end))
+    def _lag(self, path: Path_, part: LinkPage, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
+        """Read what port-channels an aggregated link has at its ends; None for a single cable, False with a finding."""
+        if part.lag is False:
+            if any(isinstance(end, list) for end in part.ends):
+                self.find(path, "lag: true where an end has several ports", "no lag")
+                return False
             return None
-        port = self._port(path, draft.switches[name], word)
-        return None if port is None else (name, port)
+        numbers = [0, 0] if part.lag is True else part.lag if isinstance(part.lag, list) else [part.lag] * 2
+        if len(numbers) != 2 or (part.lag is not True and min(numbers) < 1):
+            self.find((*path, "lag"), "true, or the number of the port-channel, or one for each end", repr(part.lag))
+        elif len(words[0]) != len(words[1]) or len(words[0]) < 2:
+            self.find(path, "two or more ports, as many at each end", f"{len(words[0])} and {len(words[1])}")
+        else:
+            return numbers[0], numbers[1]
+        return False
+
+    def _end(self, path: Path_, ends: list[str], draft: _Draft) -> tuple[str, tuple[int, ...]] | None:
+        """Read one end of a link: the ports of one switch."""
+        ports: list[int | None] = []
+        switches: dict[str, None] = {}
+        for end in ends:
+            name, colon, word = end.partition(":")
+            if not colon or name not in draft.switches:
+                self.find(path, "switch:port with a switch of this fabric", repr(end))
+                return None
+            switches[name] = None
+            ports.append(self._port(path, draft.switches[name], word))
+        if len(switches) != 1:
+            self.find(path, "ports of one switch at each end", " and ".join(switches) or "none")
+            return None
+        return None if None in ports else (next(iter(switches)), tuple(port for port in ports if port is not None))
 
     def _port(self, path: Path_, switch: Switch, word: str) -> int | None:
         if switch.model not in platforms.models():
             return None
         platform = platforms.load(switch.model)
         port = platform.port_number(word)
-        if port is None:
-            names = platform.port_names
+        if port is None or port > platform.physical_ports:
+            names = platform.port_names[: platform.physical_ports]
             self.find(path, f"a port of {platform.title} ({names[0]} to {names[-1]})", repr(word))
+            return None
         return port
 
-    def _hosts(self, page: _FabricFile, draft: _Draft) -> None:
+    def _hosts(self, page: FabricPage, draft: _Draft) -> None:
         for name, given in page.hosts.items():
-            part = given or _Host()
+            part = given or HostPage()
             path: Path_ = ("hosts", name)
             switch, port, mac = draft.hosts.get(name, ("", None, FIRST_HOST_MAC + len(draft.hosts)))
             if part.switch is not None and part.switch != switch:
@@ -297,7 +337,7 @@ class _Reader:
                     self.find((*path, "mac"), "an individual address", f'the group address "{part.mac}"')
             draft.hosts[name] = (switch, port, mac)
 
-    def _whole(self, page: _FabricFile, draft: _Draft) -> Fabric | None:
+    def _whole(self, page: FabricPage, draft: _Draft) -> Fabric | None:
         """Check what only the whole shows: ports and MAC addresses used twice, too many ports, no connection."""
         index = {name: i for i, name in enumerate(draft.switches)}
         models = [platforms.load(s.model) if s.model in platforms.models() else None for s in draft.switches.values()]
@@ -305,12 +345,20 @@ class _Reader:
         overfull: dict[str, int] = {}
         lanes: dict[frozenset[str], int] = {}
         links: list[Link] = []
-        for (a, p, b, q, speed, up), label in zip(draft.links, draft.link_pages, strict=True):
-            for name, port in ((a, p), (b, q)):
-                self._take(taken, overfull, draft, name, port, label)
+        channels = self._channels(draft)
+        for i, (cable, label) in enumerate(zip(draft.links, draft.link_pages, strict=True)):
+            a, b = cable.a, cable.b
+            for name, ports in ((a, cable.a_ports), (b, cable.b_ports)):
+                for port in ports:
+                    self._take(taken, overfull, draft, name, port, label)
             lane = lanes.get(frozenset((a, b)), 0)
             lanes[frozenset((a, b))] = lane + 1
-            links.append(Link(index[a], p, index[b], q, speed, up, lane))
+            members: tuple[tuple[int, int], ...] = ()
+            p, q = cable.a_ports[0], cable.b_ports[0]
+            if cable.lag is not None:
+                members = tuple(zip(cable.a_ports, cable.b_ports, strict=True))
+                p, q = channels.get((i, a), 0), channels.get((i, b), 0)
+            links.append(Link(index[a], p, index[b], q, cable.speed_mbps, cable.up, lane, members))
         hosts: list[Host] = []
         macs: dict[int, str] = {}
         for name, (switch, given, mac) in draft.hosts.items():
@@ -341,7 +389,8 @@ class _Reader:
             return None
         shape = None
         if page.shape is not None:
-            shape = Shape(page.shape.family, tuple(page.shape.dims), page.shape.parallel, page.shape.hosts)
+            asked = page.shape
+            shape = Shape(asked.family, tuple(asked.dims), asked.parallel, asked.hosts, asked.lag)
         fabric = Fabric(
             name=page.name,
             switches=tuple(draft.switches.values()),
@@ -351,8 +400,40 @@ class _Reader:
             shape=shape,
             first_vlan=page.vlans.first,
             flow_control=page.flow_control == "on",
+            eee=None if page.eee is None else page.eee == "on",
         )
         return fabric.with_switches_down(dead) if dead else fabric
+
+    def _channels(self, draft: _Draft) -> dict[tuple[int, str], int]:
+        """Give each end of an aggregated link, as (link, switch), its port-channel's port number.
+
+        Those that are named come first; the others take the lowest that are free, in the order of the links.
+        """
+        ends = [
+            (i, name, number, draft.link_pages[i])
+            for i, cable in enumerate(draft.links)
+            if cable.lag is not None
+            for name, number in zip((cable.a, cable.b), cable.lag, strict=True)
+        ]
+        taken: dict[tuple[str, int], str] = {}
+        channels: dict[tuple[int, str], int] = {}
+        short: set[str] = set()
+        for i, name, number, label in sorted(ends, key=lambda end: not end[2]):
+            model = draft.switches[name].model
+            if model not in platforms.models():
+                continue
+            platform = platforms.load(model)
+            count = platform.ports - platform.physical_ports
+            chosen = number or next((n for n in range(1, count + 1) if (name, n) not in taken), count + 1)
+            path: Path_ = ("shape", "lag") if label == "shape" else ("links", i, "lag")
+            if chosen > count and name not in short:
+                short.add(name)
+                self.find(path, f"at most {count} port-channels on {name} ({platform.title})", str(chosen))
+            elif (name, chosen) in taken and chosen <= count:
+                self.find(path, "a free port-channel", f"{chosen} of {name} (taken by {taken[name, chosen]})")
+            taken.setdefault((name, chosen), label)
+            channels[i, name] = platform.physical_ports + chosen
+        return channels
 
     def _overfull(self, overfull: dict[str, int], draft: _Draft) -> None:
         """Find switches asked for more ports than they have, one finding for all that are alike."""
@@ -363,7 +444,7 @@ class _Reader:
             platform = platforms.load(model)
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             path = ("switches", names[0]) if ("switches", names[0]) in self.lines else ("shape",)
-            expected = f"at most {platform.ports} ports on {names[0]}{more} ({platform.title})"
+            expected = f"at most {platform.physical_ports} ports on {names[0]}{more} ({platform.title})"
             self.find(path, expected, f"{count} ports asked for")
 
     def _take(
@@ -379,7 +460,7 @@ class _Reader:
         if switch.model not in platforms.models():
             return
         platform = platforms.load(switch.model)
-        if port > platform.ports:
+        if port > platform.physical_ports:
             overfull[name] = max(overfull.get(name, 0), port)
         elif (name, port) in taken:
             path: Path_ = tuple(int(x) if x.isdigit() else x for x in re.split(r"[.\[\]]+", label.rstrip("]")))
@@ -431,59 +512,3 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> dict[Path_, int]:
 def _dotted(path: Path_) -> str:
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".") or "fabric"
-
-
-def _plain(kind: str, message: str) -> str:
-    """Say what the validator expected without the validator's grammar."""
-    words = {
-        "int_type": "a whole number",
-        "string_type": "text (quote it)",
-        "list_type": "a list",
-        "dict_type": "a mapping",
-        "model_type": "a mapping",
-        "missing": "this key",
-        "string_pattern_mismatch": "a name of letters, digits, dot, hyphen, underscore",
-        "too_short": "two ends",
-        "too_long": "two ends",
-    }
-    return words.get(kind, message[0].lower() + message[1:].removeprefix("nput should be ").removeprefix(" should be "))
-
-
-def format_family(name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str) -> str:
-    """Write the fabric file of a family. Raises InputError where the family cannot be built."""
-    shape = f"{{family: {family}, dims: [{', '.join(map(str, dims))}], parallel: {parallel}, hosts: {hosts}}}"
-    text = f"name: {name}\nmodel: {model}\nshape: {shape}\n"
-    parse_fabric(text, "new")
-    return text
-
-
-def format_fabric(fabric: Fabric) -> str:
-    """Write a fabric with all its parts explicit; reading it back gives an equal fabric, links and hosts in order."""
-    model = {s.name: platforms.load(s.model) for s in fabric.switches}
-    lines = [f"name: {fabric.name}", f"vlans: {{first: {fabric.first_vlan}}}"]
-    if fabric.flow_control:
-        lines.append('flow_control: "on"')
-    if fabric.shape is not None:
-        s = fabric.shape
-        dims = ", ".join(map(str, s.dims))
-        lines.append(f"shape: {{family: {s.family}, dims: [{dims}], parallel: {s.parallel}, hosts: {s.hosts}}}")
-    lines.append("switches:")
-    for switch in fabric.switches:
-        parts = [f"model: {switch.model}", f"at: [{', '.join(map(str, switch.at))}]"]
-        if switch.address:
-            parts.append(f'address: "{switch.address}"')
-        if not switch.up:
-            parts.append("state: down")
-        lines.append(f"  {switch.name}: {{{', '.join(parts)}}}")
-    lines.append("hosts:" if fabric.hosts else "hosts: {}")
-    for host in fabric.hosts:
-        at = fabric.switches[host.switch].name
-        port = model[at].port_name(host.port)
-        lines.append(f'  {host.name}: {{switch: {at}, port: "{port}", mac: "{format_mac(host.mac)}"}}')
-    lines.append("links:" if fabric.links else "links: []")
-    for link in fabric.links:
-        a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
-        ends = f'["{a}:{model[a].port_name(link.a_port)}", "{b}:{model[b].port_name(link.b_port)}"]'
-        extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + ("" if link.up else ", state: down")
-        lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
-    return "\n".join(lines) + "\n"

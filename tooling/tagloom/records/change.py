@@ -32,6 +32,7 @@ class Cell(StrEnum):
     FLOW_CONTROL = "flow-control"  # port: FlowControl
     EEE = "eee"  # port: bool
     PORT_SPANNING_TREE = "port-spanning-tree"  # port: bool
+    LAG = "lag"  # port: the port number of its port-channel, 0 = none
     SPANNING_TREE = "spanning-tree"  # the switch: bool
     AGING = "aging"  # the switch: seconds
 
@@ -50,6 +51,7 @@ PORT_CELLS: dict[Cell, tuple[str, type]] = {
     Cell.FLOW_CONTROL: ("flow_control", FlowControl),
     Cell.EEE: ("eee", bool),
     Cell.PORT_SPANNING_TREE: ("port_spanning_tree", bool),
+    Cell.LAG: ("lag", int),
 }
 
 

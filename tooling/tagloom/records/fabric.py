@@ -17,19 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Name the family a fabric was generated from, so that routing may use its regularity."""
+    """Name the family a fabric was generated from, so that routing may use its regularity.
+
+    With `lag`, the `parallel` cables between two neighbours are one aggregated link.
+    """
 
     family: str
     dims: tuple[int, ...]
     parallel: int = 1
     hosts: int = 1
+    lag: bool = False
+
+    @property
+    def lanes(self) -> int:
+        """Count the links between two neighbours."""
+        return 1 if self.lag else self.parallel
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
     """Name one switch: its model, its coordinates in the family (or ()), and where it is managed.
 
-    `up` is False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
+    `firmware` says what its firmware has otherwise than the model's default, as (variable, choice) ascending. `up` is
+    False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
     """
 
     name: str
@@ -37,6 +47,7 @@ class Switch:
     at: tuple[int, ...] = ()
     address: str = ""
     up: bool = True
+    firmware: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +62,11 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Name one cable between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
+    """Name one link between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
 
     `up` is what the operator wants, not what was measured. `lane` numbers the parallel links of one neighbour pair.
+    A link is one cable, or several aggregated: then `members` are the (port of a, port of b) of each, `a_port` and
+    `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is that of one cable.
     """
 
     a: int
@@ -63,6 +76,16 @@ class Link:
     speed_mbps: int = 0
     up: bool = True
     lane: int = 0
+    members: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def cables(self) -> tuple[tuple[int, int], ...]:
+        """List the cables as (port of a, port of b)."""
+        return self.members or ((self.a_port, self.b_port),)
+
+    def capacity_mbps(self, best: int = 1000) -> int:
+        """Give what all cables carry together in each direction; `best` is the ports' best speed."""
+        return (self.speed_mbps or best) * len(self.cables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +94,8 @@ class Fabric:
 
     With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
     Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
-    `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports.
+    `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports,
+    `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default.
     """
 
     name: str
@@ -82,6 +106,7 @@ class Fabric:
     shape: Shape | None = None
     first_vlan: int = 100
     flow_control: bool = False
+    eee: bool | None = None
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -158,12 +183,12 @@ class Fabric:
     def used_ports(self) -> tuple[tuple[int, ...], ...]:
         """List per switch the port numbers that carry a host or a link: the only ports tagloom ever configures.
 
-        A dead switch has none.
+        An aggregated link counts with its port-channel and its members. A dead switch has none.
         """
         used: list[set[int]] = [set() for _ in self.switches]
         for link in self.links:
-            used[link.a].add(link.a_port)
-            used[link.b].add(link.b_port)
+            used[link.a].update((link.a_port, *(a for a, _ in link.members)))
+            used[link.b].update((link.b_port, *(b for _, b in link.members)))
         for host in self.hosts:
             used[host.switch].add(host.port)
         return tuple(

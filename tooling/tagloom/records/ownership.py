@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding
-from tagloom.records.change import PORT_CELLS
+from tagloom.records.change import PORT_CELLS, Cell
 from tagloom.records.switch_state import DEFAULT_VLAN, OWNED_VLAN_NAME, Membership, SwitchEditor, SwitchState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
 
-def overlay(running: SwitchState, target: SwitchState, ports: Collection[int]) -> SwitchState:
+def overlay(
+    running: SwitchState, target: SwitchState, ports: Collection[int], switchwide: Collection[Cell] = ()
+) -> SwitchState:
     """Give what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
     Owned are: the VLANs that either state names "tagloom...", with their static entries; on the fabric's `ports`
-    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch and the aging time.
+    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch and the aging time; and on
+    all ports the cells that the model has one line for, `switchwide`.
     All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
     ports outside the fabric, VLAN 1 included. Raises ValueError where the states differ in port count.
     """
@@ -37,9 +40,9 @@ def overlay(running: SwitchState, target: SwitchState, ports: Collection[int]) -
             wanted.set_member(vlan, port, model.members[vlan].get(port, Membership.NONE))
 
     wanted.pvid = running.pvid.tolist()  # deleting a VLAN moved the PVIDs that named it, on foreign ports too
-    for name, _ in PORT_CELLS.values():
+    for cell, (name, _) in PORT_CELLS.items():
         values, theirs = getattr(wanted, name), getattr(model, name)
-        for port in ports:
+        for port in range(1, running.ports + 1) if cell in switchwide else ports:
             values[port - 1] = theirs[port - 1]
 
     foreign = {key: at for key, at in wanted.entries.items() if key[0] not in mine}
@@ -48,11 +51,21 @@ def overlay(running: SwitchState, target: SwitchState, ports: Collection[int]) -
     return wanted.freeze()
 
 
-def conflicts(running: SwitchState, target: SwitchState, ports: Collection[int], where: str) -> tuple[Finding, ...]:
+def _short(port: int) -> str:
+    return f"g{port}"
+
+
+def conflicts(
+    running: SwitchState,
+    target: SwitchState,
+    ports: Collection[int],
+    where: str,
+    name_of: Callable[[int], str] = _short,
+) -> tuple[Finding, ...]:
     """List what stands on the switch in the way of `target`; nothing may be sent while there is any.
 
     An unnamed VLAN that holds nothing outside the fabric's `ports` may be adopted: a push interrupted between
-    ``vlan 100`` and ``name`` leaves one. `where` is the switch's name.
+    ``vlan 100`` and ``name`` leaves one. `where` is the switch's name; `name_of` names a port in its own words.
     """
     found: list[Finding] = []
     names = dict(zip(running.vlans.tolist(), running.vlan_names, strict=True))
@@ -72,20 +85,29 @@ def conflicts(running: SwitchState, target: SwitchState, ports: Collection[int],
             if member_of:
                 listed = ", ".join(map(str, member_of))
                 actual = f"a {whose} port outside the fabric in VLAN {listed}"
-                found.append(Finding(f"{where}: g{port}", "no member of tagloom's VLANs", actual))
+                found.append(Finding(f"{where}: {name_of(port)}", "no member of tagloom's VLANs", actual))
             if view.pvid in owned:
                 actual = f"a {whose} port outside the fabric with PVID {view.pvid}"
-                found.append(Finding(f"{where}: g{port}", "no PVID of tagloom's VLANs", actual))
+                found.append(Finding(f"{where}: {name_of(port)}", "no PVID of tagloom's VLANs", actual))
+        if (channel := int(running.lag[port - 1])) in ports:
+            actual = f"a running port outside the fabric in {name_of(channel)}"
+            found.append(Finding(f"{where}: {name_of(port)}", "no member of the fabric's port-channels", actual))
     return tuple(found)
 
 
-def lockout(wanted: SwitchState, ports: Collection[int], where: str) -> tuple[Finding, ...]:
+def lockout(
+    wanted: SwitchState, ports: Collection[int], where: str, physical: int | None = None
+) -> tuple[Finding, ...]:
     """Find that no enabled port outside the fabric's `ports` would be left in VLAN 1.
 
     A switch is managed through VLAN 1 until somebody says otherwise, and the fabric's ports leave it: with no other
-    port in it, the session that sends the lines is the last one there will be.
+    port in it, the session that sends the lines is the last one there will be. Of the ports after the first `physical`,
+    the port-channels, those count that have a member.
     """
+    bound = set(wanted.lag.tolist())
     for port in set(range(1, wanted.ports + 1)).difference(ports):
+        if wanted.lag[port - 1] or (port > (physical or wanted.ports) and port not in bound):
+            continue
         if wanted.enabled[port - 1] and wanted.member(DEFAULT_VLAN, port) is not Membership.NONE:
             return ()
     expected = "an enabled port outside the fabric in VLAN 1, to reach the switch by (or tagloom_out_of_band: true)"

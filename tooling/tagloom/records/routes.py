@@ -232,8 +232,8 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
     if not reached:
         raise ValueError("traffic to a switch the routes do not reach")
     if volume is not None:
-        speed_mbps = np.repeat([link.speed_mbps or 1000 for link in fabric.links], 2)
-        load = load * 1000.0 / speed_mbps if len(load) else load
+        capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
+        load = load * 1000.0 / capacity_mbps if len(load) else load
     return load
 
 

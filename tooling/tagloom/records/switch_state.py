@@ -72,13 +72,15 @@ class PortView:
     flow_control: FlowControl
     eee: bool
     spanning_tree: bool
+    lag: int
 
 
 @dataclass(frozen=True, eq=False)
 class SwitchState:
     """Hold the complete forwarding state of one switch; the record every room of tagloom shares.
 
-    With P ports (port number n is index n - 1), V VLANs and E static entries:
+    With P ports (port number n is index n - 1; port-channels are ports, numbered after the physical ones), V VLANs and
+    E static entries. A member of a port-channel forwards by the port-channel's settings, not by its own:
 
     vlans           int32[V], ascending ids, VLAN 1 always among them
     vlan_names      V names, "" where the switch's own default holds
@@ -93,6 +95,7 @@ class SwitchState:
     flow_control    uint8[P] of FlowControl
     eee             bool[P], IEEE 802.3az low power idle
     port_spanning_tree  bool[P], the port takes part when spanning_tree is on
+    lag             int32[P], the port number of the port-channel a port is a static member of, 0 = none (802.1AX)
     entry_vlan int32[E], entry_mac uint64[E], entry_port int32[E]
                     static MAC entries, ascending by (vlan, mac, port); rows with one (vlan, mac) are a group entry
     spanning_tree   bool; aging_seconds int
@@ -111,6 +114,7 @@ class SwitchState:
     flow_control: NDArray[np.uint8]
     eee: NDArray[np.bool_]
     port_spanning_tree: NDArray[np.bool_]
+    lag: NDArray[np.int32]
     entry_vlan: NDArray[np.int32]
     entry_mac: NDArray[np.uint64]
     entry_port: NDArray[np.int32]
@@ -198,6 +202,7 @@ class SwitchState:
             flow_control=FlowControl(int(self.flow_control[p])),
             eee=bool(self.eee[p]),
             spanning_tree=bool(self.port_spanning_tree[p]),
+            lag=int(self.lag[p]),
         )
 
     @classmethod
@@ -229,6 +234,7 @@ class SwitchEditor:
     flow_control: list[FlowControl] = field(default_factory=list)
     eee: list[bool] = field(default_factory=list)
     port_spanning_tree: list[bool] = field(default_factory=list)
+    lag: list[int] = field(default_factory=list)
     entries: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)  # (VLAN, MAC) -> ports
     spanning_tree: bool = True
     aging_seconds: int = DEFAULT_AGING_SECONDS
@@ -250,6 +256,7 @@ class SwitchEditor:
             flow_control=[FlowControl.OFF] * ports,
             eee=[False] * ports,
             port_spanning_tree=[True] * ports,
+            lag=[0] * ports,
         )
 
     @classmethod
@@ -276,6 +283,7 @@ class SwitchEditor:
             flow_control=[FlowControl(f) for f in state.flow_control.tolist()],
             eee=state.eee.tolist(),
             port_spanning_tree=state.port_spanning_tree.tolist(),
+            lag=state.lag.tolist(),
             entries=entries,
             spanning_tree=state.spanning_tree,
             aging_seconds=state.aging_seconds,
@@ -347,6 +355,7 @@ class SwitchEditor:
             flow_control=np.array(self.flow_control, np.uint8),
             eee=np.array(self.eee, np.bool_),
             port_spanning_tree=np.array(self.port_spanning_tree, np.bool_),
+            lag=np.array(self.lag, np.int32),
             entry_vlan=entry_vlan,
             entry_mac=entry_mac,
             entry_port=entry_port,

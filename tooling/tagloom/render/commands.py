@@ -37,4 +37,4 @@ def render_commands(
         return tuple(print_page(templates, platform.grammar, "commands", blocks=[lines]).splitlines())
     grammar = Grammar.of(platform)
     blocks = lay_out(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)
-    return tuple(print_page(templates, grammar.family, "commands", blocks=blocks).splitlines())
+    return tuple(print_page(templates, grammar.code, "commands", blocks=blocks).splitlines())

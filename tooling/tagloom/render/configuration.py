@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
 from tagloom.platforms import iproute2
+from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode, SwitchState
@@ -27,19 +27,19 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     What equals the factory default is not printed, so the text is that of the changes from there.
     Raises PlanError where the model has no words for the state, ValueError where the port counts differ.
     """
-    factory = _factory(platform.ports)
     if platform.grammar == iproute2.FAMILY:
-        lines = shell_lines(platform, factory, state)
+        lines = shell_lines(platform, factory_state(platform), state)
         return print_page(templates, platform.grammar, "configuration", title=platform.title, blocks=[lines])
     grammar = Grammar.of(platform)
     _check_modes(platform, state)
+    born = factory_state(platform)
     empty = {name: getattr(state, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
     # Nearly all lines of a large fabric are static entries: they skip the change of one cell at a time.
-    steps = steps_of(grammar, difference(factory, replace(state, **empty)), factory, printed=True)
+    steps = steps_of(grammar, difference(born, replace(state, **empty)), born, printed=True)
     blocks = lay_out(
         grammar, [*steps, *entry_steps(grammar, state)], grammar.printed_order, ranges=grammar.prints_ranges
     )
-    return print_page(templates, grammar.family, "configuration", title=platform.title, blocks=blocks)
+    return print_page(templates, grammar.code, "configuration", title=platform.title, blocks=blocks)
 
 
 def _check_modes(platform: Platform, state: SwitchState) -> None:
@@ -52,8 +52,3 @@ def _check_modes(platform: Platform, state: SwitchState) -> None:
         if mode != PortMode.GENERAL and not (alone[at] and its_pvid[at]):
             rule = "a port outside general mode is untagged in its PVID alone"
             raise PlanError(rule, f"port {platform.port_name(port)}", "plan the port in general mode")
-
-
-@cache
-def _factory(ports: int) -> SwitchState:
-    return SwitchState.factory(ports)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,18 +9,17 @@ import numpy as np
 
 from tagloom.errors import Finding
 from tagloom.platforms import iproute2
-from tagloom.platforms.grammar import CONFIG, Context, Interpreter, OutcomeKind
-from tagloom.records.switch_state import SwitchEditor, SwitchState
+from tagloom.platforms.factory import factory
+from tagloom.platforms.grammar import CONFIG, Context
+from tagloom.platforms.interpreter import Interpreter, OutcomeKind
+from tagloom.render.console_text import NOISE, clean_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchState
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\x08")
-_PAGER = re.compile(r"(More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit)[ ]*")
-# Lines of the log, which ROS prints into the session, and prompts with what was typed behind them.
-_NOISE = re.compile(r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} ?%|[\w .@-]+(\([\w/ -]*\))?[#>]")
 _OPENERS = ("interface ", "vlan database")
 
 
@@ -62,15 +60,14 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     others outside the blocks of ours. A line that the switch would refuse at its place is tried again at the end:
     relatives of ROS print settings before the mode they need.
     """
-    lines = _PAGER.sub("", _ANSI.sub("", text)).split("\n")
     if platform.grammar == iproute2.FAMILY:
-        return _parse_commands(platform, lines)
-    interpreter = Interpreter(platform, SwitchEditor.blank(platform.ports))
+        return _parse_commands(platform, clean_lines(text))
+    interpreter = Interpreter(platform, factory(platform))
     owned = interpreter.grammar.owned
     unknown: list[UnknownLine] = []
     refused: list[tuple[Context, UnknownLine]] = []
     block, passing = "", False  # the line that opened the block, and whether the block is not of our ports and VLANs
-    for number, line in enumerate(map(str.strip, lines), start=1):
+    for number, line in enumerate(map(str.strip, clean_lines(text)), start=1):
         opens = line.startswith(_OPENERS)
         if opens or line == "!":  # a new block ends the last one, and so does "!" where blocks lack their exit
             interpreter.context, block, passing = CONFIG, "", False
@@ -92,7 +89,7 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
                 unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
             refused.append((interpreter.context, trouble))
-        elif not _NOISE.match(line) and (interpreter.context is not CONFIG or f"{line} ".startswith(owned)):
+        elif not NOISE.match(line) and (interpreter.context is not CONFIG or f"{line} ".startswith(owned)):
             unknown.append(trouble)
     for context, trouble in refused:
         interpreter.context = context
@@ -106,7 +103,7 @@ def _parse_commands(platform: Platform, lines: list[str]) -> Parsed:
 
     Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect.
     """
-    shell = iproute2.Shell(platform, SwitchEditor.blank(platform.ports))
+    shell = iproute2.Shell(platform, factory(platform))
     owned = iproute2.commands().owned
     unknown: list[UnknownLine] = []
     for number, line in enumerate(map(str.strip, lines), start=1):

@@ -27,7 +27,7 @@ Block = tuple[str, ...]  # lines that lead from CONFIG back to CONFIG
 _STEP_OF = {cell_and_value: key for key, cell_and_value in PORT_LINES.items()}
 _STEP_OF_MODE = {mode: key for key, mode in MODE_LINES.items()}
 _GENERAL_ONLY = {Cell.FRAMES: Frames.ALL, Cell.INGRESS_FILTER: True}  # with what a port in any other mode has
-_PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.FLOW_CONTROL}
+_PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class _Changes:
         if not self.grammar.has(key):
             raise PlanError(f"{self.grammar.platform.title} has no line for {key}", _where(self.grammar, context))
         self.steps.append(Step(step, context, self.grammar.line(key, printed=self.printed, **values)))
+        if self.grammar.lines[key].enters:
+            self.steps.append(Step(step, context, "exit"))
 
     def add_vlans(self, step: str, context: Context, vlans: list[int], *, line: str = "") -> None:
         for part in _fitting(sorted(vlans), lambda some: self.grammar.line(line or step, vlans=some)):
@@ -91,7 +93,7 @@ def steps_of(
     modes.update((change.port, PortMode(_int(change.after))) for change in cells[Cell.MODE])
     deleted = {change.vlan for change in cells[Cell.VLAN] if not change.after}
     todo = _Changes(grammar, printed, cells, modes, deleted)
-    for write in (_write_vlans, _write_memberships, _write_ports, _write_flow_control, _write_entries, _write_switch):
+    for write in (_write_vlans, _write_memberships, _write_ports, _write_groups, _write_entries, _write_switch):
         write(todo)
     return todo.steps
 
@@ -101,18 +103,15 @@ def entry_steps(grammar: Grammar, state: SwitchState) -> list[Step]:
     steps: list[Step] = []
     vlans, starts = np.unique(state.entry_vlan, return_index=True)
     for vlan, (start, end) in zip(vlans.tolist(), pairwise([*starts.tolist(), len(state.entry_vlan)]), strict=True):
-        context = Context(ContextKind.INTERFACE_VLAN, vlan=vlan)
-        if not grammar.has("entry"):
-            raise PlanError(f"{grammar.platform.title} has no line for entry", _where(grammar, context))
         macs, ports = state.entry_mac[start:end].tolist(), state.entry_port[start:end].tolist()
         if len(set(macs)) == len(macs):
-            lines = grammar.entry_lines(macs, ports, printed=True)
+            lines = grammar.entry_lines(vlan, macs, ports, printed=True)
         else:
             groups: dict[int, list[int]] = {}
             for mac, port in zip(macs, ports, strict=True):
                 groups.setdefault(mac, []).append(port)
-            lines = [grammar.line("entry", printed=True, mac=mac, ports=tuple(at)) for mac, at in groups.items()]
-        steps.append(Step("entry", context, "\n".join(lines)))
+            lines = [grammar.entry_line(vlan, mac, at, printed=True) for mac, at in groups.items()]
+        steps.append(Step("entry", grammar.entry_context(vlan), "\n".join(lines)))
     return steps
 
 
@@ -146,11 +145,11 @@ def _ascending(by_context: dict[Context, list[str]]) -> list[tuple[Context, list
 
 def _shared(grammar: Grammar, by_context: dict[Context, list[str]]) -> Iterable[tuple[Context, Sequence[str]]]:
     """Give contexts with their lines, ports of equal lines joined to ranges."""
-    groups: dict[tuple[str, ...], list[int]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for context, lines in _ascending(by_context):
-        if context.kind is ContextKind.INTERFACE:
-            groups.setdefault(tuple(lines), []).extend(context.ports)
-    waiting = list(groups.items())
+        if context.kind is ContextKind.INTERFACE:  # a range has ports of one kind: no port-channels among others
+            groups.setdefault((grammar.port_lists.kind(context.ports[0]), tuple(lines)), []).extend(context.ports)
+    waiting = [(lines, ports) for (_, lines), ports in groups.items()]
     for context, lines in by_context.items():
         if context.kind is not ContextKind.INTERFACE:
             yield context, lines
@@ -164,7 +163,8 @@ def _shared(grammar: Grammar, by_context: dict[Context, list[str]]) -> Iterable[
 def _write_vlans(todo: _Changes) -> None:
     for step, wanted in (("vlan_create", True), ("vlan_delete", False)):
         if vlans := [change.vlan for change in todo.cells[Cell.VLAN] if bool(change.after) is wanted]:
-            todo.add_vlans(step, VLAN_DATABASE, vlans)
+            database = todo.grammar.lines[step].context is ContextKind.VLAN_DATABASE
+            todo.add_vlans(step, VLAN_DATABASE if database else CONFIG, vlans)
     longest = todo.grammar.name_length
     for change in todo.cells[Cell.VLAN_NAME]:
         context, name = Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan), str(change.after)
@@ -218,7 +218,10 @@ def _write_memberships(todo: _Changes) -> None:
 def _write_ports(todo: _Changes) -> None:
     for change in todo.cells[Cell.MODE]:
         todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port))
-    for change in (change for cell in PORT_CELLS if cell in _PLAIN_CELLS for change in todo.cells[cell]):
+    switchwide = todo.grammar.switchwide
+    for cell in sorted(switchwide):
+        _write_switchwide(todo, cell)
+    for change in (change for cell in PORT_CELLS if cell in _PLAIN_CELLS - switchwide for change in todo.cells[cell]):
         cell, after, context = change.cell, change.after, _at(change.port)
         if cell in _GENERAL_ONLY and todo.mode(change.port) is not PortMode.GENERAL:
             if after != _GENERAL_ONLY[cell]:
@@ -231,27 +234,35 @@ def _write_ports(todo: _Changes) -> None:
             todo.add("duplex", context)  # without negotiation a link may fall to half duplex (6024 manual p. 61)
 
 
-def _write_flow_control(todo: _Changes) -> None:
-    changes, grammar = todo.cells[Cell.FLOW_CONTROL], todo.grammar
-    if grammar.flow_control_scope == "port":
-        for change in changes:
-            todo.add(_STEP_OF[Cell.FLOW_CONTROL, change.after], _at(change.port))
-    elif changes:
-        wanted = {change.after for change in changes}
-        if len(wanted) > 1 or len(changes) < grammar.platform.ports:
-            rule = f"{grammar.platform.title} switches flow control for all its ports at once"
-            raise PlanError(rule, f"{len(changes)} ports were to change", "give every port of the switch the same")
-        todo.add(_STEP_OF[Cell.FLOW_CONTROL, wanted.pop()], CONFIG)
+def _write_switchwide(todo: _Changes, cell: Cell) -> None:
+    """Write the one line that sets a cell on all ports."""
+    changes, platform = todo.cells[cell], todo.grammar.platform
+    wanted = {change.after for change in changes}
+    if len(wanted) > 1 or 0 < len(changes) < platform.ports:
+        words = cell.value.replace("-", " ").replace("eee", "EEE")
+        rule = f"{platform.title} switches {words} for all its ports at once"
+        raise PlanError(rule, f"{len(changes)} ports were to change", "give every port of the switch the same")
+    if wanted:
+        todo.add(_STEP_OF[cell, wanted.pop()], CONFIG)
+
+
+def _write_groups(todo: _Changes) -> None:
+    for change in todo.cells[Cell.LAG]:
+        if change.before:
+            todo.add("lag_leave", _at(change.port))
+        if change.after:
+            todo.add("lag_join", _at(change.port), channels=(change.after,))
 
 
 def _write_entries(todo: _Changes) -> None:
-    contexts: dict[int, Context] = {}
+    grammar = todo.grammar
     for change in todo.cells[Cell.ENTRY]:
-        context = contexts.setdefault(change.vlan, Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan))
+        context = grammar.entry_context(change.vlan)
         if change.after:
-            todo.add("entry", context, mac=change.mac, ports=change.after)
+            line = grammar.entry_line(change.vlan, change.mac, change.after, printed=todo.printed)  # type: ignore[arg-type]  # an entry cell holds ports
+            todo.steps.append(Step("entry", context, line))
         elif change.vlan not in todo.deleted:
-            todo.add("no_entry", context, mac=change.mac)
+            todo.add("no_entry", context, mac=change.mac, vlan=change.vlan)
 
 
 def _write_switch(todo: _Changes) -> None:

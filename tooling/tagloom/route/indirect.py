@@ -113,4 +113,4 @@ def direct(fabric: Fabric) -> Routes:
 
 def _lanes(fabric: Fabric) -> int:
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
-    return fabric.shape.parallel
+    return fabric.shape.lanes

@@ -267,7 +267,7 @@ def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.flo
     """Give what a unit on each channel counts for: with bytes, at 1 Gb/s of capacity."""
     if volume is None:
         return np.ones(len(fabric.tail))
-    return 1000.0 / np.repeat(np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64), 2)
+    return 1000.0 / np.repeat(np.array([link.capacity_mbps() for link in fabric.links], np.float64), 2)
 
 
 def _bound(

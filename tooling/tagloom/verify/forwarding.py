@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Frames, Membership
+from tagloom.verify.aggregation import carrying
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +93,8 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     The rules are IEEE 802.1Q-2018's: a frame is classified by its tag or the port's PVID (6.9), dropped where the
     port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
     and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A VLAN that a switch does
-    not know is dropped there. A link is live where the ports at both ends are enabled.
+    not know is dropped there. A link is live where the ports at both ends are enabled; an aggregated one where all its
+    cables are bound as well (see `carrying`).
     """
     switches = [state[switch.name] for switch in fabric.switches]
     node_switch = np.repeat(np.arange(len(switches), dtype=np.int32), [len(s.vlans) for s in switches])
@@ -101,7 +103,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     node_of[node_switch, node_vlan] = np.arange(len(node_vlan), dtype=np.int32)
     ports = max(fabric.ports, default=0) + 1
     pvid, frames = _by_port(switches, ports, "pvid"), _by_port(switches, ports, "frames")
-    enabled, filters = _by_port(switches, ports, "enabled") > 0, _by_port(switches, ports, "ingress_filter") > 0
+    enabled, filters = carrying(fabric, switches, ports), _by_port(switches, ports, "ingress_filter") > 0
     member = np.zeros((len(node_vlan), ports), np.uint8)
     row = 0
     for s in switches:

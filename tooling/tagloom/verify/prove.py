@@ -11,6 +11,7 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.findings import Findings
+from tagloom.verify.aggregation import unbound
 from tagloom.verify.broadcast import flood
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import count, walk
@@ -46,7 +47,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
     is given; nothing flooded storms; every broadcast reaches every other host exactly once and never its sender; the
     dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
-    flow control (Dally and Seitz 1987); the models' limits hold; spanning tree blocks nothing.
+    flow control (Dally and Seitz 1987); every cable of an aggregated link is bound at both ends; the models' limits
+    hold; spanning tree blocks nothing.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
@@ -70,6 +72,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
+    findings += unbound(fabric, state)
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),

@@ -60,15 +60,20 @@ class Draft:
 
         Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off. Where frames
         travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
-        reach into the fabric. A link that is wanted down is shut at both ends.
+        reach into the fabric. A link that is wanted down is shut at both ends. Members of an aggregated link are in no
+        VLAN of their own: were the group to fall apart, they would carry nothing.
         """
         fabric = self.fabric
         shape = len(fabric.switches), max(fabric.ports) + 1
         enabled, speed = np.ones(shape, np.bool_), np.zeros(shape, np.int32)
+        lag = np.zeros(shape, np.int32)
         for link in fabric.links:
-            for end in ((link.a, link.a_port), (link.b, link.b_port)):
-                enabled[end] = link.up
-                speed[end] = link.speed_mbps if link.speed_mbps in {10, 100} else 0
+            for port in ((link.a_port, link.b_port), *link.members):
+                enabled[link.a, port[0]] = enabled[link.b, port[1]] = link.up
+            for port in link.cables if link.speed_mbps in {10, 100} else ():
+                speed[link.a, port[0]] = speed[link.b, port[1]] = link.speed_mbps
+            for port in link.members:
+                lag[link.a, port[0]], lag[link.b, port[1]] = link.a_port, link.b_port
         rows = np.concatenate([np.empty((4, 0), np.int32), *self.members], axis=1)
         rows = rows[:, np.argsort(rows[0], kind="stable")]
         bounds = np.searchsorted(rows[0], np.arange(len(fabric.switches) + 1))
@@ -76,7 +81,10 @@ class Draft:
         for s, switch in enumerate(fabric.switches):
             ports = slice(1, fabric.ports[s] + 1)
             state[switch.name] = self._state(
-                s, rows[1:, bounds[s] : bounds[s + 1]], enabled[s, ports], speed[s, ports], tagged_links=tagged_links
+                s,
+                rows[1:, bounds[s] : bounds[s + 1]],
+                (enabled[s, ports], speed[s, ports], lag[s, ports]),
+                tagged_links=tagged_links,
             )
         return state
 
@@ -92,12 +100,12 @@ class Draft:
         self,
         s: int,
         members: NDArray[np.int32],
-        enabled: NDArray[np.bool_],
-        speed: NDArray[np.int32],
+        wanted: tuple[NDArray[np.bool_], NDArray[np.int32], NDArray[np.int32]],
         *,
         tagged_links: bool,
     ) -> SwitchState:
-        fabric, ports = self.fabric, self.fabric.ports[s]
+        fabric, ports, platform = self.fabric, self.fabric.ports[s], platforms.of(self.fabric.switches[s])
+        enabled, speed, lag = wanted
         vlan, port, how = members
         vlans = np.append(np.int32(DEFAULT_VLAN), np.unique(vlan))
         membership = np.zeros((len(vlans), ports), np.uint8)
@@ -107,17 +115,21 @@ class Draft:
         membership[0, used] = Membership.NONE
         mode = np.full(ports, PortMode.ACCESS, np.uint8)
         mode[used] = PortMode.GENERAL
-        marks = platforms.load(fabric.switches[s].model).pvid_is_membership
         pvid = np.where(self.pvid[s, 1 : ports + 1] > 0, self.pvid[s, 1 : ports + 1], DEFAULT_VLAN)
         frames = np.full(ports, Frames.ALL, np.uint8)
-        if marks:
+        if platform.pvid_is_membership:
             pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID where the plan gives none: no mark, no untagged frames
         elif tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         entry = self._entries(s)
         flow = np.full(ports, FlowControl.OFF, np.uint8)
+        cables = used[used < platform.physical_ports]
+        everywhere = np.arange(ports)
         if fabric.flow_control:
-            flow[used] = FlowControl.ON
+            flow[everywhere if platform.at_once("flow_on") else cables] = FlowControl.ON
+        eee = np.full(ports, platform.eee_at_factory, np.bool_)
+        if fabric.eee is not None and platform.eee:
+            eee[everywhere if platform.at_once("eee_on") else cables] = fabric.eee
         return SwitchState(
             vlans=vlans,
             vlan_names=("", *[OWNED_VLAN_NAME] * (len(vlans) - 1)),
@@ -130,8 +142,9 @@ class Draft:
             negotiation=speed == 0,
             speed_mbps=speed,
             flow_control=flow,
-            eee=np.zeros(ports, np.bool_),
+            eee=eee,
             port_spanning_tree=np.ones(ports, np.bool_),
+            lag=lag,
             entry_vlan=entry[0],
             entry_mac=entry[1],
             entry_port=entry[2],

@@ -1,0 +1,69 @@
+"""Read the data file of a command line family, with what it takes over from a relative and what firmware changes."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by variable
+
+
+@cache
+def family(name: str, firmware: Firmware = ()) -> dict[str, Any]:
+    """Give a family's data: its relative's (`extends`), then its own, then the choices of `firmware`.
+
+    A variable that `firmware` does not name has its default. Raises KeyError for a variable or choice there is not.
+    """
+    data = _whole(name)
+    chosen = dict(firmware)
+    for variable, spec in data.get("firmware", {}).items():
+        data = _merged(data, spec["choices"][chosen.pop(variable, spec["default"])])
+    if chosen:
+        raise KeyError(min(chosen))
+    return data
+
+
+@cache
+def variables(name: str) -> dict[str, tuple[str, ...]]:
+    """List what firmware of a family may differ in: variable -> choices, the default first."""
+    specs = _whole(name).get("firmware", {}) if name else {}
+    return {
+        variable: (spec["default"], *(choice for choice in spec["choices"] if choice != spec["default"]))
+        for variable, spec in specs.items()
+    }
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """List the families there are, sorted."""
+    folder = files("tagloom.platforms") / "grammars"
+    return tuple(sorted(f.name.removesuffix(".yml") for f in folder.iterdir() if f.name.endswith(".yml")))
+
+
+@cache
+def _whole(name: str) -> dict[str, Any]:
+    if name not in families():  # spoken by code of its own
+        return {}
+    own: dict[str, Any] = yaml.safe_load((files("tagloom.platforms") / "grammars" / f"{name}.yml").read_text("utf-8"))
+    relative = own.pop("extends", "")
+    return _merged(_whole(relative), own) if relative else own
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another, mapping by mapping; what is null goes, lists are replaced whole.
+
+    >>> _merged({"a": {"b": 1, "c": 2}, "d": [3]}, {"a": {"b": None, "e": 4}, "d": [5]})
+    {'a': {'c': 2, 'e': 4}, 'd': [5]}
+    """
+    both = dict(base)
+    for key, value in over.items():
+        if value is None:
+            both.pop(key, None)
+        elif isinstance(value, dict) and isinstance(both.get(key), dict):
+            both[key] = _merged(both[key], value)
+        else:
+            both[key] = value
+    return both

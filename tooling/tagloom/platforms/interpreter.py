@@ -1,0 +1,376 @@
+"""Carry out configuration lines on a switch the way its own command line does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tagloom.platforms.grammar import (
+    CONFIG,
+    EXIT,
+    MODE_LINES,
+    PORT_LINES,
+    VLAN_DATABASE,
+    Context,
+    ContextKind,
+    Grammar,
+    Line,
+    Node,
+)
+from tagloom.records.change import PORT_CELLS, Cell, Value
+from tagloom.records.switch_state import (
+    DEFAULT_AGING_SECONDS,
+    DEFAULT_VLAN,
+    DISCARD_PVID,
+    Frames,
+    Membership,
+    PortMode,
+    SwitchEditor,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tagloom.platforms import Platform
+
+UNDERSTOOD_LINES = 1 << 16  # the switches of a fabric say the same lines over and over; bounds what is kept of them
+
+
+class OutcomeKind(Enum):
+    """What became of a line."""
+
+    DONE = "done"
+    CONTEXT = "context"  # the context is another one now
+    LEFT = "left"  # back to privileged exec; the interpreter stands at CONFIG again
+    UNKNOWN = "unknown"
+    INCOMPLETE = "incomplete"
+    REJECTED = "rejected"  # understood, refused, nothing changed
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Hold what became of a line and what the switch answers, "" for nothing; several lines are joined by newlines."""
+
+    kind: OutcomeKind
+    text: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Tell whether the switch took the line."""
+        kind = self.kind
+        return kind is _DONE_KIND or kind is _CONTEXT_KIND or kind is _LEFT_KIND
+
+
+# By name of their own: this is asked for every line of every configuration, and an Enum's members are slow to look up.
+_DONE_KIND, _CONTEXT_KIND, _LEFT_KIND = OutcomeKind.DONE, OutcomeKind.CONTEXT, OutcomeKind.LEFT
+_DONE, _CONTEXT, _LEFT = Outcome(OutcomeKind.DONE), Outcome(OutcomeKind.CONTEXT), Outcome(OutcomeKind.LEFT)
+
+
+class _RefusedError(Exception):
+    """Refuse a line with the family's error `name`; never leaves this module."""
+
+    def __init__(self, name: str, **values: object) -> None:
+        self.name, self.values = name, values
+
+
+_JOINS = {
+    "join_untagged": Membership.UNTAGGED,
+    "join_tagged": Membership.TAGGED,
+    "trunk_join": Membership.TAGGED,
+}
+_ERROR_OF_KIND = {"pvid": "vlan", "seconds": "number", "mbps": "number", "channels": "ports"}
+
+
+def _done(line: Line) -> Outcome:
+    return Outcome(OutcomeKind.DONE, line.done) if line.done else _DONE
+
+
+class Interpreter:
+    """Carry out configuration lines on a SwitchEditor the way the model's own command line does.
+
+    The one reading of each line, shared by the parser of running-configs and the consoles of the virtual rack.
+    A line is carried out as a whole or not at all. `context` may be set to move the session.
+    """
+
+    def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
+        self.grammar = Grammar.of(platform)
+        self.editor = editor
+        self.context = CONFIG
+
+    def feed(self, line: str) -> Outcome:
+        """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
+        kind = self.context.kind
+        known = self.grammar.understood[kind]
+        if (meaning := known.get(line)) is not None:
+            return self._carry_out(*meaning)
+        if not line or line.isspace() or line.lstrip()[0] == "!":
+            return _DONE
+        words = self.grammar.port_lists.shorten(line).split()
+        outcome = self._walk(self.grammar.trees[kind], words, known, line)
+        if not outcome.accepted:
+            if self.grammar.is_foreign(kind, " ".join(words)):
+                return _DONE
+            if self.grammar.falls_through and kind is not ContextKind.CONFIG:
+                other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, {}, line)
+                return other if other.accepted else outcome
+        return outcome
+
+    def _walk(self, node: Node, words: list[str], known: dict[str, tuple[Line, list[Any]]], typed: str) -> Outcome:
+        values: list[Any] = []
+        for at, word in enumerate(words):
+            step = node.words.get(word)
+            if step is None:
+                if node.value is None:
+                    return Outcome(OutcomeKind.UNKNOWN, self._error("unknown", words, at))
+                step, text = node.value, word
+                if node.kind == "name":  # a name goes on to the end of the line
+                    text = typed.split(None, at)[at]
+                try:
+                    values.append(node.read(text))
+                except ValueError:
+                    name = _ERROR_OF_KIND.get(node.kind, node.kind)
+                    return Outcome(OutcomeKind.REJECTED, self._error(name, words, at))
+                if node.kind == "name":
+                    node = step
+                    break
+            node = step
+        if node.end is None:
+            return Outcome(OutcomeKind.INCOMPLETE, self.grammar.error("incomplete"))
+        if len(known) < UNDERSTOOD_LINES:
+            known[typed] = node.end, values
+        return self._carry_out(node.end, values)
+
+    def _carry_out(self, what: Line, values: list[Any]) -> Outcome:
+        try:
+            return self.HANDLERS[what.key](self, what, values)
+        except _RefusedError as refused:
+            text = self.grammar.error(refused.name, **refused.values)
+            # FASTPATH prints its warning before it looks the VLAN up.
+            if what.answer and refused.name.startswith("vlan_missing"):
+                text = f"{what.answer}\n\n{text}"
+            return Outcome(OutcomeKind.REJECTED, text)
+
+    def _error(self, name: str, words: list[str], at: int) -> str:
+        return self.grammar.error(name, caret=" " * len(" ".join([*words[:at], ""])))
+
+    # What the lines do. Checks come first, so that a refused line has changed nothing.
+
+    def leave(self, line: Line, _: list[Any]) -> Outcome:
+        """Leave one context, or all of them by `end`."""
+        inside = self.context.kind is not ContextKind.CONFIG
+        self.context = CONFIG
+        return _CONTEXT if inside and line is EXIT else _LEFT
+
+    def _enter_vlan_database(self, _: Line, __: list[Any]) -> Outcome:
+        self.context = VLAN_DATABASE
+        return _CONTEXT
+
+    def _enter_interface(self, _: Line, values: list[Any]) -> Outcome:
+        self.context = Context(ContextKind.INTERFACE, ports=values[0])
+        return _CONTEXT
+
+    def _enter_interface_vlan(self, _: Line, values: list[Any]) -> Outcome:
+        self._need_vlan(values[0], "vlan_missing_access")
+        self.context = Context(ContextKind.INTERFACE_VLAN, vlan=values[0])
+        return _CONTEXT
+
+    def _create_vlans(self, line: Line, values: list[Any]) -> Outcome:
+        vlans: list[int] = values[0]
+        for vlan in vlans:
+            self.editor.create_vlan(vlan)
+        if not line.enters:
+            return _done(line)
+        self.context = Context(ContextKind.INTERFACE_VLAN, vlan=vlans[0]) if len(vlans) == 1 else VLAN_DATABASE
+        return Outcome(OutcomeKind.CONTEXT, line.done)
+
+    def _delete_vlans(self, line: Line, values: list[Any]) -> Outcome:
+        if DEFAULT_VLAN in values[0]:
+            raise _RefusedError("default_vlan")
+        if missing := [vlan for vlan in values[0] if vlan not in self.editor.vlans]:
+            raise _RefusedError("vlan_missing_delete", vlans=missing)
+        editor = self.editor
+        for vlan in values[0]:
+            stranded = [
+                p for p, pvid in enumerate(editor.pvid, 1) if pvid == vlan and not self._is(p, PortMode.GENERAL)
+            ]
+            editor.delete_vlan(vlan)
+            for port in stranded:  # an access port returns to VLAN 1 with its PVID (N2000 guide p. 648)
+                editor.set_member(DEFAULT_VLAN, port, Membership.UNTAGGED)
+        return _done(line)
+
+    def _name_vlan(self, line: Line, values: list[Any]) -> Outcome:
+        self._need_vlan(self.context.vlan, "vlan_missing_access")
+        self.editor.name_vlan(self.context.vlan, values[0] if values else "")
+        return _done(line)
+
+    def _set_mode(self, line: Line, _: list[Any]) -> Outcome:
+        """Change the mode; of its VLANs a port keeps what the new mode can hold.
+
+        What the old mode held beyond that is lost, as fake-switches has it; whether a real switch keeps it
+        dormant and wakes it later is not known (Netgear's does).
+        """
+        editor, mode = self.editor, MODE_LINES[line.key]
+        for port in self.context.ports:
+            was, editor.mode[port - 1] = editor.mode[port - 1], mode
+            if mode in (was, PortMode.GENERAL):
+                continue
+            native = editor.pvid[port - 1] or DEFAULT_VLAN
+            for vlan, members in editor.members.items():
+                if vlan != native and (mode is PortMode.ACCESS or members.get(port) is Membership.UNTAGGED):
+                    members.pop(port, None)
+            editor.set_member(native, port, Membership.UNTAGGED)
+            editor.set_pvid(port, native)
+            editor.frames[port - 1], editor.ingress_filter[port - 1] = Frames.ALL, True
+        return _done(line)
+
+    def _set_native(self, line: Line, values: list[Any]) -> Outcome:
+        access = line.key != "trunk_native"
+        self._need_mode(PortMode.ACCESS if access else PortMode.TRUNK, "not_access" if access else "not_trunk")
+        vlan = values[0] if values else DEFAULT_VLAN
+        self._need_vlan(vlan, "vlan_missing_access")
+        for port in self.context.ports:
+            if self.editor.pvid[port - 1] in self.editor.vlans:
+                self.editor.set_member(self.editor.pvid[port - 1], port, Membership.NONE)
+            self.editor.set_member(vlan, port, Membership.UNTAGGED)
+            self.editor.set_pvid(port, vlan)
+        return _done(line)
+
+    def _set_members(self, line: Line, values: list[Any]) -> Outcome:
+        trunk = line.key.startswith("trunk")
+        self._need_mode(*((PortMode.TRUNK, "not_trunk") if trunk else (PortMode.GENERAL, "not_general")))
+        vlans: list[int] = values[0] if values else [DEFAULT_VLAN]
+        known = self.editor.members
+        if missing := [vlan for vlan in vlans if vlan not in known]:
+            if not line.tolerates_missing:
+                raise _RefusedError("vlan_missing", vlans=missing)
+            vlans = [vlan for vlan in vlans if vlan in known]
+        how = _JOINS.get(line.key, Membership.NONE)
+        for port in self.context.ports:
+            for vlan in vlans:
+                if not (trunk and vlan == self.editor.pvid[port - 1]):  # a trunk's native VLAN stays untagged
+                    self.editor.set_member(vlan, port, how)
+        return _done(line)
+
+    def _set_pvid(self, line: Line, values: list[Any]) -> Outcome:
+        self._need_mode(PortMode.GENERAL, "not_general_pvid")
+        vlan = values[0] if values else DEFAULT_VLAN
+        if vlan != DISCARD_PVID:
+            self._need_vlan(vlan, "vlan_missing_pvid")
+        for port in self.context.ports:
+            self.editor.set_pvid(port, vlan)
+        return _done(line)
+
+    def _set_port_cell(self, line: Line, _: list[Any]) -> Outcome:
+        cell, value = PORT_LINES[line.key]
+        if cell in (Cell.FRAMES, Cell.INGRESS_FILTER):
+            self._need_mode(PortMode.GENERAL, "not_general")
+        column: list[Value] = getattr(self.editor, PORT_CELLS[cell][0])
+        ports = self.context.ports if line.context is ContextKind.INTERFACE else range(1, self.editor.ports + 1)
+        for port in ports:
+            column[port - 1] = value
+        return _done(line)
+
+    def _set_speed(self, line: Line, values: list[Any]) -> Outcome:
+        for port in self.context.ports:
+            self.editor.speed_mbps[port - 1] = values[0]
+        return _done(line)
+
+    def _hold_nothing(self, line: Line, _: list[Any]) -> Outcome:
+        return _done(line)
+
+    def _set_spanning_tree(self, line: Line, _: list[Any]) -> Outcome:
+        self.editor.spanning_tree = line.key == "spanning_tree_on"
+        return _done(line)
+
+    def _set_aging(self, line: Line, values: list[Any]) -> Outcome:
+        self.editor.aging_seconds = values[0] if values else DEFAULT_AGING_SECONDS
+        return _done(line)
+
+    def _set_entry(self, line: Line, values: list[Any]) -> Outcome:
+        vlan, ports = self._vlan_of(line, values), values[-1]
+        if vlan not in self.editor.vlans:
+            raise _RefusedError("vlan_missing_access", vlans=[vlan])
+        # The line replaces what the address was pinned to: a moved host is one line.
+        self.editor.entries[vlan, values[0]] = ports
+        return _done(line)
+
+    def _drop_entry(self, line: Line, values: list[Any]) -> Outcome:
+        vlan = self._vlan_of(line, values)
+        self._need_vlan(vlan, "vlan_missing_access")
+        self.editor.set_entry(vlan, values[0], ())
+        return _done(line)
+
+    def _vlan_of(self, line: Line, values: list[Any]) -> int:
+        """Give the VLAN of an entry: that of the block it stands in, or the one it names itself."""
+        inside = line.context is ContextKind.INTERFACE_VLAN
+        return self.context.vlan if inside else int(values[1])
+
+    def _set_lag(self, line: Line, values: list[Any]) -> Outcome:
+        """Take ports into a port-channel, or out of theirs.
+
+        A port keeps its own VLAN settings, which count again once it has left; whether a real switch takes lines for
+        them meanwhile is not known.
+        """
+        channels = values[0] if values else (0,)
+        if len(channels) != 1 or max(self.context.ports) > self.grammar.platform.physical_ports:
+            raise _RefusedError("ports")
+        for port in self.context.ports:
+            self.editor.lag[port - 1] = channels[0]
+        return _done(line)
+
+    def _sleep_nowhere(self, line: Line, _: list[Any]) -> Outcome:
+        self.editor.eee = [False] * self.editor.ports
+        return _done(line)
+
+    def _is(self, port: int, mode: PortMode) -> bool:
+        return self.editor.mode[port - 1] is mode
+
+    def _need_mode(self, mode: PortMode, error: str) -> None:
+        if not all(self._is(port, mode) for port in self.context.ports):
+            raise _RefusedError(error)
+
+    def _need_vlan(self, vlan: int, error: str) -> None:
+        if vlan not in self.editor.vlans:
+            raise _RefusedError(error, vlans=[vlan])
+
+    HANDLERS: ClassVar[dict[str, Callable[[Interpreter, Line, list[Any]], Outcome]]] = {
+        "exit": leave,
+        "end": leave,
+        **dict.fromkeys(PORT_LINES, _set_port_cell),
+        **dict.fromkeys(MODE_LINES, _set_mode),
+        "vlan_database": _enter_vlan_database,
+        "interface": _enter_interface,
+        "interface_range": _enter_interface,
+        "channel": _enter_interface,
+        "channel_range": _enter_interface,
+        "interface_vlan": _enter_interface_vlan,
+        "vlan_create": _create_vlans,
+        "vlan_delete": _delete_vlans,
+        "vlan_name": _name_vlan,
+        "no_vlan_name": _name_vlan,
+        "access_vlan": _set_native,
+        "no_access_vlan": _set_native,
+        "trunk_native": _set_native,
+        "trunk_join": _set_members,
+        "trunk_leave": _set_members,
+        "join_untagged": _set_members,
+        "join_tagged": _set_members,
+        "leave": _set_members,
+        "leave_default": _set_members,
+        "pvid": _set_pvid,
+        "no_pvid": _set_pvid,
+        "speed": _set_speed,
+        "duplex": _hold_nothing,
+        "eee_any": _hold_nothing,
+        "eee_none": _sleep_nowhere,
+        "lag_join": _set_lag,
+        "lag_leave": _set_lag,
+        "spanning_tree_on": _set_spanning_tree,
+        "spanning_tree_off": _set_spanning_tree,
+        "aging": _set_aging,
+        "no_aging": _set_aging,
+        "entry": _set_entry,
+        "entry_channel": _set_entry,
+        "no_entry": _drop_entry,
+    }

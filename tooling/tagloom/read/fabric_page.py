@@ -1,0 +1,92 @@
+"""Say what form a fabric file has: its keys, their types, their ranges."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DEFAULT_MODEL = "powerconnect-5324"
+# Names become file names, Ansible hosts and words on a command line.
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+Name = Annotated[str, Field(pattern=NAME)]
+
+
+class Page(BaseModel):
+    """Hold what every part has in common: no key but its own, no value taken for another type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ShapePage(Page):
+    """Hold the family."""
+
+    family: str
+    dims: list[int]
+    parallel: int = Field(1, ge=1, le=64)
+    hosts: int = Field(1, ge=0, le=512)
+    lag: bool = False
+
+
+class SwitchPage(Page):
+    """Hold what is said of one switch."""
+
+    model: str | None = None
+    at: list[int] | None = None
+    address: str | None = None
+    state: Literal["up", "down"] = "up"
+    firmware: dict[str, str] = {}
+
+
+class HostPage(Page):
+    """Hold what is said of one host."""
+
+    switch: str | None = None
+    port: str | None = None
+    mac: str | None = None
+
+
+class LinkPage(Page):
+    """Hold one link; an end is a port, or several where the link is aggregated."""
+
+    ends: list[str | list[str]] = Field(min_length=2, max_length=2)
+    speed: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000] | None = None
+    state: Literal["up", "down"] = "up"
+    lag: bool | int | list[int] = False
+
+
+class VlansPage(Page):
+    """Hold which VLANs a plan may use."""
+
+    first: int = Field(default=100, ge=2, le=4000)
+
+
+class FabricPage(Page):
+    """Hold the whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
+
+    name: Name = "fabric"
+    model: str = DEFAULT_MODEL
+    shape: ShapePage | None = None
+    switches: dict[Name, SwitchPage | None] = {}
+    hosts: dict[Name, HostPage | None] = {}
+    links: list[LinkPage | None] = []
+    vlans: VlansPage = VlansPage()
+    flow_control: Literal["on", "off"] = "off"
+    eee: Literal["on", "off"] | None = None
+    firmware: dict[str, str] = {}
+
+
+def plain_words(kind: str, message: str) -> str:
+    """Say what the validator expected without the validator's grammar."""
+    words = {
+        "int_type": "a whole number",
+        "string_type": "text (quote it)",
+        "list_type": "a list",
+        "dict_type": "a mapping",
+        "model_type": "a mapping",
+        "missing": "this key",
+        "string_pattern_mismatch": "a name of letters, digits, dot, hyphen, underscore",
+        "too_short": "two ends",
+        "too_long": "two ends",
+    }
+    return words.get(kind, message[0].lower() + message[1:].removeprefix("nput should be ").removeprefix(" should be "))

@@ -1,0 +1,72 @@
+"""Write the fabric file: of a family, or of a whole fabric with all its parts explicit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.records.fabric import Shape
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric, Link
+
+
+def format_family(
+    name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str, *, lag: bool = False
+) -> str:
+    """Write the fabric file of a family. Raises InputError where the family cannot be built."""
+    text = f"name: {name}\nmodel: {model}\nshape: {_shape(Shape(family, dims, parallel, hosts, lag))}\n"
+    parse_fabric(text, "new")
+    return text
+
+
+def format_fabric(fabric: Fabric) -> str:
+    """Write a fabric with all its parts explicit; reading it back gives an equal fabric, links and hosts in order."""
+    model = {s.name: platforms.load(s.model) for s in fabric.switches}
+    lines = [f"name: {fabric.name}", f"vlans: {{first: {fabric.first_vlan}}}"]
+    if fabric.flow_control:
+        lines.append('flow_control: "on"')
+    if fabric.eee is not None:
+        lines.append(f'eee: "{"on" if fabric.eee else "off"}"')
+    if fabric.shape is not None:
+        lines.append(f"shape: {_shape(fabric.shape)}")
+    lines.append("switches:")
+    for switch in fabric.switches:
+        parts = [f"model: {switch.model}", f"at: [{', '.join(map(str, switch.at))}]"]
+        if switch.address:
+            parts.append(f'address: "{switch.address}"')
+        if not switch.up:
+            parts.append("state: down")
+        if switch.firmware:
+            said = ", ".join(f'{variable}: "{choice}"' for variable, choice in switch.firmware)
+            parts.append(f"firmware: {{{said}}}")
+        lines.append(f"  {switch.name}: {{{', '.join(parts)}}}")
+    lines.append("hosts:" if fabric.hosts else "hosts: {}")
+    for host in fabric.hosts:
+        at = fabric.switches[host.switch].name
+        port = model[at].port_name(host.port)
+        lines.append(f'  {host.name}: {{switch: {at}, port: "{port}", mac: "{format_mac(host.mac)}"}}')
+    lines.append("links:" if fabric.links else "links: []")
+    for link in fabric.links:
+        a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
+        sides = [[f'"{name}:{model[name].port_name(port)}"' for port in ports] for name, ports in _sides(link, a, b)]
+        extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + ("" if link.up else ", state: down")
+        if link.members:
+            numbers = [p - model[n].physical_ports for n, p in ((a, link.a_port), (b, link.b_port))]
+            extra = f", lag: [{numbers[0]}, {numbers[1]}]{extra}"
+            ends = "[" + ", ".join(f"[{', '.join(ports)}]" for ports in sides) + "]"
+        else:
+            ends = f"[{sides[0][0]}, {sides[1][0]}]"
+        lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
+    return "\n".join(lines) + "\n"
+
+
+def _sides(link: Link, a: str, b: str) -> tuple[tuple[str, list[int]], tuple[str, list[int]]]:
+    return (a, [p for p, _ in link.cables]), (b, [q for _, q in link.cables])
+
+
+def _shape(shape: Shape) -> str:
+    dims, lag = ", ".join(map(str, shape.dims)), ", lag: true" if shape.lag else ""
+    return f"{{family: {shape.family}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{lag}}}"

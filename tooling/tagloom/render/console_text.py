@@ -1,0 +1,30 @@
+"""Take from a console's output what is not the page itself: erasures, pagers, log lines, prompts."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08+ *\x08*")
+_PAGER = re.compile(r"(?:More: <space>,[^\n]*?One line: <return>|--More-- or \(q\)uit) ?")
+_LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into the session
+# A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
+# which may have a # in a name: it has no two blanks in a row.
+NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]")
+_STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$")
+
+
+def clean_lines(text: str) -> list[str]:
+    """Give the lines as a terminal would show them in the end, as many as came; columns keep their places.
+
+    Of a line that was written over after a carriage return, the last writing stays: that is how pagers wipe theirs.
+    """
+    plain = _ESCAPES.sub("", text) if "\x1b" in text or "\x08" in text else text
+    lines = plain.split("\n")
+    if "\r" in plain:
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
+    return [_PAGER.sub("", line) for line in lines] if _PAGER.search(plain) else lines
+
+
+def page_lines(text: str) -> list[str]:
+    """Give the lines of a page alone: no log lines, no prompts."""
+    return [line for line in map(str.rstrip, clean_lines(text)) if not _STRICT.match(line)]

@@ -1,0 +1,94 @@
+"""Tell which ports carry frames by their own settings, and which aggregated links are bound at both ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric, Link
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+
+def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDArray[np.bool_]:
+    """Tell which ports send and take frames by their own settings, bool[N, ports], column 0 unused.
+
+    An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port-channel of a link
+    does while one of its cables is up and every cable that is up is bound at both ends: a static aggregation spreads
+    flows by their addresses over what has carrier and knows nothing of the far end, so that a cable that is not bound
+    there, or a port of something else that is bound here, loses the flows that fall on it. A cable that is shut at one
+    end has no carrier at either.
+    """
+    table = np.zeros((len(switches), ports), np.bool_)
+    for s, switch in enumerate(switches):
+        table[s, 1 : switch.ports + 1] = switch.enabled & (switch.lag == 0)
+    for link in fabric.links:
+        if link.members and (
+            not _live(link, switches)
+            or any(True for _ in _unbound(fabric, link, switches))
+            or _strangers(switches[link.a], link.a_port, {a for a, _ in link.members})
+            or _strangers(switches[link.b], link.b_port, {b for _, b in link.members})
+        ):
+            table[link.a, link.a_port] = table[link.b, link.b_port] = False
+    return table
+
+
+def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:
+    """Find cables of aggregated links that are up and not bound to their port-channel, and ports bound for no reason.
+
+    Strangers in a port-channel of ours are found, too: flows would leave by them.
+    """
+    switches = [state[switch.name] for switch in fabric.switches]
+    findings: list[Finding] = []
+    mine: dict[tuple[int, int], int] = {}
+    for link in fabric.links:
+        for a, b in link.members:
+            mine[link.a, a], mine[link.b, b] = link.a_port, link.b_port
+        if link.members and link.up:
+            findings += [_finding(fabric, *found) for found in _unbound(fabric, link, switches)]
+    ours = {(s, channel) for (s, _), channel in mine.items()}
+    used = [set(ports) for ports in fabric.used_ports]
+    for s, switch in enumerate(switches):
+        for at in np.flatnonzero(switch.lag).tolist():
+            port, channel = at + 1, int(switch.lag[at])
+            stranger = (s, port) not in mine and (port in used[s] or (s, channel) in ours)
+            if stranger:
+                name = platforms.load(fabric.switches[s].model).port_name
+                where = f"{fabric.switches[s].name}:{name(port)}"
+                findings.append(Finding(where, "no member of a port-channel", f"a member of {name(channel)}"))
+    return findings
+
+
+def _unbound(fabric: Fabric, link: Link, switches: Sequence[SwitchState]) -> Iterator[tuple[int, int, int, str]]:
+    """Give (switch, port, port-channel, what is wrong) for every end of a live cable that is not bound."""
+    for a, b in _live(link, switches):
+        for s, port, channel in ((link.a, a, link.a_port), (link.b, b, link.b_port)):
+            bound = int(switches[s].lag[port - 1])
+            if bound != channel:
+                name = platforms.load(fabric.switches[s].model).port_name
+                yield s, port, channel, f"a member of {name(bound)}" if bound else "alone"
+
+
+def _strangers(switch: SwitchState, channel: int, members: set[int]) -> set[int]:
+    """Give the enabled ports that are bound to a port-channel and are none of its link's."""
+    return set((np.flatnonzero((switch.lag == channel) & switch.enabled) + 1).tolist()) - members
+
+
+def _live(link: Link, switches: Sequence[SwitchState]) -> list[tuple[int, int]]:
+    """List the cables that have carrier: enabled at both ends."""
+    at, to = switches[link.a].enabled, switches[link.b].enabled
+    return [(a, b) for a, b in link.members if at[a - 1] and to[b - 1]]
+
+
+def _finding(fabric: Fabric, s: int, port: int, channel: int, actual: str) -> Finding:
+    switch = fabric.switches[s]
+    name = platforms.load(switch.model).port_name
+    return Finding(f"{switch.name}:{name(port)}", f"a member of {name(channel)}", actual)
