@@ -13,8 +13,6 @@ from tagloom.units import format_mac, format_ranges
 if TYPE_CHECKING:
     from tagloom.lab.device import Device
 
-_OBJECT_ID = "1.3.6.1.4.1.674.10895."
-_OBJECT_IDS = {"powerconnect-5324": "3004", "powerconnect-6224": "3010", "powerconnect-6248": "3011"}  # DELL-REF-MIB
 _FRAMES = {Frames.ALL: "admitAll", Frames.TAGGED_ONLY: "admitTaggedOnly", Frames.UNTAGGED_ONLY: "admitUntaggedOnly"}
 
 
@@ -203,7 +201,7 @@ def version(device: Device) -> Page:
 def system(device: Device) -> Page:
     """Answer `show system`; the time up is always the same, so that two answers can be compared."""
     title, ros = device.platform.title, device.platform.grammar == "ros"
-    object_id = _OBJECT_ID + _OBJECT_IDS.get(device.platform.model, "0")
+    object_id = next(iter(device.platform.sys_object_id), "0.0")
     description = "Neyland 24T" if ros else f"{title}, 3.3.7.3, VxWorks 6.5"
     rows = {
         "System Description": description,

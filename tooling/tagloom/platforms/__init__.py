@@ -25,6 +25,8 @@ class Platform:
     """Hold what tagloom must know of a model; everything firmware may differ in is data here.
 
     `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one.
+    `sys_object_id` lists the SNMP object ids the model answers with, `calls_itself` regular expressions of what it
+    says of itself in sysDescr.
     `group_entries` says whether a static entry for the broadcast address narrows a VLAN's flood: proven (seen on a
     real switch), unproven or none.
     """
@@ -40,6 +42,8 @@ class Platform:
     eee: bool
     watts: PortWatts | None
     group_entries: str = "unproven"
+    sys_object_id: tuple[str, ...] = ()
+    calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
 
@@ -75,6 +79,20 @@ def models() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".yml") for f in folder.iterdir() if f.name.endswith(".yml")))
 
 
+def identify(object_id: str, description: str) -> str | None:
+    """Name the model that answers with this sysObjectID, or else describes itself so; None where no page says.
+
+    The object id comes first: a PowerConnect 5324 describes itself as "Neyland 24T".
+
+    >>> identify("1.3.6.1.4.1.674.10895.3011", "PowerConnect 6248, 3.3.18.1, VxWorks 6.5")
+    'powerconnect-6248'
+    """
+    pages = [load(model) for model in models()]
+    by_id = [page.model for page in pages if object_id in page.sys_object_id]
+    by_words = [page.model for page in pages if any(re.search(words, description) for words in page.calls_itself)]
+    return next(iter(by_id + by_words), None)
+
+
 @cache
 def load(model: str) -> Platform:
     """Read a model's page. Raises KeyError where there is none."""
@@ -97,6 +115,8 @@ def load(model: str) -> Platform:
         eee=raw["eee"],
         watts=PortWatts(watts["base"], dict(watts["per_port"]), watts["source"]) if watts else None,
         group_entries=raw["group_entries"],
+        sys_object_id=tuple(raw.get("sys_object_id", ())),
+        calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
         words=raw.get("words", {}),
     )
