@@ -28,7 +28,7 @@ from pysnmp.proto.secmod.rfc3414.service import SnmpUSMSecurityModel, UsmSecurit
 from tagloom.records.snmp import Raw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
     from types import TracebackType
 
     from tagloom.records.snmp import Address, Credentials, Oid, Rows, Value, Wanted
@@ -171,8 +171,12 @@ def _set(record: Any, *values: Any) -> Any:
 # --- one agent -------------------------------------------------------------------------------------------------------
 
 
+class _LostError(Exception):
+    """There is nothing to be had from this agent, and why."""
+
+
 class _RefusedError(Exception):
-    """The agent does not give this reading, and why."""
+    """The agent does not give this part of the reading, and why; it may give others."""
 
 
 @dataclass(slots=True)
@@ -208,11 +212,12 @@ class _Wire(asyncio.DatagramProtocol):
         self._numbers = itertools.count(1)
         self._v3 = credentials.version == "3"
         if self._v3:
-            self._auth: Any = SnmpUSMSecurityModel.AUTH_SERVICES[_AUTH[credentials.auth_protocol]]
+            self._auth_id = _AUTH[credentials.auth_protocol]
+            self._auth: Any = SnmpUSMSecurityModel.AUTH_SERVICES[self._auth_id]
             self._priv: Any = SnmpUSMSecurityModel.PRIV_SERVICES[_PRIV[credentials.priv_protocol]]
             self._passwords = (
                 self._auth.hash_passphrase(credentials.auth_password),
-                self._priv.hash_passphrase(self._auth.SERVICE_ID, credentials.priv_password),
+                self._priv.hash_passphrase(self._auth_id, credentials.priv_password),
             )
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]  # it is one
@@ -231,7 +236,7 @@ class _Wire(asyncio.DatagramProtocol):
     async def exchange(
         self, peer: _Peer, operation: Any, names: tuple[Oid, ...], repetitions: int, patience: float, retries: int
     ) -> _Answer:
-        """Send one request until it is answered, each time for `patience` seconds. Raises _RefusedError."""
+        """Send one request until it is answered, each time for `patience` seconds. Raises _LostError."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer | None] = loop.create_future()
         numbers: list[int] = []
@@ -250,14 +255,14 @@ class _Wire(asyncio.DatagramProtocol):
                 answered = loop.create_future()
                 if answer is None:
                     if left == 0:
-                        raise _RefusedError(self._silence(peer, patience, retries))
+                        raise _LostError(self._silence(peer, patience, retries))
                     left -= 1
                 elif not answer.report:
                     return answer
                 elif answer.report in {"engine", "clock"} and reports < MAX_REPORTS:
                     reports += 1
                 else:
-                    raise _RefusedError(self._refusal(answer.report))
+                    raise _LostError(self._refusal(answer.report))
                 for old in numbers:  # an answer to an earlier try is as good
                     self._waiting[old] = peer, answered
         finally:
@@ -376,7 +381,7 @@ class _Wire(asyncio.DatagramProtocol):
             ours = univ.OctetString(engine_id)
             peer.engine_id, peer.boots, peer.seconds, peer.seen = engine_id, boots, seconds, self._clock()
             peer.auth_key = self._auth.localize_key(self._passwords[0], ours)
-            peer.priv_key = self._priv.localize_key(self._auth.SERVICE_ID, self._passwords[1], ours)
+            peer.priv_key = self._priv.localize_key(self._auth_id, self._passwords[1], ours)
         elif report == "clock" and signed:
             peer.boots, peer.seconds, peer.seen = boots, seconds, self._clock()
         return report
@@ -420,13 +425,19 @@ class _Reading:
     async def read(self, wanted: Wanted) -> None:
         self.columns = {column: {} for table in wanted.tables for column in table}
         if wanted.scalars:
-            await self._get(wanted.scalars)
+            await self._part(self._get(wanted.scalars))
             self.at = self.now()
         for table in wanted.tables:
-            await self._walk(table)
+            await self._part(self._walk(table))
+
+    async def _part(self, reading: Coroutine[Any, Any, None]) -> None:
+        try:
+            await reading
+        except _RefusedError as refused:
+            self.complaints.append(str(refused))
 
     async def _ask(self, operation: Any, names: tuple[Oid, ...], repetitions: int = 0) -> list[tuple[Oid, Any]] | None:
-        """Give the answer's bindings, None where it would be too big. Raises _RefusedError."""
+        """Give the answer's bindings, None where it would be too big. Raises _RefusedError, _LostError."""
         answer = await self.wire.exchange(self.peer, operation, names, repetitions, self.timeout, self.retries)
         if answer.status == _TOO_BIG:
             return None
@@ -535,20 +546,17 @@ class Snmp:
         began = self._clock()
         try:
             wire, place = await self._reach(address)
-        except OSError as error:
-            return Raw(self._now(), error=f"no address for {address[0]!r}: {error.strerror or error}")
+        except (OSError, UnicodeError) as error:
+            return Raw(self._now(), error=f"no address for {address[0]!r}: {getattr(error, 'strerror', None) or error}")
         reading = _Reading(wire, wire.peer(place), self._timeout, self._retries, self._now)
         failed = ""
         try:
             async with asyncio.timeout(self._agent_seconds):
                 await reading.read(wanted)
-        except _RefusedError as refused:
-            failed = str(refused)
+        except _LostError as lost:
+            failed = str(lost)
         except TimeoutError:
             failed = f"not read to the end in {self._agent_seconds:g} s"
-        if failed and (reading.scalars or any(reading.columns.values())):
-            reading.complaints.append(failed)
-            failed = ""
         seconds, complaints = self._clock() - began, tuple(reading.complaints)
         at = self._now() if reading.at is None else reading.at
         return Raw(at, seconds, reading.scalars, reading.columns, complaints, failed)

@@ -30,7 +30,7 @@ def tlv(tag: int, content: bytes) -> bytes:
 
 def integer(value: int, tag: int = INTEGER) -> bytes:
     """Give a whole number; a counter's tag does not change how it is written: shortest two's complement."""
-    return tlv(tag, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    return tlv(tag, value.to_bytes((value + (value < 0)).bit_length() // 8 + 1, "big", signed=True))
 
 
 @lru_cache(maxsize=1 << 16)

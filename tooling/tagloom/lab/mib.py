@@ -114,10 +114,9 @@ class SwitchTree:
     def _system(self) -> dict[Oid, _Column]:
         """Give SNMPv2-MIB's system group (RFC 3418)."""
         device = self.device
-        object_id = device.platform.sys_object_id
         values: dict[int, Callable[[], bytes]] = {
             1: lambda: _text(_description(device)),
-            2: lambda: ber.oid(_arcs(object_id[0]) if object_id else (0, 0)),
+            2: lambda: ber.oid(_arcs(next(iter(device.platform.sys_object_id), "0.0"))),
             3: lambda: ber.integer(int(self.uptime_seconds() * 100) % (1 << 32), ber.TIME_TICKS),
             4: lambda: _text("virtual rack"),
             5: lambda: _text(device.hostname),

@@ -68,7 +68,10 @@ class _Walk:
         if is_a is None:
             return f"no model answers with sysObjectID {dotted or 'missing'}, {described!r}; --model names one for all"
         shown = observe.interpret(key, raw, platforms.load(is_a))
-        chassis = (shown.chassis or key) if key.startswith(SEED) else key
+        seed = key.startswith(SEED)
+        if not seed and shown.chassis and shown.chassis != key:
+            return f"the agent at {address[0]} is {shown.name or shown.chassis}, not this switch"
+        chassis = (shown.chassis or key) if seed else key
         self.told.add(chassis)
         if chassis not in self.found:
             name = shown.name or chassis
