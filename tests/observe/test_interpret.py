@@ -67,7 +67,9 @@ def test_a_table_that_ends_early_is_named_with_its_ports():
 
 def test_lies_about_types_are_named_and_not_believed():
     with scripted(liar) as place, snmp() as wire:
-        found = interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"))
+        found = interpret(
+            "s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"), range(1, 25)
+        )
     assert found.error == ""
     assert "ifName: expected octets, actual a number (24 times)" in found.complaints
     assert "ifName, ifDescr: no row for g1 and 23 more ports" in found.complaints

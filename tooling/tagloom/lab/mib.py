@@ -275,6 +275,7 @@ class SwitchTree:
             **{(*_LLDP, 3, k): _scalar(write) for k, write in local.items()},
             (*_LLDP, 3, 7, 1, 2): _Column(lambda: ports, lambda _: ber.integer(_IF_NAME_SUBTYPE)),
             (*_LLDP, 3, 7, 1, 3): _Column(lambda: ports, lambda index: _text(device.platform.port_name(index[0]))),
+            (*_LLDP, 3, 7, 1, 4): _Column(lambda: ports, lambda _: _text("")),
             **{(*_LLDP, 4, 1, 1, k): _Column(rows, partial(far, write=write)) for k, write in remote.items()},
             (*_LLDP, 4, 2, 1, 3): _Column(addresses, lambda _: ber.integer(2)),  # ifIndex
             (*_LLDP, 4, 2, 1, 4): _Column(addresses, lambda _: ber.integer(_VLAN_INTERFACE)),

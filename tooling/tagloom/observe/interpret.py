@@ -14,6 +14,8 @@ from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tagloom.platforms import Platform
     from tagloom.records.snmp import Oid, Raw, Rows, Value
 
@@ -77,8 +79,8 @@ class _Reader:
         return (*self.raw.complaints, *own)
 
 
-def interpret(switch: str, raw: Raw, platform: Platform | None) -> Observation:
-    """Give what a switch says of itself; without a platform its ports are numbered by ifIndex."""
+def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] = ()) -> Observation:
+    """Give what a switch says of itself; `ports` are those that must be there: a fabric's."""
     if raw.error:
         return Observation(switch, raw.at, error=raw.error)
     reader = _Reader(raw)
@@ -86,7 +88,7 @@ def interpret(switch: str, raw: Raw, platform: Platform | None) -> Observation:
     uptime = reader.scalar("sysUpTime", int)
     if uptime is None:
         reader.complain("sysUpTime: missing")
-    ports = _port_numbers(reader, platform)
+    numbers = _port_numbers(reader, platform, ports)
     found = Observation(
         switch=switch,
         at=raw.at,
@@ -95,9 +97,9 @@ def interpret(switch: str, raw: Raw, platform: Platform | None) -> Observation:
         object_id=".".join(map(str, object_id)) if isinstance(object_id, tuple) else "",
         uptime_seconds=uptime / TICKS_PER_SECOND if isinstance(uptime, int) else None,
         chassis=_local_chassis(reader),
-        ports=_counters(reader, ports, platform) if reader.asked("ifOperStatus") else (),
-        vlans=_vlans(reader, ports) if reader.asked("dot1qPvid") else Vlans(),
-        neighbours=_neighbours(reader, ports, platform) if reader.asked("lldpRemChassisId") else (),
+        ports=_counters(reader, numbers, platform) if reader.asked("ifOperStatus") else (),
+        vlans=_vlans(reader, numbers) if reader.asked("dot1qPvid") else Vlans(),
+        neighbours=_neighbours(reader, numbers, platform) if reader.asked("lldpRemChassisId") else (),
     )
     return replace(found, complaints=reader.said())
 
@@ -105,20 +107,18 @@ def interpret(switch: str, raw: Raw, platform: Platform | None) -> Observation:
 # --- ports -----------------------------------------------------------------------------------------------------------
 
 
-def _port_numbers(reader: _Reader, platform: Platform | None) -> dict[int, int]:
+def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) -> dict[int, int]:
     """Map ifIndex to our port number: by ifName, else by ifDescr, in the model's own words."""
     numbers: dict[int, int] = {}
     indices = sorted({index[0] for name in ("ifName", "ifDescr") for index in reader.rows(name) if len(index) == 1})
-    if platform is None:
-        return {index: index for index in indices}
     for index in indices:
         for name in ("ifName", "ifDescr"):
             number = port_number(platform, _words(reader.octets(name, (index,)) or b""))
             if number is not None and number not in numbers.values():
                 numbers[index] = number
                 break
-    missing = sorted(set(range(1, platform.ports + 1)) - set(numbers.values()))
-    if missing and (reader.asked("ifName") or reader.asked("ifDescr")):
+    missing = sorted(set(wanted) - set(numbers.values()))
+    if missing:
         named = platform.port_name(missing[0]) + (f" and {len(missing) - 1} more ports" if len(missing) > 1 else "")
         reader.complain(f"ifName, ifDescr: no row for {named}")
     return numbers
@@ -133,7 +133,7 @@ def port_number(platform: Platform, words: str) -> int | None:
     return number
 
 
-def _counters(reader: _Reader, ports: dict[int, int], platform: Platform | None) -> tuple[Counters, ...]:
+def _counters(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Counters, ...]:
     found = []
     gone: dict[str, int] = {}
     wide = bool(reader.rows("ifHCInOctets"))
@@ -153,7 +153,7 @@ def _counters(reader: _Reader, ports: dict[int, int], platform: Platform | None)
         found.append(
             Counters(
                 number=number,
-                name=platform.port_name(number) if platform else str(number),
+                name=platform.port_name(number),
                 admin_up=_is_up("ifAdminStatus", admin, reader),
                 oper_up=_is_up("ifOperStatus", oper, reader),
                 speed_bps=None if speed is None else speed * 1_000_000,
@@ -252,7 +252,7 @@ def _listed(octets: bytes) -> list[int]:
 # --- neighbours ------------------------------------------------------------------------------------------------------
 
 
-def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform | None) -> tuple[Neighbour, ...]:
+def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Neighbour, ...]:
     """Read LLDP-MIB; its port numbers need not be ifIndex, so lldpLocPortTable says which port each is."""
     addresses: dict[Oid, list[str]] = {}
     for index in reader.rows("lldpRemManAddrIfSubtype"):
@@ -293,9 +293,10 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform | Non
     return tuple(sorted(found, key=lambda each: (each.port, each.chassis)))
 
 
-def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: Platform | None) -> int | None:
-    named = _words(reader.octets("lldpLocPortId", (number,)) or b"")
-    if platform is not None and named:
+def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: Platform) -> int | None:
+    """Read a local port by its id or description, which may be its name; else its number is an ifIndex, as mostly."""
+    for column in ("lldpLocPortId", "lldpLocPortDesc"):
+        named = _words(reader.octets(column, (number,)) or b"")
         found = port_number(platform, named)
         if found is None and named.isdigit():
             found = ports.get(int(named))

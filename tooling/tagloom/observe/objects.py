@@ -44,8 +44,8 @@ COLUMNS: dict[str, Oid] = {
     "dot1qVlanStaticUntaggedPorts": (*_Q, 4, 3, 1, 4),
     "dot1qPvid": (*_Q, 4, 5, 1, 1),
     # LLDP-MIB, IEEE 802.1AB-2005 clause 12
-    "lldpLocPortIdSubtype": (*_LLDP, 3, 7, 1, 2),
     "lldpLocPortId": (*_LLDP, 3, 7, 1, 3),
+    "lldpLocPortDesc": (*_LLDP, 3, 7, 1, 4),
     "lldpRemChassisIdSubtype": (*_LLDP, 4, 1, 1, 4),
     "lldpRemChassisId": (*_LLDP, 4, 1, 1, 5),
     "lldpRemPortIdSubtype": (*_LLDP, 4, 1, 1, 6),
@@ -73,7 +73,7 @@ _LLDP_REMOTE = (
     "lldpRemChassisIdSubtype lldpRemChassisId lldpRemPortIdSubtype lldpRemPortId lldpRemPortDesc lldpRemSysName "
     "lldpRemSysDesc lldpRemSysCapEnabled"
 )
-_LLDP_TABLES = ("lldpLocPortIdSubtype lldpLocPortId", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
+_LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
 _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
 COUNTERS = _wanted("sysUpTime", _COUNTERS)  # what a poll of traffic needs

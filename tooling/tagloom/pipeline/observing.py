@@ -30,10 +30,12 @@ SEED = "seed"
 def observe_all(fabric: Fabric, agents: Mapping[str, Address], ask: Ask) -> dict[str, Observation]:
     """Read every switch of a fabric that is not dead; one that fails has an error."""
     places = {switch.name: agents[switch.name] for switch in fabric.live}
-    model = {switch.name: switch.model for switch in fabric.switches}
-    return {
-        name: observe.interpret(name, raw, platforms.load(model[name])) for name, raw in ask(places, EVERYTHING).items()
-    }
+    found = {}
+    for name, raw in ask(places, EVERYTHING).items():
+        number = fabric.index[name]
+        platform = platforms.load(fabric.switches[number].model)
+        found[name] = observe.interpret(name, raw, platform, fabric.used_ports[number])
+    return found
 
 
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
