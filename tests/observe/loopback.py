@@ -58,8 +58,8 @@ def served(*agents):
 def scripted(answer):
     """Serve a v2c agent written by the test: answer(request) gives the datagrams to send; gives its address.
 
-    `request` has operation (pysnmp's PDU), names (tuples) and repetitions; `reply(request, bindings, ...)` makes a
-    datagram.
+    `request` has `names`, and of a GETBULK `heads` (asked for once), `columns` and `repetitions`; its `reply(bindings)`
+    makes a datagram.
     """
     wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     wire.bind(("127.0.0.1", 0))
@@ -93,6 +93,8 @@ class Request:
         self.pdu = v2c.apiMessage.get_pdu(self.message)
         self.bulk = self.pdu.tagSet == v2c.GetBulkRequestPDU.tagSet
         self.names = [tuple(name) for name, _ in v2c.apiPDU.get_varbinds(self.pdu)]
+        once = int(v2c.apiBulkPDU.get_non_repeaters(self.pdu)) if self.bulk else 0
+        self.heads, self.columns = self.names[:once], self.names[once:]
         self.repetitions = int(v2c.apiBulkPDU.get_max_repetitions(self.pdu)) if self.bulk else 0
 
     def reply(self, bindings, status=0, request_id=None):
@@ -108,17 +110,26 @@ class Request:
 
 def truthful(rows):
     """Answer as an agent does that holds `rows` (name -> pysnmp value)."""
-    order = sorted(rows)
 
     def answer(request):
         if not request.bulk:
             return [request.reply([(n, rows.get(n, v2c.NoSuchObject(""))) for n in request.names])]
-        at, found = request.names[:], []
+        at, found = request.columns[:], heads_of(request, rows)
         for _ in range(min(request.repetitions, 10)):
-            for i, name in enumerate(at):
-                later = next((n for n in order if n > name), None)
-                found.append((later or name, rows[later] if later else v2c.EndOfMibView("")))
-                at[i] = later or name
+            after = [following(rows, name) for name in at]
+            found += after
+            at = [name for name, _ in after]
         return [request.reply(found)]
 
     return answer
+
+
+def heads_of(request, rows):
+    """Answer what a GETBULK asks for once."""
+    return [following(rows, name) for name in request.heads]
+
+
+def following(rows, name):
+    """Give the next row after a name."""
+    later = min((n for n in rows if n > name), default=None)
+    return (name, v2c.EndOfMibView("")) if later is None else (later, rows[later])

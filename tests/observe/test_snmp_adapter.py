@@ -11,7 +11,7 @@ from pyasn1.codec.ber import encoder
 from pyasn1.type import univ
 from pysnmp.proto.api import v2c
 
-from loopback import LOGIN, V2C, V3, scripted, served, snmp, switch, truthful
+from loopback import LOGIN, V2C, V3, heads_of, scripted, served, snmp, switch, truthful
 from tagloom.adapters import snmp as adapter
 from tagloom.lab import ber
 from tagloom.lab.agent import Agent
@@ -203,24 +203,20 @@ def liar(request):
 
 def looping(request):
     """Go round: after g5 comes g1 again."""
-    if not request.bulk:
-        return truthful(GOOD)(request)
-    rounds = [(name[: len(NAME)], (name[len(NAME) :] or (0,))[0] % 5 + 1) for name in request.names]
-    return [request.reply([((*column, index), v2c.OctetString("x")) for column, index in rounds])]
+    rounds = [(name[: len(NAME)], (name[len(NAME) :] or (0,))[0] % 5 + 1) for name in request.columns]
+    rows = [((*column, index), v2c.OctetString("x")) for column, index in rounds]
+    return [request.reply([*heads_of(request, GOOD), *rows])]
 
 
 def endless(request):
     """Give a new row for ever."""
-    if not request.bulk:
-        return truthful(GOOD)(request)
-    at = [(name[: len(NAME)], (name[len(NAME) :] or (0,))[0]) for name in request.names]
-    return [
-        request.reply([((*c, i + turn), v2c.Integer(1)) for turn in range(1, request.repetitions + 1) for c, i in at])
-    ]
+    at = [(name[: len(NAME)], (name[len(NAME) :] or (0,))[0]) for name in request.columns]
+    rows = [((*c, i + turn), v2c.Integer(1)) for turn in range(1, request.repetitions + 1) for c, i in at]
+    return [request.reply([*heads_of(request, GOOD), *rows])]
 
 
 def truncating(request):
-    return [request.reply([])] if request.bulk and request.names[0] != NAME else truthful(GOOD)(request)
+    return truthful(GOOD)(request) if request.heads else [request.reply([])]
 
 
 def half_a_datagram(request):

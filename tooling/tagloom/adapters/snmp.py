@@ -28,7 +28,7 @@ from pysnmp.proto.secmod.rfc3414.service import SnmpUSMSecurityModel, UsmSecurit
 from tagloom.records.snmp import Raw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from types import TracebackType
 
     from tagloom.records.snmp import Address, Credentials, Oid, Rows, Value, Wanted
@@ -234,9 +234,12 @@ class _Wire(asyncio.DatagramProtocol):
         return self._peers.setdefault(address, _Peer(address))
 
     async def exchange(
-        self, peer: _Peer, operation: Any, names: tuple[Oid, ...], repetitions: int, patience: float, retries: int
+        self, peer: _Peer, operation: Any, asked: tuple[int, int, bytes], patience: float, retries: int
     ) -> _Answer:
-        """Send one request until it is answered, each time for `patience` seconds. Raises _LostError."""
+        """Send one request until it is answered, each time for `patience` seconds. Raises _LostError.
+
+        `asked` is what follows the request id in an operation: two numbers and the names.
+        """
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer | None] = loop.create_future()
         numbers: list[int] = []
@@ -247,7 +250,7 @@ class _Wire(asyncio.DatagramProtocol):
                 number = next(self._numbers) & 0x7FFF_FFFF
                 numbers.append(number)
                 self._waiting[number] = peer, answered
-                body = encoder.encode(_set(operation, number, 0, repetitions, _names(names)))
+                body = encoder.encode(_set(operation, number, *asked))
                 self._transport.sendto(self._seal(peer, number, body), peer.address)
                 timer = loop.call_later(patience, _give_up, answered)
                 answer = await answered
@@ -424,11 +427,12 @@ class _Reading:
 
     async def read(self, wanted: Wanted) -> None:
         self.columns = {column: {} for table in wanted.tables for column in table}
-        if wanted.scalars:
-            await self._part(self._get(wanted.scalars))
-            self.at = self.now()
+        scalars = wanted.scalars
         for table in wanted.tables:
-            await self._part(self._walk(table))
+            await self._part(self._walk(table, scalars))
+            scalars = ()
+        if self.at is None and wanted.scalars:
+            await self._part(self._get(wanted.scalars))
 
     async def _part(self, reading: Coroutine[Any, Any, None]) -> None:
         try:
@@ -436,9 +440,12 @@ class _Reading:
         except _RefusedError as refused:
             self.complaints.append(str(refused))
 
-    async def _ask(self, operation: Any, names: tuple[Oid, ...], repetitions: int = 0) -> list[tuple[Oid, Any]] | None:
+    async def _ask(
+        self, operation: Any, names: tuple[Oid, ...], once: int = 0, repetitions: int = 0
+    ) -> list[tuple[Oid, Any]] | None:
         """Give the answer's bindings, None where it would be too big. Raises _RefusedError, _LostError."""
-        answer = await self.wire.exchange(self.peer, operation, names, repetitions, self.timeout, self.retries)
+        body = (once, repetitions, _names(names))
+        answer = await self.wire.exchange(self.peer, operation, body, self.timeout, self.retries)
         if answer.status == _TOO_BIG:
             return None
         if answer.status:
@@ -449,21 +456,32 @@ class _Reading:
             raise _RefusedError(f"its answer for {_dotted(names[0])} cannot be read: {error}") from None
 
     async def _get(self, names: tuple[Oid, ...]) -> None:
-        found = await self._ask(_GET, names)
-        for name, value in found or ():
+        self._keep(names, await self._ask(_GET, names) or ())
+
+    def _keep(self, names: tuple[Oid, ...], found: Iterable[tuple[Oid, Any]]) -> None:
+        self.at = self.now()
+        for name, value in found:
             if name in names and value is not None and not isinstance(value, str):
                 self.scalars[name] = value
 
-    async def _walk(self, table: tuple[Oid, ...]) -> None:
-        """Walk columns side by side; a column ends where the next name is of another, or does not rise."""
+    async def _walk(self, table: tuple[Oid, ...], scalars: tuple[Oid, ...]) -> None:
+        """Walk columns side by side; a column ends where the next name is of another, or does not rise.
+
+        Single instances come along with the first request, as what GETBULK does not repeat: it asks for what follows
+        their object's name.
+        """
         at = {column: column for column in table}
+        heads = tuple(name[:-1] for name in scalars)
         while at:
             names = tuple(at.values())
-            found = await self._ask(_GET_BULK, names, max(1, self.room // len(names)))
+            found = await self._ask(_GET_BULK, heads + names, len(heads), max(1, self.room // len(names)))
             if found is None and self.room > len(names):
                 self.room = max(len(names), self.room // 2)
                 continue
-            if found is None or len(found) < 1:
+            if found is not None and heads:
+                self._keep(scalars, found[: len(heads)])
+                found, heads = found[len(heads) :], ()
+            if not found:
                 why = "is too big for it" if found is None else "is empty before the end"
                 self.complaints.append(f"its answer for {_dotted(names[0])} {why}")
                 return
