@@ -2,8 +2,8 @@
 
 A poll is sysUpTime and eight columns of IF-MIB: admin and oper status, last change, speed, and 64-bit octets and
 packets both ways. snmpbulkwalk walks one subtree a process, so it gets the two tables that hold those columns: two
-processes a switch are less than eight, one a column. The agents run in a process of their own. On a machine with little else to do
-the walls say most; CPU seconds hold anywhere.
+processes a switch are less than eight, one a column. The agents run in a process of their own. On a machine with little
+else to do the walls say most; CPU seconds hold anywhere.
 """
 
 from __future__ import annotations

@@ -140,6 +140,12 @@ def test_bad_input_is_exit_2_with_every_finding(site, answer, tmp_path):
     assert observe(answer, site, "--every", "soon")[1]["findings"][0]["where"] == "--every"
     assert observe(answer, site, "--prometheus", "x:y")[1]["findings"][0]["where"] == "--prometheus"
     assert answer("observe", "-i", tmp_path)[0] == 2
+    status, page = observe(answer, site, "--in-flight", 0, "--timeout", -1, "--retries", -1)
+    assert (status, [f["where"] for f in page["findings"]]) == (2, ["--in-flight", "--timeout", "--retries"])
+    assert observe(answer, site, "--count", -1)[0] == 2
+    words = ("discover", "-i", site / "lab", "--seed", "127.0.0.1:99999")
+    assert answer(*words)[1]["findings"][0]["where"] == "--seed"
+    assert len(answer(*words, "--name", "a b", "--model", "pigeon")[1]["findings"]) == 2
 
 
 def free_port():

@@ -250,6 +250,8 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     fabric = observing.fabric_of(site.inventory)
     settings = _snmp_settings(args, site.inventory)
     agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    if args.count is not None and args.count < 1:
+        raise InputError([Finding("--count", "1 or more", str(args.count))])
     every, count = _seconds(args.every) if args.every else 0.0, args.count or (0 if args.every else 1)
     build = pipeline.read_build(args.against) if args.against else None
     shots, code = 0, GOOD
@@ -308,7 +310,8 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
 
     settings = _snmp_settings(args, args.inventory or LAB)
     plan = read_fabric(args.against) if args.against else None
-    seeds = [observing.split(seed, settings.port) for seed in args.seed]
+    observing.check_discovery(args.name, args.model)
+    seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
     with _snmp(args, settings) as snmp, screen.waiting("walking LLDP"):
         found = observing.discover(args.name, seeds, snmp.ask, args.model)
     page = observing.discovery_page(found, plan)
@@ -335,6 +338,10 @@ def _snmp_settings(args: argparse.Namespace, inventory: Path) -> Any:
 def _snmp(args: argparse.Namespace, settings: Any) -> Any:
     from tagloom.adapters.snmp import Snmp  # noqa: PLC0415 - as above
 
+    limits = (("--in-flight", args.in_flight, 1), ("--timeout", args.timeout, 0.01), ("--retries", args.retries, 0))
+    low = [Finding(flag, f"{least} or more", str(value)) for flag, value, least in limits if not value >= least]
+    if low:
+        raise InputError(low)
     return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
 
 
@@ -474,6 +481,10 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
                 "user lab, password lab",
             ),
             *terminal.row("inventory", str(folder)),
+            *terminal.row(
+                "snmp",
+                f"agents from {next(iter(info.agents.values()))} on, UDP port {info.snmp_port} ({folder}/snmp.yml)",
+            ),
             "next      tagloom plan FABRIC -o build, then tagloom apply build"
             + ("" if folder == LAB else f" -i {folder}"),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -52,7 +53,8 @@ def next_agents(
 ) -> dict[str, tuple[tuple[Address, ...], str]]:
     """Give the switches that are told of and not known: chassis id -> (addresses to try, who told).
 
-    LLDP tells addresses without a UDP port, so all agents are looked for at the seed's.
+    LLDP tells addresses without a UDP port, so all agents are looked for at the seed's. An address that is good on one
+    link alone is of no use here.
     """
     seen = set(known)
     ask: dict[str, tuple[tuple[Address, ...], str]] = {}
@@ -60,7 +62,7 @@ def next_agents(
         for neighbour in observation.neighbours:
             if neighbour.bridge and neighbour.chassis not in seen:
                 seen.add(neighbour.chassis)
-                places = tuple((address, port) for address in neighbour.addresses)
+                places = tuple((each, port) for each in neighbour.addresses if not ip_address(each).is_link_local)
                 ask[neighbour.chassis] = places, observation.name or observation.switch
     return ask
 

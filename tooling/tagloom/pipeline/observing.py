@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,9 @@ import yaml
 
 from tagloom import observe, platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.observe import Cabling, Unreached
-from tagloom.observe.objects import EVERYTHING, LINKS, SCALARS
+from tagloom.observe import EVERYTHING, LINKS, SCALARS, Cabling, Unreached
 from tagloom.read import read_fabric
+from tagloom.read.fabric_file import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -120,27 +121,43 @@ def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[s
     strangers = [name for name in addresses if name not in fabric.index]
     if strangers:
         raise InputError(Finding(f"snmp.addresses.{name}", "a switch of the fabric", name) for name in strangers)
-    return {
-        switch.name: split(addresses.get(switch.name) or _host(switch.address) or switch.name, port)
-        for switch in fabric.switches
-    }
+    found = {}
+    for switch in fabric.switches:
+        if switch.name in addresses:
+            found[switch.name] = place(addresses[switch.name], port, f"snmp.addresses.{switch.name}")
+        else:  # the port of a management address is SSH's
+            found[switch.name] = _split(switch.address or switch.name, port)[0], port
+    return found
 
 
-def split(text: str, port: int) -> Address:
-    """Read ``host``, ``host:port`` or ``[2001:db8::1]:port``.
+def place(text: str, port: int, where: str) -> Address:
+    """Read where an agent is: ``host``, ``host:port`` or ``[2001:db8::1]:port``. Raises InputError for anything else.
 
-    >>> split("192.0.2.1", 161), split("[2001:db8::1]:1161", 161)
+    >>> place("192.0.2.1", 161, "--seed"), place("[2001:db8::1]:1161", 161, "--seed")
     (('192.0.2.1', 161), ('2001:db8::1', 1161))
     """
+    host, number = _split(text, port)
+    if not host or not 0 < number < 1 << 16:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))])
+    return host, number
+
+
+def _split(text: str, port: int) -> Address:
     host, colon, number = text.rpartition(":")
     if colon and number.isdigit() and (":" not in host or host.endswith("]")):
         return host.strip("[]"), int(number)
     return text.strip("[]"), port
 
 
-def _host(address: str) -> str:
-    """Give the host of a management address: its port is SSH's."""
-    return split(address, 0)[0]
+def check_discovery(name: str, model: str | None) -> None:
+    """Check the words a discovery is given. Raises InputError with everything wrong with them."""
+    found = []
+    if not re.fullmatch(NAME, name):
+        found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
+    if model is not None and model not in platforms.models():
+        found.append(Finding("--model", "one of " + ", ".join(platforms.models()), repr(model)))
+    if found:
+        raise InputError(found)
 
 
 def fabric_of(inventory: Path) -> Fabric:
