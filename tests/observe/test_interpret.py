@@ -10,7 +10,7 @@ from tagloom import platforms
 from tagloom.lab.device import Quirks
 from tagloom.observe import interpret
 from tagloom.observe.interpret import port_number
-from tagloom.observe.objects import EVERYTHING
+from tagloom.observe.objects import COLUMNS, EVERYTHING
 from tagloom.records.switch_state import Membership, SwitchEditor
 from test_snmp_adapter import GOOD, OCTETS, liar
 
@@ -43,6 +43,26 @@ def test_a_switch_is_read_back_as_it_stands(model):
     assert [port.name for port in found.ports] == list(platforms.load(model).port_names)
     assert [port.admin_up for port in found.ports] == state.enabled.tolist()
     assert all((p.in_octets, p.out_octets, p.bits) == (p.number * 10, p.number * 20, 64) for p in found.ports)
+
+
+def test_what_a_switch_has_learnt_is_told_from_what_it_was_told():
+    device, agent = switch(state=woven(24))
+    device.learned = {(100, 0x0200_0000_0042): 7, (103, 0x0200_0000_0042): 9, (101, 0x0200_0000_0001): 5}
+    found = read(agent, "powerconnect-5324")
+    assert found.complaints == ()
+    assert found.vlans.learned == {(100, 0x0200_0000_0042): 7, (103, 0x0200_0000_0042): 9}
+
+
+def test_vlans_that_learn_together_are_named():
+    """Filtering database 1 for all: the method rests on independent VLAN learning."""
+    rows = GOOD | {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
+    rows |= {(*COLUMNS["dot1qVlanFdbId"], 0, vlan): v2c.Gauge32(1) for vlan in (1, 100, 101)}
+    rows |= {(*COLUMNS["dot1qTpFdbPort"], 1, 2, 0, 0, 0, 0, 9): v2c.Integer32(4)}
+    rows |= {(*COLUMNS["dot1qTpFdbStatus"], 1, 2, 0, 0, 0, 0, 9): v2c.Integer32(3)}
+    with scripted(truthful(rows)) as place, snmp() as wire:
+        found = interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"))
+    assert "dot1qVlanFdbId: VLANs share what they learn (filtering database 1) (2 times)" in found.complaints
+    assert found.vlans.learned == {(1, 0x0200_0000_0009): 4}
 
 
 def test_what_a_switch_does_not_have_is_named():

@@ -37,7 +37,8 @@ CREATE TABLE reading (
   neighbours TEXT NOT NULL,        -- JSON list, as tagloom observe --json has it
   vlans TEXT,                      -- JSON: VLAN -> port -> 1 untagged, 2 tagged
   pvid TEXT,                       -- JSON: port -> VLAN
-  entries TEXT,                    -- JSON list of [VLAN, MAC, ports]
+  entries TEXT,                    -- JSON list of [VLAN, MAC, ports], static
+  learned TEXT,                    -- JSON list of [VLAN, MAC, port]
   PRIMARY KEY (snapshot, switch)
 );
 CREATE TABLE port (
@@ -88,7 +89,7 @@ class History:
             number = self._file.execute("INSERT INTO snapshot (at, fabric) VALUES (?, ?)", (at, fabric)).lastrowid
             assert number is not None  # noqa: S101 - an insert has a row
             self._file.executemany(
-                f"INSERT INTO reading VALUES ({', '.join('?' * 14)})",  # noqa: S608 - question marks alone
+                f"INSERT INTO reading VALUES ({', '.join('?' * 15)})",  # noqa: S608 - question marks alone
                 [_reading(number, each) for each in seen.values()],
             )
             self._file.executemany(
@@ -130,11 +131,12 @@ def _reading(snapshot: int, seen: Observation) -> tuple[object, ...]:
     vlans = seen.vlans
     members = vlans.members and {vlan: dict(ports) for vlan, ports in vlans.members.items()}
     entries = vlans.entries and [[vlan, mac, list(ports)] for (vlan, mac), ports in vlans.entries.items()]
+    learned = vlans.learned and [[vlan, mac, port] for (vlan, mac), port in vlans.learned.items()]
     return (
         *(snapshot, seen.switch, seen.at, seen.error, json.dumps(seen.complaints)),
         *(seen.name, seen.description, seen.object_id, seen.chassis, seen.uptime_seconds),
         json.dumps(seen.as_json()["neighbours"]),
-        *(None if part is None else json.dumps(part) for part in (members, vlans.pvid, entries)),
+        *(None if part is None else json.dumps(part) for part in (members, vlans.pvid, entries, learned)),
     )
 
 

@@ -224,6 +224,7 @@ class SwitchTree:
             (*_Q_BRIDGE, 2, 2, 1, 3): _Column(lambda: sorted(known()), lambda index: ber.integer(known()[index][1])),
             (*_Q_BRIDGE, 3, 1, 1, 3): _Column(entries, entry_ports),
             (*_Q_BRIDGE, 3, 1, 1, 4): _Column(entries, lambda _: ber.integer(_PERMANENT)),
+            (*_Q_BRIDGE, 4, 2, 1, 3): _Column(current, lambda index: ber.integer(index[-1], ber.GAUGE32)),  # IVL
             (*_Q_BRIDGE, 4, 2, 1, 4): _Column(current, lambda index: members(index, *egress)),
             (*_Q_BRIDGE, 4, 2, 1, 5): _Column(current, lambda index: members(index, Membership.UNTAGGED)),
             (*_Q_BRIDGE, 4, 3, 1, 1): _Column(vlans, lambda index: _text(device.editor.vlans[index[0]])),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TICKS_PER_SECOND = 100  # TimeTicks, RFC 2578 section 7.1.8
 _UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
+_LEARNED = 3  # dot1qTpFdbStatus
 _DISCARD = 4095  # the PVID by which ROS drops untagged frames
 _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
 _MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
@@ -214,7 +215,24 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
     for name, part in (("dot1qPvid", pvid), ("dot1qVlanStaticTable", members)):
         if not part:
             reader.complain(f"{name}: missing")
-    return Vlans(members or None, pvid or None, entries if entries or members else None)
+    return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
+
+
+def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], int] | None:
+    """Read what was learnt; VLANs that share a filtering database share what is learnt, which no plan counts on."""
+    of_database: dict[int, int] = {}
+    for index in reader.rows("dot1qVlanFdbId"):
+        database = reader.number("dot1qVlanFdbId", index)
+        if index and database is not None and of_database.setdefault(database, index[-1]) != index[-1]:
+            reader.complain(f"dot1qVlanFdbId: VLANs share what they learn (filtering database {database})")
+    found: dict[tuple[int, int], int] = {}
+    for index in reader.rows("dot1qTpFdbPort"):
+        port, status = reader.number("dot1qTpFdbPort", index), reader.number("dot1qTpFdbStatus", index)
+        if len(index) != 7 or any(octet > 0xFF for octet in index[1:]):
+            reader.complain("dot1qTpFdbTable: an index that is no filtering database and MAC")
+        elif status == _LEARNED and port in bridge:
+            found[of_database.get(index[0], index[0]), int.from_bytes(bytes(index[1:]), "big")] = bridge[port]
+    return found if reader.rows("dot1qTpFdbPort") or of_database else None
 
 
 def _members(reader: _Reader, bridge: dict[int, int]) -> dict[int, dict[int, Membership]]:

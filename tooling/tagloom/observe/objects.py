@@ -37,7 +37,10 @@ COLUMNS: dict[str, Oid] = {
     # BRIDGE-MIB, RFC 4188
     "dot1dBasePortIfIndex": (*_BRIDGE, 1, 4, 1, 2),
     # Q-BRIDGE-MIB, RFC 4363
+    "dot1qTpFdbPort": (*_Q, 2, 2, 1, 2),
+    "dot1qTpFdbStatus": (*_Q, 2, 2, 1, 3),
     "dot1qStaticUnicastAllowedToGoTo": (*_Q, 3, 1, 1, 3),
+    "dot1qVlanFdbId": (*_Q, 4, 2, 1, 3),
     "dot1qVlanCurrentEgressPorts": (*_Q, 4, 2, 1, 4),
     "dot1qVlanCurrentUntaggedPorts": (*_Q, 4, 2, 1, 5),
     "dot1qVlanStaticEgressPorts": (*_Q, 4, 3, 1, 2),
@@ -85,7 +88,8 @@ EVERYTHING = _wanted(
     "ifInOctets ifOutOctets",
     "dot1dBasePortIfIndex dot1qPvid",
     "dot1qVlanStaticEgressPorts dot1qVlanStaticUntaggedPorts",
-    "dot1qVlanCurrentEgressPorts dot1qVlanCurrentUntaggedPorts",
+    "dot1qVlanFdbId dot1qVlanCurrentEgressPorts dot1qVlanCurrentUntaggedPorts",
     "dot1qStaticUnicastAllowedToGoTo",
+    "dot1qTpFdbPort dot1qTpFdbStatus",
     *_LLDP_TABLES,
 )

@@ -58,12 +58,14 @@ class Neighbour:
 class Vlans:
     """Hold what Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
 
-    A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending.
+    A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` what the switch
+    has learnt, (VLAN, MAC) to port.
     """
 
     members: Mapping[int, Mapping[int, Membership]] | None = None
     pvid: Mapping[int, int] | None = None
     entries: Mapping[tuple[int, int], tuple[int, ...]] | None = None
+    learned: Mapping[tuple[int, int], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Observation:
 
     def as_json(self) -> dict[str, Any]:
         """Give the reading with the keys of the command line; VLANs and entries as counts."""
-        members, entries = self.vlans.members, self.vlans.entries
+        members, entries, learned = self.vlans.members, self.vlans.entries, self.vlans.learned
         return {
             "at": self.at,
             "error": self.error,
@@ -110,6 +112,7 @@ class Observation:
             ],
             "vlans": None if members is None else sorted(members),
             "static_entries": None if entries is None else len(entries),
+            "learned_entries": None if learned is None else len(learned),
         }
 
 
