@@ -22,7 +22,8 @@ MAY = {
     "lab": GROUND | {"records", "platforms", "render", "read"},  # a switch prints its configuration, and reads a fabric
     "pipeline": GROUND | {"records", "platforms"} | VERBS,
     "demo": GROUND | {"records", "platforms", "read", "report", "pipeline", "lab", "apply"},
-    "cli": GROUND | {"records", "platforms", "read", "predict", "report", "pipeline", "lab", "apply", "demo", "share"},
+    "cli": GROUND
+    | {"records", "platforms", "read", "predict", "report", "pipeline", "lab", "apply", "demo", "share", "adapters"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

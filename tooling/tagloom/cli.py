@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -240,6 +240,132 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
+# --- eyes on the network ---------------------------------------------------------------------------------------------
+
+
+def _observe(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.adapters.exporter import Exporter  # noqa: PLC0415 - as above
+    from tagloom.adapters.history import History  # noqa: PLC0415 - as above
+    from tagloom.pipeline import observing, operating  # noqa: PLC0415 - as above
+
+    site = _site(args)
+    fabric = observing.fabric_of(site.inventory)
+    settings = _snmp_settings(args, site.inventory)
+    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    if args.count is not None and args.count < 1:
+        raise InputError([Finding("--count", "1 or more", str(args.count))])
+    every, count = _seconds(args.every) if args.every else 0.0, args.count or (0 if args.every else 1)
+    build = pipeline.read_build(args.against) if args.against else None
+    shots, code = 0, GOOD
+    with ExitStack() as stack:
+        snmp = stack.enter_context(_snmp(args, settings))
+        history = stack.enter_context(closing(History(args.output))) if args.output else None
+        exporter = stack.enter_context(closing(Exporter(_listening(args.prometheus)))) if args.prometheus else None
+        before = history.last(fabric.name) if history else {}
+        page: dict[str, Any] = {}
+        try:
+            while True:
+                began = time.monotonic()
+                with screen.waiting(f"reading {len(fabric.live)} switches"):
+                    seen = observing.observe_all(fabric, agents, snmp.ask)
+                    witnesses = [(build.fabric, build.state)] if build else []
+                    if args.running:
+                        witnesses.append((fabric, pipeline.parse(fabric, operating.read_back(fabric, site))[0]))
+                    found = [finding for both in witnesses for finding in observing.second_witness(*both, seen)]
+                at = time.time()
+                page = observing.page(seen, observing.rates_between(before, seen), found, at)
+                shots += 1
+                if history:
+                    history.append(fabric.name, at, seen)
+                if exporter:
+                    exporter.show(seen)
+                code = DEVICE_FAILED if page["failed"] else NO if found else GOOD
+                _show_observation(page, screen, args)
+                before = seen
+                if shots == count:
+                    break
+                time.sleep(max(0.0, every - (time.monotonic() - began)))
+        except KeyboardInterrupt:
+            if not shots or not args.every:
+                raise
+            code = GOOD  # it runs until it is told to end, and it was
+    if args.output:
+        screen.say(f"wrote     {args.output}, {shots} snapshot{'' if shots == 1 else 's'}")
+    screen.answer({**page, "snapshots": shots, "wrote": str(args.output or "")})
+    return code
+
+
+def _show_observation(page: Mapping[str, Any], screen: Screen, args: argparse.Namespace) -> None:
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    screen.say(*terminal.observation_lines(page))
+    findings = [Finding(**each) for each in page["findings"]]
+    if args.against or args.running:
+        what = "SNMP shows the same" if not findings else f"SNMP differs: {terminal.count(len(findings), 'finding')}"
+        screen.say(*terminal.row("witness", what), *terminal.finding_lines(findings))
+
+
+def _discover(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import observing  # noqa: PLC0415 - as above
+    from tagloom.read import format_fabric, read_fabric  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    settings = _snmp_settings(args, args.inventory or LAB)
+    plan = read_fabric(args.against) if args.against else None
+    observing.check_discovery(args.name, args.model)
+    seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
+    with _snmp(args, settings) as snmp, screen.waiting("walking LLDP"):
+        found = observing.discover(args.name, seeds, snmp.ask, args.model)
+    page = observing.discovery_page(found, plan)
+    text = format_fabric(found.fabric)
+    screen.say(*terminal.discovery_lines(page, str(args.against or "")))
+    if args.output is not None:
+        _write(args.output, text)
+        screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")
+    elif plan is None:
+        screen.say(text.rstrip())
+    screen.answer({**page, "fabric": text, "wrote": str(args.output or "")})
+    if page["missing"] or page["unexpected"]:
+        return NO
+    return DEVICE_FAILED if found.unreached else GOOD
+
+
+def _snmp_settings(args: argparse.Namespace, inventory: Path) -> Any:
+    from tagloom.read import read_snmp_settings  # noqa: PLC0415 - as above
+
+    beside = (inventory if inventory.is_dir() else inventory.parent) / "snmp.yml"
+    return read_snmp_settings(args.snmp or (beside if beside.is_file() else None), os.environ, args.snmp_version)
+
+
+def _snmp(args: argparse.Namespace, settings: Any) -> Any:
+    from tagloom.adapters.snmp import Snmp  # noqa: PLC0415 - as above
+
+    limits = (("--in-flight", args.in_flight, 1), ("--timeout", args.timeout, 0.01), ("--retries", args.retries, 0))
+    low = [Finding(flag, f"{least} or more", str(value)) for flag, value, least in limits if not value >= least]
+    if low:
+        raise InputError(low)
+    return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
+
+
+def _seconds(text: str) -> float:
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
+    try:
+        value = float(text[:-1]) * unit if unit else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise InputError([Finding("--every", "a time such as 30s, 5m or 1h", repr(text))])
+    return value
+
+
+def _listening(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise InputError([Finding("--prometheus", "[HOST:]PORT", repr(text))])
+    return host.strip("[]") or "127.0.0.1", int(port)  # what switches say is nobody else's business unless told so
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -359,6 +485,10 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
                 "user lab, password lab",
             ),
             *terminal.row("inventory", str(folder)),
+            *terminal.row(
+                "snmp",
+                f"agents from {next(iter(info.agents.values()))} on, UDP port {info.snmp_port} ({folder}/snmp.yml)",
+            ),
             "next      tagloom plan FABRIC -o build, then tagloom apply build"
             + ("" if folder == LAB else f" -i {folder}"),
         )
@@ -414,6 +544,8 @@ EXAMPLES = {
     "apply": "tagloom apply build --check --diff",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "observe": "tagloom observe -o history.db --every 30s",
+    "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
 }
@@ -579,6 +711,42 @@ def parser() -> argparse.ArgumentParser:
         help="sleep policy of the host ports in seconds (default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
     )
     predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+
+    snmp = _Parser(add_help=False)
+    snmp.add_argument(
+        "--snmp",
+        type=Path,
+        metavar="FILE",
+        help="SNMP settings (default: snmp.yml beside the inventory; secrets also from TAGLOOM_SNMP_*)",
+    )
+    snmp.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
+    snmp.add_argument("--in-flight", type=int, default=64, metavar="N", help="switches read at a time (default 64)")
+    snmp.add_argument("--timeout", type=float, default=1.0, metavar="S", help="seconds for one answer (default 1)")
+    snmp.add_argument("--retries", type=int, default=2, metavar="N", help="times asked again (default 2)")
+    snmp.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
+    )
+
+    observe = command("observe", _observe, "read counters, VLANs and neighbours over SNMP", snmp)
+    observe.add_argument("-o", "--output", type=Path, metavar="FILE", help="append the reading to this SQLite history")
+    observe.add_argument("--every", metavar="TIME", help="read again every 30s, 5m or 1h, until Ctrl-C")
+    observe.add_argument("--count", type=int, metavar="N", help="end after N readings")
+    observe.add_argument(
+        "--prometheus", metavar="[HOST:]PORT", help="show the last reading to Prometheus (on loopback by default)"
+    )
+    observe.add_argument("--against", type=Path, metavar="BUILD", help="compare what SNMP shows with a build")
+    observe.add_argument(
+        "--running", action="store_true", help="read running configurations over SSH too, and compare SNMP with them"
+    )
+
+    discover = command("discover", _discover, "walk LLDP from a switch and write a fabric file", snmp)
+    discover.add_argument(
+        "--seed", nargs="+", required=True, metavar="ADDRESS", help="where to begin: host or host:port"
+    )
+    discover.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")
+    discover.add_argument("--name", default="discovered", metavar="NAME", help="name of the fabric")
+    discover.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
 
     lab = command("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
     verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|down", required=True)

@@ -1,1 +1,1 @@
-"""The wires: SSH to switches; later SNMP and power meters."""
+"""The wires: SSH and SNMP to switches, an SQLite history, Prometheus; later power meters."""

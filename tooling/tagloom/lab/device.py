@@ -30,6 +30,8 @@ class Quirks:
     raw            prompts with the control bytes of a 5500
     locked         `configure` is always refused: another application holds the configuration database
     exclusive      `configure` is refused while another session is in it
+    mute           its SNMP agent answers nothing
+    hide           a regular expression; objects whose identifiers it finds are not there for SNMP
     """
 
     delay_seconds: float = 0.0
@@ -40,6 +42,8 @@ class Quirks:
     raw: bool = False
     locked: bool = False
     exclusive: bool = False
+    mute: bool = False
+    hide: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], where: str = "quirks") -> Quirks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 SOCKET_FOLDER = "tagloom-"  # how the name of the temporary folder begins that a control socket is in
 USER = PASSWORD = "lab"  # noqa: S105 - public: the rack listens on loopback alone and guards nothing
+SNMP = {  # as public
+    "version": "3",
+    "user": USER,
+    "auth_password": "lab-auth-password",
+    "priv_password": "lab-priv-password",
+    "community": "lab",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,17 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class RackInfo:
-    """Say where a rack runs: its process, its control socket, the SSH port of each switch."""
+    """Say where a rack runs: its process, its control socket, the SSH port of each switch, and the SNMP agents.
+
+    Every agent has a loopback address of its own and all have one UDP port, as real switches have theirs and 161.
+    """
 
     directory: Path
     pid: int
     socket: str
     ports: dict[str, int]
+    agents: dict[str, str] = field(default_factory=dict)
+    snmp_port: int = 0
 
 
 def write_order(directory: Path, order: Order) -> None:
@@ -112,7 +124,7 @@ def read_order(directory: Path) -> Order:
 
 def write_info(info: RackInfo) -> None:
     """Announce a running rack in DIRECTORY/rack.json, whole or not at all."""
-    plain = {"pid": info.pid, "socket": info.socket, "ports": info.ports}
+    plain = {each.name: getattr(info, each.name) for each in fields(info) if each.name != "directory"}
     draft = info.directory / "rack.json.new"
     draft.write_text(json.dumps(plain, indent=1) + "\n", "utf-8")
     draft.replace(info.directory / "rack.json")
@@ -123,15 +135,23 @@ def read_info(directory: Path) -> RackInfo:
     page = directory / "rack.json"
     try:
         plain = json.loads(page.read_text("utf-8"))
-        return RackInfo(directory, int(plain["pid"]), str(plain["socket"]), dict(plain["ports"]))
+        where = int(plain["pid"]), str(plain["socket"]), dict(plain["ports"])
+        return RackInfo(directory, *where, dict(plain.get("agents", {})), int(plain.get("snmp_port", 0)))
     except FileNotFoundError:
         raise InputError([Finding(str(page), "a running rack", "none was started here")]) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(page), "what `lab up` wrote", repr(error))]) from None
 
 
-def write_inventory(directory: Path, fabric: Fabric, addresses: Mapping[str, str], known_hosts: str) -> None:
-    """Write fabric.yml, tagloom.yml, group_vars/all.yml and known_hosts, so that the directory is an inventory."""
+def write_inventory(
+    directory: Path,
+    fabric: Fabric,
+    addresses: Mapping[str, str],
+    known_hosts: str,
+    agents: Mapping[str, str],
+    snmp_port: int,
+) -> None:
+    """Write fabric.yml, tagloom.yml, group_vars/all.yml, snmp.yml and known_hosts: the directory is an inventory."""
     switches = tuple(replace(s, address=addresses.get(s.name, s.address)) for s in fabric.switches)
     variables = {
         "ansible_user": USER,
@@ -145,6 +165,7 @@ def write_inventory(directory: Path, fabric: Fabric, addresses: Mapping[str, str
         "fabric.yml": format_fabric(replace(fabric, switches=switches)),
         "tagloom.yml": _yaml({"plugin": "tagloom", "fabric": "fabric.yml"}),
         "group_vars/all.yml": _yaml(variables),
+        "snmp.yml": _yaml({**SNMP, "port": snmp_port, "addresses": dict(agents)}),
         "known_hosts": known_hosts,
     }
     for name, text in pages.items():

@@ -10,17 +10,19 @@ import shutil
 import signal
 import tempfile
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab import server
+from tagloom.lab import agent, server
+from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Device, Foreign
 from tagloom.lab.directory import (
     PASSWORD,
+    SNMP,
     SOCKET_FOLDER,
     USER,
     Order,
@@ -30,6 +32,7 @@ from tagloom.lab.directory import (
     write_inventory,
 )
 from tagloom.lab.kernel.dataplane import KernelDataplane
+from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Switch
     from tagloom.records.switch_state import SwitchState
 
+_AGENT_PORT_TRIES = 20
+_ENTERPRISE = b"\x80\x00\x1f\x88\x03"  # RFC 3411 snmpEngineID: net-snmp's number (the rack has none), a MAC follows
 _MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
 
 
@@ -71,6 +76,10 @@ class Rack:
             self.dataplane = KernelDataplane(self.fabric, order.templates, log or Path(os.devnull))
         else:
             self.dataplane = Dataplane(self.fabric, self._states())
+        self.agents = {name: self._agent(number, device) for number, (name, device) in enumerate(self.devices.items())}
+        self.snmp_port = 0
+        self._zero: dict[tuple[str, int], tuple[int, int]] = {}
+        self._agent_ports: list[asyncio.DatagramTransport] = []
 
     def _device(self, number: int, switch: Switch) -> Device:
         platform, name = platforms.of(switch), switch.name
@@ -89,6 +98,39 @@ class Rack:
         other, far = self._far[switch, port]
         return self.devices[self.fabric.switches[other].name].editor.enabled[far - 1]
 
+    def _agent(self, number: int, device: Device) -> Agent:
+        """Make the switch's SNMP agent; it reads the same device that the console changes."""
+
+        def uptime() -> float:
+            return self.agents[device.name].uptime_seconds
+
+        tree = SwitchTree(device, number, partial(self._octets, device.name), partial(self._neighbours, number), uptime)
+        login = Login(SNMP["community"], SNMP["user"], SNMP["auth_password"], SNMP["priv_password"])
+        engine_id = _ENTERPRISE + switch_mac(number).to_bytes(6, "big")
+        return Agent(tree, login, engine_id, quiet=lambda: device.quirks.mute)
+
+    def _octets(self, name: str, port: int) -> tuple[int, int]:
+        """Count a port's octets in and out since the switch booted."""
+        frames = self.dataplane.received[name, port], self.dataplane.sent[name, port]
+        zero = self._zero.get((name, port), (0, 0))
+        return (frames[0] - zero[0]) * FRAME_OCTETS, (frames[1] - zero[1]) * FRAME_OCTETS
+
+    def _neighbours(self, number: int) -> dict[int, Neighbour]:
+        """Give what LLDP tells: the switches at the far ends of the cables that have link; hosts speak none."""
+        device = self.devices[self.fabric.switches[number].name]
+        found = {}
+        for port in self._linked[number]:
+            if device.editor.enabled[port - 1] and self._carrier(number, port):
+                far, far_port = self._far[number, port]
+                name = self.fabric.switches[far].name
+                found[port] = Neighbour(self.devices[name], far, far_port, agent_address(far))
+        return found
+
+    @cached_property
+    def _linked(self) -> list[list[int]]:
+        """List per switch the ports that carry a cable to another."""
+        return [sorted(p for at, p in self._far if at == s) for s in range(len(self.fabric.switches))]
+
     def _states(self) -> dict[str, SwitchState]:
         return {name: device.editor.freeze() for name, device in self.devices.items()}
 
@@ -101,10 +143,32 @@ class Rack:
             acceptor = await server.serve(device, keys, connections, port, legacy=self._order.legacy_ssh)
             self._servers.append(acceptor)
             self.ports[name] = acceptor.get_port()
+        await self._listen()
         return server.known_hosts(keys, list(self.ports.values()))
+
+    async def _listen(self) -> None:
+        """Open every agent's address at one UDP port that is free on all of them; the system chooses it."""
+        for attempt in range(_AGENT_PORT_TRIES):
+            try:
+                for number, each in enumerate(self.agents.values()):
+                    transport = await agent.serve(each, (agent_address(number), self.snmp_port))
+                    self._agent_ports.append(transport)
+                    self.snmp_port = int(transport.get_extra_info("sockname")[1])
+            except OSError:
+                self._hush()
+                if attempt == _AGENT_PORT_TRIES - 1:
+                    raise
+            else:
+                return
+
+    def _hush(self) -> None:
+        for transport in self._agent_ports:
+            transport.close()
+        self._agent_ports, self.snmp_port = [], 0
 
     async def stop(self) -> None:
         """Close every port and session."""
+        self._hush()
         for acceptor in self._servers:
             acceptor.close()
         self._hang_up(self.devices)
@@ -158,11 +222,12 @@ class Rack:
                 name: {
                     "model": device.platform.model,
                     "address": f"{server.LOOPBACK}:{self.ports[name]}",
+                    "agent": f"{agent_address(number)}:{self.snmp_port}",
                     "sessions": len(self._connections[name]),
                     "configuring": device.editing is not None,
                     "quirks": asdict(device.quirks),
                 }
-                for name, device in self.devices.items()
+                for number, (name, device) in enumerate(self.devices.items())
             },
         }
 
@@ -247,6 +312,10 @@ class Rack:
         devices = self._named(order.get("switches") or [])
         for device in devices:
             device.reboot()
+            self.agents[device.name].reboot()
+            for port in range(1, device.platform.ports + 1):
+                key = device.name, port
+                self._zero[key] = self.dataplane.received[key], self.dataplane.sent[key]
         self._hang_up([device.name for device in devices])
         return {}
 
@@ -275,6 +344,11 @@ class Rack:
         writer.close()
 
 
+def agent_address(number: int) -> str:
+    """Give the loopback address of switch `number`'s agent: all of 127/8 is this machine (RFC 1122 section 3.2.1.3)."""
+    return f"127.78.{number // 250}.{number % 250 + 1}"
+
+
 def _socket_folder() -> Path:
     folder = tempfile.mkdtemp(prefix=SOCKET_FOLDER)
     if len(os.fsencode(folder)) + len("/control") > _MAX_SOCKET_PATH:
@@ -293,10 +367,11 @@ async def run(directory: Path) -> None:
     try:
         known_hosts = await rack.start()
         addresses = {name: f"{server.LOOPBACK}:{port}" for name, port in rack.ports.items()}
-        write_inventory(directory, order.fabric, addresses, known_hosts)
+        agents = {name: agent_address(number) for number, name in enumerate(rack.agents)}
+        write_inventory(directory, order.fabric, addresses, known_hosts, agents, rack.snmp_port)
         path = str(folder / "control")
         control = await asyncio.start_unix_server(rack.control, path, limit=1 << 24)
-        write_info(RackInfo(directory, os.getpid(), path, rack.ports))
+        write_info(RackInfo(directory, os.getpid(), path, rack.ports, agents, rack.snmp_port))
         await rack.stopped.wait()
         control.close()
         await rack.stop()

@@ -3,6 +3,16 @@
 from tagloom.read.fabric_file import read_fabric
 from tagloom.read.fabric_text import format_fabric, format_family
 from tagloom.read.families import FAMILIES
+from tagloom.read.snmp_settings import SnmpSettings, read_snmp_settings
 from tagloom.read.traffic import place, read_traffic
 
-__all__ = ["FAMILIES", "format_fabric", "format_family", "place", "read_fabric", "read_traffic"]
+__all__ = [
+    "FAMILIES",
+    "SnmpSettings",
+    "format_fabric",
+    "format_family",
+    "place",
+    "read_fabric",
+    "read_snmp_settings",
+    "read_traffic",
+]

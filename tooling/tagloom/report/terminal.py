@@ -283,3 +283,54 @@ def ping_lines(page: Mapping[str, Any]) -> list[str]:
     if page["storm"]:
         lines += row("storm", page["storm"])
     return lines
+
+
+def observation_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what switches answered over SNMP: a row each, then what was wrong with any."""
+    rows = []
+    for name, shown in page["switches"].items():
+        up = sum(port["oper_up"] is True for port in shown["ports"])
+        rates = page["rates"].get(name, {}).get("ports", [])
+        busiest = max(rates, key=lambda each: max(each["in_bps"], each["out_bps"]), default=None)
+        rows.append(
+            (
+                name,
+                "failed" if shown["error"] else f"{up} of {len(shown['ports'])}",
+                str(len(shown["neighbours"])) if not shown["error"] else "",
+                _bps(sum(each["in_bps"] for each in rates)) if rates else "",
+                f"{busiest['name']} {_bps(max(busiest['in_bps'], busiest['out_bps']))}" if busiest else "",
+            )
+        )
+    lines = table(("switch", "ports up", "neighbours", "received", "busiest port"), rows, (1, 2, 3))
+    for name, shown in page["switches"].items():
+        for what in [shown["error"]] if shown["error"] else shown["complaints"]:
+            lines += row(name[: LABEL - 1], what)
+    without = {name: rates["why_none"] for name, rates in page["rates"].items() if rates["why_none"]}
+    return lines + [line for name, why in without.items() for line in row(name[: LABEL - 1], f"no rates: {why}")]
+
+
+def _bps(value: float) -> str:
+    for unit, size in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
+        if value >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value:.0f} b/s"
+
+
+def discovery_lines(page: Mapping[str, Any], against: str) -> list[str]:
+    """Say what LLDP showed, what was not reached, and how that compares with the plan."""
+    lines = row(
+        "found",
+        f"{count(page['switches'], 'switch')}, {count(page['links'], 'link')}, {count(page['hosts'], 'host')} "
+        "(hosts that speak LLDP)",
+    )
+    for each in page["unreached"]:
+        lines += row("unreached", f"{each['name']} (told by {each['told_by']}): {each['why']}")
+    for what in page["complaints"][:SHOWN_FINDINGS]:
+        lines += row("remark", what)
+    if against:
+        for kind in ("missing", "unexpected"):
+            for what in page[kind]:
+                lines += row(kind[: LABEL - 1], what)
+        same = not page["missing"] and not page["unexpected"]
+        lines += row("cabling", f"as {against} has it" if same else f"not as {against} has it")
+    return lines

@@ -1,0 +1,132 @@
+"""What agents answer becomes ports, VLANs, entries and neighbours; what is missing is named."""
+
+import numpy as np
+import pytest
+from pysnmp.proto.api import v2c
+
+from loopback import V3, scripted, served, snmp, switch, truthful
+from strategies_snmp import woven
+from tagloom import platforms
+from tagloom.lab.device import Quirks
+from tagloom.observe import interpret
+from tagloom.observe.interpret import port_number
+from tagloom.observe.objects import COLUMNS, EVERYTHING
+from tagloom.platforms.detect import by_object_id
+from tagloom.records.switch_state import Membership, SwitchEditor
+from test_snmp_adapter import GOOD, OCTETS, liar
+
+MODELS = ["powerconnect-5324", "powerconnect-6224", "powerconnect-6248"]
+
+
+def read(agent, model, credentials=V3):
+    with served(agent) as [place], snmp(credentials) as wire:
+        return interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load(model))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_switch_is_read_back_as_it_stands(model):
+    """PVID, egress and untagged sets, static entries: the state itself, by another way than the command line."""
+    state = woven(platforms.load(model))
+    _, agent = switch(model, state, octets=lambda port: (port * 10, port * 20))
+    found = read(agent, model)
+    assert (found.error, found.complaints, found.name) == ("", (), "s0")
+    assert by_object_id(found.object_id).models == (model,)
+    members = {
+        vlan: {p: Membership(int(how)) for p, how in enumerate(row, start=1) if how}
+        for vlan, row in zip(state.vlans.tolist(), state.membership, strict=True)
+    }
+    assert found.vlans.members == members
+    assert found.vlans.pvid == dict(enumerate(state.pvid.tolist(), start=1))
+    entries = SwitchEditor.of(state).entries
+    assert found.vlans.entries == entries
+    assert len(entries) > 3
+    assert [port.number for port in found.ports] == list(range(1, state.ports + 1))
+    assert [port.name for port in found.ports] == list(platforms.load(model).port_names)
+    assert [port.admin_up for port in found.ports] == state.enabled.tolist()
+    assert all((p.in_octets, p.out_octets, p.bits) == (p.number * 10, p.number * 20, 64) for p in found.ports)
+
+
+def test_what_a_switch_has_learnt_is_told_from_what_it_was_told():
+    device, agent = switch(state=woven(platforms.load("powerconnect-5324")))
+    device.learned = {(100, 0x0200_0000_0042): 7, (103, 0x0200_0000_0042): 9, (101, 0x0200_0000_0001): 5}
+    found = read(agent, "powerconnect-5324")
+    assert found.complaints == ()
+    assert found.vlans.learned == {(100, 0x0200_0000_0042): 7, (103, 0x0200_0000_0042): 9}
+
+
+def test_vlans_that_learn_together_are_named():
+    """Filtering database 1 for all: the method rests on independent VLAN learning."""
+    rows = GOOD | {(*COLUMNS["dot1dBasePortIfIndex"], port): v2c.Integer32(port) for port in range(1, 25)}
+    rows |= {(*COLUMNS["dot1qVlanFdbId"], 0, vlan): v2c.Gauge32(1) for vlan in (1, 100, 101)}
+    rows |= {(*COLUMNS["dot1qTpFdbPort"], 1, 2, 0, 0, 0, 0, 9): v2c.Integer32(4)}
+    rows |= {(*COLUMNS["dot1qTpFdbStatus"], 1, 2, 0, 0, 0, 0, 9): v2c.Integer32(3)}
+    with scripted(truthful(rows)) as place, snmp() as wire:
+        found = interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"))
+    assert "dot1qVlanFdbId: VLANs share what they learn (filtering database 1) (2 times)" in found.complaints
+    assert found.vlans.learned == {(1, 0x0200_0000_0009): 4}
+
+
+def test_what_a_switch_does_not_have_is_named():
+    device, agent = switch(state=woven(platforms.load("powerconnect-5324")))
+    device.quirks = Quirks(hide=r"^1\.3\.6\.1\.2\.1\.(17|31\.1\.1\.1\.(6|10)$)|^1\.0\.8802")
+    found = read(agent, "powerconnect-5324")
+    assert found.error == ""
+    assert "dot1dBasePortIfIndex: missing" in found.complaints
+    assert "ifHCInOctets: missing; 32-bit counters are used" in found.complaints
+    assert (found.vlans.members, found.vlans.pvid, found.vlans.entries, found.neighbours) == (None, None, None, ())
+    assert {port.bits for port in found.ports} == {32}
+
+
+def test_a_table_that_ends_early_is_named_with_its_ports():
+    device, agent = switch()
+    device.quirks = Quirks(hide=r"^1\.3\.6\.1\.2\.1\.2\.2\.1\.8$")
+    found = read(agent, "powerconnect-5324")
+    assert "ifOperStatus: missing for 32 of 32 ports" in found.complaints
+    assert {port.oper_up for port in found.ports} == {None}
+    assert {port.admin_up for port in found.ports} == {True}
+
+
+def test_lies_about_types_are_named_and_not_believed():
+    with scripted(liar) as place, snmp() as wire:
+        found = interpret(
+            "s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"), range(1, 25)
+        )
+    assert found.error == ""
+    assert "ifName: expected octets, actual a number (24 times)" in found.complaints
+    assert "ifName, ifDescr: no row for g1 and 23 more ports" in found.complaints
+    with (
+        scripted(truthful(GOOD | {(*OCTETS, port): v2c.OctetString("lots") for port in range(1, 25)})) as place,
+        snmp() as wire,
+    ):
+        found = interpret("s0", wire.ask({"s0": place}, EVERYTHING)["s0"], platforms.load("powerconnect-5324"))
+    assert "ifHCInOctets: expected a number, actual octets (24 times)" in found.complaints
+    assert {port.in_octets for port in found.ports} == {None}
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "number"),
+    [
+        ("powerconnect-5324", "g7", 7),
+        ("powerconnect-5324", "Ethernet Interface g7", 7),
+        ("powerconnect-5548", "gi1/0/48", 48),
+        ("powerconnect-5548", "gigabitethernet1/0/3", 3),
+        ("powerconnect-5548", "tengigabitethernet1/0/2", 50),
+        ("powerconnect-6248", "1/g12", 12),
+        ("powerconnect-6248", "Unit: 1 Slot: 0 Port: 12 Gigabit - Level", 12),
+        ("n-series", "Gi1/0/5", 5),
+        ("n-series", "GigabitEthernet1/0/5", 5),
+        ("linux-bridge", "swp3", 3),
+        ("powerconnect-5324", "Vlan1", None),
+        ("powerconnect-5324", "ch1", 25),
+        ("powerconnect-6248", "Unit: 2 Slot: 0 Port: 12 Gigabit - Level", None),
+        ("powerconnect-5324", "", None),
+    ],
+)
+def test_ports_are_known_by_the_names_that_mibs_give_them(model, words, number):
+    assert port_number(platforms.load(model), words) == number
+
+
+def test_the_state_of_the_tests_is_not_all_alike():
+    state = woven(platforms.load("powerconnect-5324"))
+    assert len(np.unique(state.membership)) == 3
+    assert len(np.unique(state.pvid)) > 2

@@ -1,0 +1,187 @@
+"""tagloom observe on a running rack: keys, history, rates, a second witness, Prometheus, exit statuses."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+
+import netmiko
+import pytest
+import yaml
+
+from fabrics import ROOT
+from loopback import served, switch
+from tagloom.cli import main
+from tagloom.lab import process
+from tagloom.lab.directory import Order
+from tagloom.read import read_fabric
+from tagloom.records.switch_state import SwitchEditor
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Give the directory of a running rack of four switches of both families, with a build applied."""
+    home = tmp_path_factory.mktemp("observe")
+    path = home / "f.yml"
+    shape = "shape: {family: ring, dims: [4], parallel: 2}\nswitches: {s1: {model: powerconnect-6224}}\n"
+    path.write_text(f"name: four\nmodel: powerconnect-5324\n{shape}")
+    process.up(Order(read_fabric(path), ROOT / "templates"), home / "lab")
+    with contextlib.redirect_stdout(None):
+        assert main(["plan", str(path), "-o", str(home / "build")]) == 0
+        assert main(["apply", str(home / "build"), "-i", str(home / "lab")]) == 0
+    yield home
+    process.down(home / "lab")
+
+
+def observe(answer, site, *words):
+    return answer("observe", "-i", site / "lab", *words)
+
+
+def console(site, name, *lines):
+    info = process.read_info(site / "lab")
+    with netmiko.ConnectHandler(
+        device_type="dell_powerconnect", host="127.0.0.1", port=info.ports[name], username="lab", password="lab"
+    ) as session:
+        session.send_config_set([*lines, "exit"])
+
+
+def test_counters_become_rates_in_the_history(site, answer, tmp_path):
+    file = tmp_path / "h.db"
+    status, first = observe(answer, site, "-o", file)
+    assert (status, first["failed"], first["findings"], first["rates"]) == (0, [], [], {})
+    assert {"at", "switches", "rates", "failed", "findings", "snapshots", "wrote"} == set(first)
+    answer("lab", "ping", "--dir", site / "lab")
+    status, second = observe(answer, site, "-o", file)
+    shown = second["switches"]["s1"]
+    assert (shown["object_id"], shown["name"], shown["complaints"]) == ("1.3.6.1.4.1.674.10895.3010", "s1", [])
+    assert shown["ports"][0]["name"] == "1/g1"
+    assert len(shown["ports"]) == 32
+    assert [n["name"] for n in shown["neighbours"]] == ["s0", "s0", "s2", "s2"]
+    carried = {port["name"]: port["in_bps"] for port in second["rates"]["s1"]["ports"]}
+    assert carried["1/g5"] > 0
+    assert carried["1/g9"] == 0
+    with contextlib.closing(sqlite3.connect(file)) as history:
+        assert history.execute("SELECT count(*) FROM snapshot").fetchone() == (2,)
+        assert history.execute("SELECT count(*) FROM port").fetchone() == (2 * 4 * 32,)
+
+
+def test_both_versions_and_both_witnesses_agree_with_the_build(site, answer):
+    for words in ([], ["--snmp-version", "2c"]):
+        status, page = observe(answer, site, "--against", site / "build", *words)
+        assert (status, page["findings"]) == (0, [])
+    status, page = observe(answer, site, "--running")
+    assert (status, page["findings"]) == (0, [])
+
+
+def test_a_hand_on_the_console_is_found_by_snmp_alone(site, answer):
+    console(site, "s0", "interface ethernet g5", "switchport general pvid 1", "exit")
+    try:
+        status, page = observe(answer, site, "--against", site / "build")
+        assert status == 1
+        assert [f["where"] for f in page["findings"]] == ["s0: g5 PVID"]
+        assert page["findings"][0]["actual"] == "1 over SNMP"
+        assert observe(answer, site, "--running")[0] == 0  # the command line says the same as SNMP
+    finally:
+        with contextlib.redirect_stdout(None):
+            main(["apply", str(site / "build"), "-i", str(site / "lab")])
+
+
+def test_where_command_line_and_q_bridge_disagree_it_is_a_finding(site, answer, tmp_path):
+    """s0's agent is another one, which shows the same switch but for one PVID."""
+    from tagloom import platforms  # noqa: PLC0415
+    from tagloom.render import parse_configuration  # noqa: PLC0415
+
+    text = process.configurations(site / "lab")["s0"]
+    editor = SwitchEditor.of(parse_configuration(platforms.load("powerconnect-5324"), text).state)
+    editor.set_pvid(5, 1)
+    _, agent = switch(state=editor.freeze())
+    settings = yaml.safe_load((site / "lab" / "snmp.yml").read_text())
+    with served(agent) as [(host, port)]:
+        settings["addresses"]["s0"] = f"{host}:{port}"
+        (tmp_path / "snmp.yml").write_text(yaml.safe_dump(settings))
+        status, page = observe(answer, site, "--running", "--snmp", tmp_path / "snmp.yml")
+    assert status == 1
+    assert [f["where"] for f in page["findings"]] == ["s0: g5 PVID"]
+
+
+def test_a_switch_that_does_not_answer_is_exit_3_and_the_others_are_read(site, answer):
+    process.quirks(site / "lab", {"s2": {"mute": True}})
+    try:
+        status, page = observe(answer, site, "--timeout", 0.2, "--retries", 0)
+    finally:
+        process.quirks(site / "lab", {"s2": {"mute": False}})
+    assert (status, page["failed"]) == (3, ["s2"])
+    assert "no answer in 0.2 s" in page["switches"]["s2"]["error"]
+    assert all(len(page["switches"][name]["ports"]) == 32 for name in ("s0", "s1", "s3"))
+
+
+def test_wrong_keys_are_said_for_every_switch(site, answer, monkeypatch):
+    monkeypatch.setenv("TAGLOOM_SNMP_PRIV_PASSWORD", "not-the-password")
+    status, page = observe(answer, site)
+    assert status == 3
+    assert {s["error"] for s in page["switches"].values()} == {"wrong privacy password or protocol for user 'lab'"}
+
+
+def test_bad_input_is_exit_2_with_every_finding(site, answer, tmp_path):
+    (tmp_path / "snmp.yml").write_text("user: ''\naddresses: {s9: 192.0.2.1}\n")
+    status, page = observe(answer, site, "--snmp", tmp_path / "snmp.yml")
+    assert status == 2
+    assert len(page["findings"]) == 3
+    settings = yaml.safe_load((site / "lab" / "snmp.yml").read_text()) | {"addresses": {"s9": "192.0.2.1"}}
+    (tmp_path / "snmp.yml").write_text(yaml.safe_dump(settings))
+    status, page = observe(answer, site, "--snmp", tmp_path / "snmp.yml")
+    assert (status, page["findings"][0]["where"]) == (2, "snmp.addresses.s9")
+    assert observe(answer, site, "--every", "soon")[1]["findings"][0]["where"] == "--every"
+    assert observe(answer, site, "--prometheus", "x:y")[1]["findings"][0]["where"] == "--prometheus"
+    assert answer("observe", "-i", tmp_path)[0] == 2
+    status, page = observe(answer, site, "--in-flight", 0, "--timeout", -1, "--retries", -1)
+    assert (status, [f["where"] for f in page["findings"]]) == (2, ["--in-flight", "--timeout", "--retries"])
+    assert observe(answer, site, "--count", -1)[0] == 2
+    words = ("discover", "-i", site / "lab", "--seed", "127.0.0.1:99999")
+    assert answer(*words)[1]["findings"][0]["where"] == "--seed"
+    assert len(answer(*words, "--name", "a b", "--model", "pigeon")[1]["findings"]) == 2
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def test_it_runs_on_until_ctrl_c_and_prometheus_is_shown_each_reading(site, tmp_path):
+    port, file = free_port(), tmp_path / "h.db"
+    words = ["observe", "-i", site / "lab", "-o", file, "--every", "0.3s", "--prometheus", port, "--json"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tagloom.cli", *map(str, words)], stdout=subprocess.PIPE, env=os.environ, text=True
+    )
+    try:
+        deadline = time.monotonic() + 30
+        text = ""
+        while 'tagloom_switch_up{switch="s3"} 1.0' not in text:
+            assert time.monotonic() < deadline
+            assert running.poll() is None
+            with contextlib.suppress(OSError):
+                text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
+            time.sleep(0.1)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=30)
+    finally:
+        if running.poll() is None:
+            running.kill()
+    assert running.returncode == 0
+    page = json.loads(out)
+    assert page["snapshots"] >= 2
+    assert page["rates"]["s0"]["why_none"] == ""
+    with contextlib.closing(sqlite3.connect(file)) as history:
+        assert history.execute("SELECT count(*) FROM snapshot").fetchone() == (page["snapshots"],)
+
+
+def test_count_ends_it(site, answer):
+    status, page = observe(answer, site, "--every", "0.1s", "--count", 3)
+    assert (status, page["snapshots"]) == (0, 3)

@@ -1,0 +1,22 @@
+"""Turn what SNMP agents answered into records, and compare them with earlier ones, plans and cabling."""
+
+from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
+from tagloom.observe.compare import disagreements
+from tagloom.observe.interpret import interpret
+from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, SCALARS
+from tagloom.observe.rates import rates
+
+__all__ = [
+    "COUNTERS",
+    "EVERYTHING",
+    "LINKS",
+    "SCALARS",
+    "Cabling",
+    "Unreached",
+    "cabling_of",
+    "differences",
+    "disagreements",
+    "interpret",
+    "next_agents",
+    "rates",
+]

@@ -1,0 +1,187 @@
+"""Make a fabric of what LLDP neighbours tell, and compare it with the one that was planned."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.observe.interpret import port_number
+from tagloom.records.fabric import Fabric, Host, Link, Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tagloom.records.observation import Neighbour, Observation
+    from tagloom.records.snmp import Address
+
+# What a fabric file takes as a name; a sysName that is none, or that two switches have, gives way to the chassis id.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """Name a switch that a neighbour told of and that was not read: what it calls itself, who told, and why not."""
+
+    name: str
+    told_by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cabling:
+    """Hold what was discovered: a fabric, the switches that were not reached, and what made no sense on the way."""
+
+    fabric: Fabric
+    unreached: tuple[Unreached, ...] = ()
+    complaints: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Ends:
+    """Gather cable ends: both ends of a link tell of it, a host's end only one."""
+
+    links: dict[frozenset[tuple[int, int]], None] = field(default_factory=dict)
+    hosts: dict[tuple[int, int], tuple[str, int]] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
+
+
+def next_agents(
+    found: Iterable[Observation], known: Iterable[str], port: int
+) -> dict[str, tuple[tuple[Address, ...], str]]:
+    """Give the switches that are told of and not known: chassis id -> (addresses to try, who told).
+
+    LLDP tells addresses without a UDP port, so all agents are looked for at the seed's. An address that is good on one
+    link alone is of no use here.
+    """
+    seen = set(known)
+    ask: dict[str, tuple[tuple[Address, ...], str]] = {}
+    for observation in found:
+        for neighbour in observation.neighbours:
+            if neighbour.bridge and neighbour.chassis not in seen:
+                seen.add(neighbour.chassis)
+                places = tuple((each, port) for each in neighbour.addresses if not ip_address(each).is_link_local)
+                ask[neighbour.chassis] = places, observation.name or observation.switch
+    return ask
+
+
+def cabling_of(
+    name: str, found: Mapping[str, Observation], models: Mapping[str, str], addresses: Mapping[str, str]
+) -> Cabling:
+    """Make a fabric of switches by chassis id: their readings, models and addresses.
+
+    A link stands where at least one end tells of it. A host stands where a neighbour that is no bridge tells a MAC
+    address: one that does not speak LLDP is not seen, and must be added by hand. Switches are named by sysName.
+    """
+    order = sorted(found, key=lambda chassis: _natural(found[chassis].name or chassis))
+    names = _names([(chassis, found[chassis].name) for chassis in order])
+    index = {chassis: number for number, chassis in enumerate(order)}
+    pages = [platforms.load(models[chassis]) for chassis in order]
+    ends = _Ends()
+    for chassis in order:
+        here, page = index[chassis], pages[index[chassis]]
+        for neighbour in found[chassis].neighbours:
+            where = f"{names[chassis]}:{page.port_name(neighbour.port)}"
+            if neighbour.chassis in index:
+                far = index[neighbour.chassis]
+                port = port_number(pages[far], neighbour.far_port)
+                if port is None:
+                    ends.complaints.append(f"{where}: {names[order[far]]} calls its end {neighbour.far_port!r}")
+                elif far != here:
+                    ends.links[frozenset({(here, neighbour.port), (far, port)})] = None
+                else:
+                    ends.complaints.append(f"{where}: leads back to the same switch")
+            elif not neighbour.bridge:
+                mac = _host_mac(neighbour)
+                if mac is not None:
+                    ends.hosts[here, neighbour.port] = neighbour.name, mac
+    links = _links(ends, names, order, pages)
+    switches = tuple(Switch(names[c], models[c], address=addresses.get(c, "")) for c in order)
+    hosts = _hosts(ends, {(s, p) for link in links for s, p in ((link.a, link.a_port), (link.b, link.b_port))})
+    fabric = Fabric(name, switches, hosts, links, tuple(page.ports for page in pages))
+    return Cabling(fabric, complaints=tuple(ends.complaints))
+
+
+def differences(plan: Fabric, found: Fabric) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the links that the plan has and nobody sees, and those that are seen and not planned.
+
+    Switches are matched by name. A link that is wanted down, or has a dead switch at an end, is not missed: its ports
+    are shut, and a shut port sends no LLDP.
+    """
+    planned = dict(_named_links(plan))
+    alive = {s.name for s in plan.switches if s.up}
+    seen = {ends for ends, _ in _named_links(found)}
+    expected = {
+        ends for ends, link in planned.items() if link.up and all(end.partition(":")[0] in alive for end in ends)
+    }
+    gone = [s.name for s in plan.live if s.name not in found.index]
+    new = [s.name for s in found.switches if s.name not in plan.index]
+    missing = [*gone, *(" - ".join(ends) for ends in sorted(expected - seen, key=_key))]
+    unexpected = [*new, *(" - ".join(ends) for ends in sorted(seen - planned.keys(), key=_key))]
+    return tuple(missing), tuple(unexpected)
+
+
+def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
+    pages = [platforms.load(switch.model) for switch in fabric.switches]
+    for link in fabric.links:
+        ends = (
+            f"{fabric.switches[link.a].name}:{pages[link.a].port_name(link.a_port)}",
+            f"{fabric.switches[link.b].name}:{pages[link.b].port_name(link.b_port)}",
+        )
+        low, high = sorted(ends, key=_natural)
+        yield (low, high), link
+
+
+def _links(
+    ends: _Ends, names: Mapping[str, str], order: Sequence[str], pages: Sequence[platforms.Platform]
+) -> tuple[Link, ...]:
+    """Give the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
+    taken: set[tuple[int, int]] = set()
+    lanes: dict[tuple[int, int], int] = {}
+    links = []
+    for a, b in sorted(tuple(sorted(both)) for both in ends.links):
+        double = next((end for end in (a, b) if end in taken), None)
+        if double is not None:
+            where = f"{names[order[double[0]]]}:{pages[double[0]].port_name(double[1])}"
+            ends.complaints.append(f"{where}: more than one neighbour; only the first is kept")
+            continue
+        taken |= {a, b}
+        lane = lanes.get((a[0], b[0]), 0)
+        lanes[a[0], b[0]] = lane + 1
+        links.append(Link(a[0], a[1], b[0], b[1], lane=lane))
+    return tuple(links)
+
+
+def _hosts(ends: _Ends, taken: set[tuple[int, int]]) -> tuple[Host, ...]:
+    places = [place for place in sorted(ends.hosts) if place not in taken]
+    names = _names([(str(place), ends.hosts[place][0]) for place in places])
+    return tuple(Host(names[str(place)], *place, ends.hosts[place][1]) for place in places)
+
+
+def _host_mac(neighbour: Neighbour) -> int | None:
+    if neighbour.port_mac is not None:
+        return neighbour.port_mac
+    kind, _, words = neighbour.chassis.partition(" ")
+    return int(words.replace(":", ""), 16) if kind == "mac" else None
+
+
+def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Name things by what they call themselves where that is a name and nobody else's, else by their id."""
+    calls = [name for _, name in wanted]
+    return {
+        key: name
+        if _NAME.fullmatch(name) and calls.count(name) == 1
+        else "x" + re.sub(r"[^A-Za-z0-9]", "", key.removeprefix("mac "))[:60]
+        for key, name in wanted
+    }
+
+
+def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
+    """Give a key by which s2 stands before s10."""
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text) if part)
+
+
+def _key(ends: tuple[str, str]) -> tuple[tuple[tuple[int, int | str], ...], ...]:
+    return tuple(_natural(end) for end in ends)

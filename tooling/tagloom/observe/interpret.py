@@ -1,0 +1,339 @@
+"""Read what an agent answered as an Observation; what is missing or makes no sense is a complaint with its name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from tagloom.observe.objects import COLUMNS, SCALARS
+from tagloom.records.observation import Counters, Neighbour, Observation, Vlans
+from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tagloom.platforms import Platform
+    from tagloom.records.snmp import Oid, Raw, Rows, Value
+
+TICKS_PER_SECOND = 100  # TimeTicks, RFC 2578 section 7.1.8
+_UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
+_LEARNED = 3  # dot1qTpFdbStatus
+_DISCARD = 4095  # the PVID by which ROS drops untagged frames
+_CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
+_MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
+_BRIDGE_BIT = 0x20  # LldpSystemCapabilitiesMap: bit 2 is bridge
+_LONG_NAMES = (  # ifDescr of both families, as the family's own short name
+    (re.compile(r"(?i)^(?:gigabitethernet|gigabit ethernet)\s*"), "gi"),
+    (re.compile(r"(?i)^(?:tengigabitethernet|ten-?gigabit ethernet)\s*"), "te"),
+    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) gigabit.*$"), r"\1/g\2"),
+    (re.compile(r"(?i)^unit: (\d+) slot: \d+ port: (\d+) 10g.*$"), r"\1/xg\2"),
+    (re.compile(r"(?i)^ethernet(?: interface)?\s*"), ""),
+)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Take values out of one agent's answers by name and type."""
+
+    raw: Raw
+    complaints: Counter[str] = field(default_factory=Counter)
+
+    def scalar(self, name: str, kind: type) -> Value | None:
+        return self._check(name, self.raw.scalars.get(SCALARS[name]), kind)
+
+    def text(self, name: str) -> str:
+        found = self.scalar(name, bytes)
+        return _words(found) if isinstance(found, bytes) else ""
+
+    def rows(self, name: str) -> Rows:
+        return self.raw.columns.get(COLUMNS[name], {})
+
+    def asked(self, name: str) -> bool:
+        return COLUMNS[name] in self.raw.columns
+
+    def number(self, name: str, index: Oid) -> int | None:
+        found = self._check(name, self.rows(name).get(index), int)
+        return found if isinstance(found, int) else None
+
+    def octets(self, name: str, index: Oid) -> bytes | None:
+        found = self._check(name, self.rows(name).get(index), bytes)
+        return found if isinstance(found, bytes) else None
+
+    def complain(self, what: str) -> None:
+        self.complaints[what] += 1
+
+    def _check(self, name: str, value: Value | None, kind: type) -> Value | None:
+        if value is None or isinstance(value, kind):
+            return value
+        expected = {int: "a number", bytes: "octets", tuple: "an object identifier"}[kind]
+        actual = {int: "a number", bytes: "octets", tuple: "an object identifier"}[type(value)]
+        self.complain(f"{name}: expected {expected}, actual {actual}")
+        return None
+
+    def said(self) -> tuple[str, ...]:
+        """Give the complaints, one line each, and how often where it was more than once."""
+        own = [f"{what} ({count} times)" if count > 1 else what for what, count in self.complaints.items()]
+        return (*self.raw.complaints, *own)
+
+
+def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] = ()) -> Observation:
+    """Give what a switch says of itself; `ports` are those that must be there: a fabric's."""
+    if raw.error:
+        return Observation(switch, raw.at, error=raw.error)
+    reader = _Reader(raw)
+    object_id = reader.scalar("sysObjectID", tuple)
+    uptime = reader.scalar("sysUpTime", int)
+    if uptime is None:
+        reader.complain("sysUpTime: missing")
+    numbers = _port_numbers(reader, platform, ports)
+    found = Observation(
+        switch=switch,
+        at=raw.at,
+        name=reader.text("sysName"),
+        description=reader.text("sysDescr"),
+        object_id=".".join(map(str, object_id)) if isinstance(object_id, tuple) else "",
+        uptime_seconds=uptime / TICKS_PER_SECOND if isinstance(uptime, int) else None,
+        chassis=_local_chassis(reader),
+        ports=_counters(reader, numbers, platform) if reader.asked("ifOperStatus") else (),
+        vlans=_vlans(reader, numbers) if reader.asked("dot1qPvid") else Vlans(),
+        neighbours=_neighbours(reader, numbers, platform) if reader.asked("lldpRemChassisId") else (),
+    )
+    return replace(found, complaints=reader.said())
+
+
+# --- ports -----------------------------------------------------------------------------------------------------------
+
+
+def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) -> dict[int, int]:
+    """Map ifIndex to our port number: by ifName, else by ifDescr, in the model's own words."""
+    numbers: dict[int, int] = {}
+    indices = sorted({index[0] for name in ("ifName", "ifDescr") for index in reader.rows(name) if len(index) == 1})
+    for index in indices:
+        for name in ("ifName", "ifDescr"):
+            number = port_number(platform, _words(reader.octets(name, (index,)) or b""))
+            if number is not None and number not in numbers.values():
+                numbers[index] = number
+                break
+    missing = sorted(set(wanted) - set(numbers.values()))
+    if missing:
+        named = platform.port_name(missing[0]) + (f" and {len(missing) - 1} more ports" if len(missing) > 1 else "")
+        reader.complain(f"ifName, ifDescr: no row for {named}")
+    return numbers
+
+
+def port_number(platform: Platform, words: str) -> int | None:
+    """Read a port's name as a switch's MIB has it, long or short; None where it names no port of the model."""
+    number = platform.port_number(words)
+    for pattern, short in _LONG_NAMES:
+        if number is None and pattern.search(words):
+            number = platform.port_number(pattern.sub(short, words))
+    return number
+
+
+def _counters(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Counters, ...]:
+    found = []
+    gone: dict[str, int] = {}
+    wide = bool(reader.rows("ifHCInOctets"))
+
+    def value(name: str, index: Oid) -> int | None:
+        if not reader.asked(name):
+            return None
+        number = reader.number(name, index)
+        if number is None:
+            gone[name] = gone.get(name, 0) + 1
+        return number
+
+    for if_index, number in sorted(ports.items(), key=lambda each: each[1]):
+        index = (if_index,)
+        admin, oper = value("ifAdminStatus", index), value("ifOperStatus", index)
+        speed, changed = value("ifHighSpeed", index), value("ifLastChange", index)
+        found.append(
+            Counters(
+                number=number,
+                name=platform.port_name(number),
+                admin_up=_is_up("ifAdminStatus", admin, reader),
+                oper_up=_is_up("ifOperStatus", oper, reader),
+                speed_bps=None if speed is None else speed * 1_000_000,
+                last_change_seconds=None if changed is None else changed / TICKS_PER_SECOND,
+                in_octets=value("ifHCInOctets" if wide else "ifInOctets", index),
+                out_octets=value("ifHCOutOctets" if wide else "ifOutOctets", index),
+                in_packets=value("ifHCInUcastPkts", index),
+                out_packets=value("ifHCOutUcastPkts", index),
+                in_errors=value("ifInErrors", index),
+                out_errors=value("ifOutErrors", index),
+                bits=64 if wide else 32,
+            )
+        )
+    if not wide and reader.asked("ifHCInOctets"):
+        reader.complain("ifHCInOctets: missing" + ("; 32-bit counters are used" if reader.rows("ifInOctets") else ""))
+    for name, count in gone.items():
+        if name != "ifHCInOctets":
+            reader.complain(f"{name}: missing for {count} of {len(ports)} ports")
+    return tuple(found)
+
+
+def _is_up(name: str, value: int | None, reader: _Reader) -> bool | None:
+    if value is not None and not 1 <= value <= 7:  # RFC 2863: up, down, testing, ..., lowerLayerDown
+        reader.complain(f"{name}: expected 1 to 7, actual {value}")
+        return None
+    return None if value is None else value == _UP
+
+
+# --- VLANs -----------------------------------------------------------------------------------------------------------
+
+
+def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
+    """Read Q-BRIDGE-MIB; its port numbers are those of dot1dBasePortTable, which maps them to ifIndex."""
+    bridge = {}
+    for index in reader.rows("dot1dBasePortIfIndex"):
+        if_index = reader.number("dot1dBasePortIfIndex", index)
+        if len(index) == 1 and if_index in ports:
+            bridge[index[0]] = ports[if_index]
+    if not bridge:
+        reader.complain("dot1dBasePortIfIndex: missing")
+        return Vlans()
+    pvid = {}
+    for index in reader.rows("dot1qPvid"):
+        vlan = reader.number("dot1qPvid", index)
+        if len(index) == 1 and index[0] in bridge and vlan is not None:
+            pvid[bridge[index[0]]] = DISCARD_PVID if vlan == _DISCARD else vlan
+    members = _members(reader, bridge)
+    entries: dict[tuple[int, int], tuple[int, ...]] = {}
+    column = "dot1qStaticUnicastAllowedToGoTo"
+    for index in reader.rows(column):
+        listed = reader.octets(column, index)
+        if len(index) != 8 or any(octet > 0xFF for octet in index[1:7]):
+            reader.complain(f"{column}: an index that is no VLAN, MAC and port")
+        elif listed is not None:
+            mac = int.from_bytes(bytes(index[1:7]), "big")
+            at = tuple(sorted(bridge[p] for p in _listed(listed) if p in bridge))
+            entries[index[0], mac] = tuple(sorted({*entries.get((index[0], mac), ()), *at}))
+    for name, part in (("dot1qPvid", pvid), ("dot1qVlanStaticTable", members)):
+        if not part:
+            reader.complain(f"{name}: missing")
+    return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
+
+
+def _learned(reader: _Reader, bridge: dict[int, int]) -> dict[tuple[int, int], int] | None:
+    """Read what was learnt; VLANs that share a filtering database share what is learnt, which no plan counts on."""
+    of_database: dict[int, int] = {}
+    for index in reader.rows("dot1qVlanFdbId"):
+        database = reader.number("dot1qVlanFdbId", index)
+        if index and database is not None and of_database.setdefault(database, index[-1]) != index[-1]:
+            reader.complain(f"dot1qVlanFdbId: VLANs share what they learn (filtering database {database})")
+    found: dict[tuple[int, int], int] = {}
+    for index in reader.rows("dot1qTpFdbPort"):
+        port, status = reader.number("dot1qTpFdbPort", index), reader.number("dot1qTpFdbStatus", index)
+        if len(index) != 7 or any(octet > 0xFF for octet in index[1:]):
+            reader.complain("dot1qTpFdbTable: an index that is no filtering database and MAC")
+        elif status == _LEARNED and port in bridge:
+            found[of_database.get(index[0], index[0]), int.from_bytes(bytes(index[1:]), "big")] = bridge[port]
+    return found if reader.rows("dot1qTpFdbPort") or of_database else None
+
+
+def _members(reader: _Reader, bridge: dict[int, int]) -> dict[int, dict[int, Membership]]:
+    """Read who belongs to which VLAN from the static table, or from the current one where there is no other."""
+    members: dict[int, dict[int, Membership]] = {}
+    for table in ("Static", "Current"):
+        egress, untagged = f"dot1qVlan{table}EgressPorts", f"dot1qVlan{table}UntaggedPorts"
+        for index in reader.rows(egress):
+            listed, bare = reader.octets(egress, index), reader.octets(untagged, index)
+            vlan = index[-1] if index else 0
+            if listed is None or not 1 <= vlan <= MAX_VLAN or vlan in members:
+                continue
+            plain = set(_listed(bare or b""))
+            members[vlan] = {
+                bridge[p]: Membership.UNTAGGED if p in plain else Membership.TAGGED
+                for p in _listed(listed)
+                if p in bridge
+            }
+        if members:
+            break
+    return members
+
+
+def _listed(octets: bytes) -> list[int]:
+    """Read a PortList: the most significant bit of the first octet is port 1 (RFC 4363).
+
+    >>> _listed(bytes([0b10000001, 0b01000000]))
+    [1, 8, 10]
+    """
+    return [
+        place * 8 + bit + 1 for place, octet in enumerate(octets) if octet for bit in range(8) if octet & 0x80 >> bit
+    ]
+
+
+# --- neighbours ------------------------------------------------------------------------------------------------------
+
+
+def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> tuple[Neighbour, ...]:
+    """Read LLDP-MIB; its port numbers need not be ifIndex, so lldpLocPortTable says which port each is."""
+    addresses: dict[Oid, list[str]] = {}
+    for index in reader.rows("lldpRemManAddrIfSubtype"):
+        if len(index) >= 5 and len(index) == 5 + index[4] and index[3] in {1, 2}:  # AddressFamilyNumbers: IPv4, IPv6
+            try:
+                address = str(ip_address(bytes(index[5:])))
+            except ValueError:
+                reader.complain("lldpRemManAddrTable: an index that is no address")
+                continue
+            addresses.setdefault(index[:3], []).append(address)
+    found = []
+    for index in reader.rows("lldpRemChassisId"):
+        if len(index) != 3:
+            reader.complain("lldpRemTable: an index that is no time, port and number")
+            continue
+        here = _local_port(reader, index[1], ports, platform)
+        if here is None:
+            reader.complain(f"lldpLocPortTable: no port of the model at lldpRemLocalPortNum {index[1]}")
+            continue
+        kind = reader.number("lldpRemPortIdSubtype", index)
+        far = reader.octets("lldpRemPortId", index) or b""
+        capabilities = reader.octets("lldpRemSysCapEnabled", index)
+        mac = kind == _MAC_PORT and len(far) == 6
+        found.append(
+            Neighbour(
+                port=here,
+                chassis=_chassis(
+                    reader.number("lldpRemChassisIdSubtype", index), reader.octets("lldpRemChassisId", index) or b""
+                ),
+                far_port=_words(reader.octets("lldpRemPortDesc", index) or far) if mac else _words(far),
+                name=_words(reader.octets("lldpRemSysName", index) or b""),
+                description=_words(reader.octets("lldpRemSysDesc", index) or b""),
+                bridge=capabilities is None or bool(capabilities[:1] and capabilities[0] & _BRIDGE_BIT),
+                port_mac=int.from_bytes(far, "big") if mac else None,
+                addresses=tuple(addresses.get(index, ())),
+            )
+        )
+    return tuple(sorted(found, key=lambda each: (each.port, each.chassis)))
+
+
+def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: Platform) -> int | None:
+    """Read a local port by its id or description, which may be its name; else its number is an ifIndex, as mostly."""
+    for column in ("lldpLocPortId", "lldpLocPortDesc"):
+        named = _words(reader.octets(column, (number,)) or b"")
+        found = port_number(platform, named)
+        if found is None and named.isdigit():
+            found = ports.get(int(named))
+        if found is not None:
+            return found
+    return ports.get(number)
+
+
+def _local_chassis(reader: _Reader) -> str:
+    kind, octets = reader.scalar("lldpLocChassisIdSubtype", int), reader.scalar("lldpLocChassisId", bytes)
+    return _chassis(kind, octets) if isinstance(kind, int) and isinstance(octets, bytes) else ""
+
+
+def _chassis(kind: int | None, octets: bytes) -> str:
+    if kind == _MAC_CHASSIS and len(octets) == 6:
+        return f"mac {format_mac(int.from_bytes(octets, 'big'))}"
+    text = _words(octets)
+    return f"{_CHASSIS_KINDS.get(kind or 0, 'unknown')} {text if text.isprintable() else octets.hex()}"
+
+
+def _words(octets: bytes) -> str:
+    return octets.decode("utf-8", "replace").strip("\0 \r\n\t")

@@ -1,0 +1,60 @@
+"""Subtract two readings of a switch: bits per second on every port, through wraps and reboots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom.records.observation import Rate, Rates
+
+if TYPE_CHECKING:
+    from tagloom.records.observation import Counters, Observation
+
+UPTIME_WRAP_SECONDS = 2**32 / 100  # sysUpTime is 32 bits of hundredths: 497 days
+CLOCK_SLACK_SECONDS = 5.0  # of its clock against ours, for an answer that came late; a hundredth of the time is added
+
+IMPOSSIBLE = 2  # times a port's speed: a counter that went back so far was cleared, and did not wrap
+
+
+def rates(before: Observation, after: Observation) -> Rates:
+    """Give what every port carried between two readings.
+
+    The time between them is taken from the switch's own clock, so that a reading that took long does not blur it. A
+    counter below its earlier value has wrapped once, which holds for 64 bits (RFC 2863 section 3.1.6), and for 32 bits
+    while less than one round fits in the time; where more could, there is no rate. A counter that was cleared gives
+    none either, nor does a switch that rebooted.
+    """
+    name = after.switch
+    if before.error or after.error:
+        return Rates(name, 0.0, why_none=before.error or after.error)
+    if before.uptime_seconds is None or after.uptime_seconds is None:
+        return Rates(name, 0.0, why_none="sysUpTime: missing")
+    ours = after.at - before.at
+    slack = CLOCK_SLACK_SECONDS + 0.01 * abs(ours)
+    seconds = after.uptime_seconds - before.uptime_seconds
+    if seconds < 0 and abs(seconds + UPTIME_WRAP_SECONDS - ours) <= slack:
+        seconds += UPTIME_WRAP_SECONDS
+    if seconds <= 0 or ours - seconds > slack:
+        return Rates(name, ours, why_none="it rebooted in between" if seconds or ours > 0 else "no time went by")
+    earlier = {port.number: port for port in before.ports}
+    found = []
+    for port in after.ports:
+        old = earlier.get(port.number)
+        if old is None or old.bits != port.bits:
+            continue
+        into = _bits(old.in_octets, port.in_octets, old, port, seconds)
+        out = _bits(old.out_octets, port.out_octets, old, port, seconds)
+        if into is not None and out is not None:
+            share = max(into, out) / seconds / port.speed_bps if port.speed_bps else None
+            found.append(Rate(port.number, port.name, into / seconds, out / seconds, share))
+    return Rates(name, seconds, tuple(found))
+
+
+def _bits(was: int | None, now: int | None, old: Counters, port: Counters, seconds: float) -> int | None:
+    if was is None or now is None:
+        return None
+    modulus = 1 << port.bits
+    speed = port.speed_bps or old.speed_bps or 0
+    if port.bits == 32 and speed * seconds / 8 >= modulus:
+        return None
+    bits = (now - was) % modulus * 8
+    return None if now < was and speed and bits > IMPOSSIBLE * speed * seconds else bits

@@ -1,0 +1,200 @@
+"""Lead what switches say over SNMP through the verbs: readings, a second witness, discovery."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom import observe, platforms
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.observe import EVERYTHING, LINKS, SCALARS, Cabling, Unreached
+from tagloom.platforms.detect import by_object_id, by_text
+from tagloom.read import read_fabric
+from tagloom.read.fabric_page import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation, Rates
+    from tagloom.records.snmp import Address, Raw, Wanted
+    from tagloom.records.switch_state import FabricState
+
+    Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
+
+SEED = "seed"
+
+
+def observe_all(fabric: Fabric, agents: Mapping[str, Address], ask: Ask) -> dict[str, Observation]:
+    """Read every switch of a fabric that is not dead; one that fails has an error."""
+    places = {switch.name: agents[switch.name] for switch in fabric.live}
+    found = {}
+    for name, raw in ask(places, EVERYTHING).items():
+        number = fabric.index[name]
+        platform = platforms.load(fabric.switches[number].model)
+        found[name] = observe.interpret(name, raw, platform, fabric.used_ports[number])
+    return found
+
+
+def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
+    """Give every switch's rates since an earlier reading; a switch that was not in it has none."""
+    return {name: observe.rates(before[name], shown) for name, shown in after.items() if name in before}
+
+
+def second_witness(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
+    """List where SNMP and a state differ."""
+    return observe.disagreements(fabric, states, seen)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Keep what a discovery has seen, by chassis id."""
+
+    found: dict[str, Observation] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+    unreached: list[Unreached] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+
+    def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
+        """Take one answer in; give why it is no switch of the fabric, or ""."""
+        if raw.error:
+            return raw.error
+        object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
+        dotted = ".".join(map(str, object_id)) if isinstance(object_id, tuple) else ""
+        described = words.decode("utf-8", "replace") if isinstance(words, bytes) else ""
+        seen = (by_object_id(dotted) if dotted else by_text(described)).models or by_text(described).models
+        is_a = model if model in seen or not seen else seen[0]
+        if is_a is None:
+            return f"no model answers with sysObjectID {dotted or 'missing'}, {described!r}; --model names one for all"
+        shown = observe.interpret(key, raw, platforms.load(is_a))
+        seed = key.startswith(SEED)
+        if not seed and shown.chassis and shown.chassis != key:
+            return f"the agent at {address[0]} is {shown.name or shown.chassis}, not this switch"
+        chassis = (shown.chassis or key) if seed else key
+        self.told.add(chassis)
+        if chassis not in self.found:
+            name = shown.name or chassis
+            self.found[chassis], self.models[chassis], self.addresses[chassis] = shown, is_a, address[0]
+            self.complaints += [f"{name}: {words}" for words in shown.complaints]
+        return ""
+
+
+def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = None) -> Cabling:
+    """Walk LLDP from seeds until no switch tells of one that was not asked, and make a fabric of it.
+
+    Whole rings of neighbours are asked at once. Raises DeviceError where no seed can be read.
+    """
+    walk = _Walk()
+    told_by: dict[str, str] = {}
+    ring: dict[str, tuple[tuple[Address, ...], str]] = {
+        f"{SEED} {host}:{port}": (((host, port),), SEED) for host, port in seeds
+    }
+    while ring:
+        why = dict.fromkeys(ring, "it tells no management address")
+        left = {key: list(places) for key, (places, _) in ring.items()}
+        while asking := {key: places.pop(0) for key, places in left.items() if places}:
+            for key, raw in ask(asking, LINKS).items():
+                why[key] = walk.take(key, raw, asking[key], model)
+                if not why[key]:
+                    left[key] = []
+        walk.told |= ring.keys()
+        told_by |= {key: teller for key, (_, teller) in ring.items()}
+        walk.unreached += [Unreached(key, told_by[key], words) for key, words in why.items() if words]
+        if not walk.found:
+            raise DeviceError(next(iter(ring)).removeprefix(f"{SEED} "), "", next(iter(why.values())))
+        ring = observe.next_agents(walk.found.values(), walk.told, seeds[0][1])
+    cabling = observe.cabling_of(name, walk.found, walk.models, walk.addresses)
+    called = {n.chassis: n.name for each in walk.found.values() for n in each.neighbours if n.name}
+    unreached = tuple(replace(each, name=called.get(each.name, each.name)) for each in walk.unreached)
+    return replace(cabling, unreached=unreached, complaints=(*walk.complaints, *cabling.complaints))
+
+
+def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[str, Address]:
+    """Say where every switch's agent is: its own address of the SNMP settings, else where it is managed.
+
+    Raises InputError for addresses of switches that do not exist.
+    """
+    strangers = [name for name in addresses if name not in fabric.index]
+    if strangers:
+        raise InputError(Finding(f"snmp.addresses.{name}", "a switch of the fabric", name) for name in strangers)
+    found = {}
+    for switch in fabric.switches:
+        if switch.name in addresses:
+            found[switch.name] = place(addresses[switch.name], port, f"snmp.addresses.{switch.name}")
+        else:  # the port of a management address is SSH's
+            found[switch.name] = _split(switch.address or switch.name, port)[0], port
+    return found
+
+
+def place(text: str, port: int, where: str) -> Address:
+    """Read where an agent is: ``host``, ``host:port`` or ``[2001:db8::1]:port``. Raises InputError for anything else.
+
+    >>> place("192.0.2.1", 161, "--seed"), place("[2001:db8::1]:1161", 161, "--seed")
+    (('192.0.2.1', 161), ('2001:db8::1', 1161))
+    """
+    host, number = _split(text, port)
+    if not host or not 0 < number < 1 << 16:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))])
+    return host, number
+
+
+def _split(text: str, port: int) -> Address:
+    host, colon, number = text.rpartition(":")
+    if colon and number.isdigit() and (":" not in host or host.endswith("]")):
+        return host.strip("[]"), int(number)
+    return text.strip("[]"), port
+
+
+def check_discovery(name: str, model: str | None) -> None:
+    """Check the words a discovery is given. Raises InputError with everything wrong with them."""
+    found = []
+    if not re.fullmatch(NAME, name):
+        found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
+    if model is not None and model not in platforms.models():
+        found.append(Finding("--model", "one of " + ", ".join(platforms.models()), repr(model)))
+    if found:
+        raise InputError(found)
+
+
+def fabric_of(inventory: Path) -> Fabric:
+    """Read the fabric file of an inventory: the one its tagloom.yml names. Raises InputError where there is none."""
+    page = inventory / "tagloom.yml" if inventory.is_dir() else inventory
+    try:
+        named = yaml.safe_load(page.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError([Finding(str(page), "an inventory of tagloom's", str(error).replace("\n", " "))]) from None
+    name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
+    return read_fabric(page.parent / str(name))
+
+
+def page(
+    seen: Mapping[str, Observation], carried: Mapping[str, Rates], findings: Sequence[Finding], at: float
+) -> dict[str, Any]:
+    """Give a snapshot with the keys of the command line."""
+    return {
+        "at": at,
+        "switches": {name: shown.as_json() for name, shown in seen.items()},
+        "rates": {name: asdict(each) for name, each in carried.items()},
+        "failed": [name for name, shown in seen.items() if shown.error],
+        "findings": [finding.as_json() for finding in findings],
+    }
+
+
+def discovery_page(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
+    """Give a discovery with the keys of the command line."""
+    missing, unexpected = observe.differences(plan, found.fabric) if plan is not None else ((), ())
+    return {
+        "switches": len(found.fabric.switches),
+        "links": len(found.fabric.links),
+        "hosts": len(found.fabric.hosts),
+        "missing": list(missing),
+        "unexpected": list(unexpected),
+        "unreached": [asdict(each) for each in found.unreached],
+        "complaints": list(found.complaints),
+    }

@@ -1,0 +1,104 @@
+"""Read how SNMP agents are reached: a YAML page beside the inventory, secrets from it or from the environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tagloom.errors import Finding, InputError
+from tagloom.records.snmp import AUTH_PROTOCOLS, PRIV_PROTOCOLS, SNMP_PORT, Credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MIN_PASSWORD = 8  # RFC 3414 section 11.2
+# What the environment says goes before what the page says.
+VARIABLES = {
+    "TAGLOOM_SNMP_USER": "user",
+    "TAGLOOM_SNMP_AUTH_PASSWORD": "auth_password",
+    "TAGLOOM_SNMP_PRIV_PASSWORD": "priv_password",
+    "TAGLOOM_SNMP_COMMUNITY": "community",
+}
+
+
+class SnmpSettings(BaseModel):
+    """Hold the page: who asks, where agents listen, and where one switch's is, if not where it is managed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    version: Literal["3", "2c"] = "3"
+    user: str = ""
+    auth_protocol: str = "SHA"
+    auth_password: str = ""
+    priv_protocol: str = "AES"
+    priv_password: str = ""
+    community: str = ""
+    port: int = Field(default=SNMP_PORT, ge=1, le=65535)
+    addresses: dict[str, str] = {}
+
+    @property
+    def credentials(self) -> Credentials:
+        """Give who asks."""
+        return Credentials(**{name: getattr(self, name) for name in Credentials.__dataclass_fields__})
+
+
+def read_snmp_settings(path: Path | None, environment: Mapping[str, str], version: str | None = None) -> SnmpSettings:
+    """Read the page (None: nothing but the environment). Raises InputError with everything wrong with it at once."""
+    where = str(path or "SNMP")
+    page: Any = {}
+    if path is not None:
+        try:
+            page = yaml.safe_load(path.read_text("utf-8")) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InputError([Finding(where, "readable YAML", str(error).replace("\n", " "))]) from None
+        if not isinstance(page, dict):
+            raise InputError([Finding(where, "a mapping", type(page).__name__)])
+        if isinstance(page.get("version"), int):
+            page["version"] = str(page["version"])
+    page = page | {key: environment[name] for name, key in VARIABLES.items() if environment.get(name)}
+    if version is not None:
+        page["version"] = version
+    try:
+        settings = SnmpSettings.model_validate(page)
+    except ValidationError as error:
+        raise InputError(
+            Finding(
+                f"{where}: {'.'.join(map(str, each['loc']))}",
+                each["msg"].removeprefix("Input should be "),
+                _shown(each),
+            )
+            for each in error.errors()
+        ) from None
+    findings = list(_missing(settings, where))
+    if findings:
+        raise InputError(findings)
+    return settings
+
+
+def _shown(error: Any) -> str:
+    """Say what stood there; a secret is not repeated."""
+    secret = any("password" in str(step) or step == "community" for step in error["loc"])
+    return "something else" if secret else repr(error["input"])
+
+
+def _missing(settings: SnmpSettings, where: str) -> list[Finding]:
+    name = {key: variable for variable, key in VARIABLES.items()}
+    found: list[Finding] = []
+    if settings.version == "2c":
+        if not settings.community:
+            found.append(Finding(f"{where}: community", f"a community, here or in {name['community']}", "none"))
+        return found
+    if not settings.user:
+        found.append(Finding(f"{where}: user", f"a user, here or in {name['user']}", "none"))
+    for key in ("auth_password", "priv_password"):
+        size = len(getattr(settings, key))
+        if size < MIN_PASSWORD:
+            expected = f"{MIN_PASSWORD} characters or more, here or in {name[key]}"
+            found.append(Finding(f"{where}: {key}", expected, f"{size} characters"))
+    for key, known in (("auth_protocol", AUTH_PROTOCOLS), ("priv_protocol", PRIV_PROTOCOLS)):
+        if getattr(settings, key) not in known:
+            found.append(Finding(f"{where}: {key}", "one of " + ", ".join(known), repr(getattr(settings, key))))
+    return found

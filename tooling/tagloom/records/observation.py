@@ -1,0 +1,137 @@
+"""Hold what switches say of themselves over SNMP: their ports and counters, their VLANs, their neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.records.switch_state import Membership
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Hold one port as IF-MIB shows it (RFC 2863); what the switch does not have is None, and a complaint names it.
+
+    `number` is our port number, `name` the port in its model's words. Octets and packets count modulo 2^64, or
+    modulo 2^`bits`. `last_change_seconds` is on the switch's own clock: sysUpTime when the port last went up or down.
+    """
+
+    number: int
+    name: str
+    admin_up: bool | None = None
+    oper_up: bool | None = None
+    speed_bps: int | None = None
+    last_change_seconds: float | None = None
+    in_octets: int | None = None
+    out_octets: int | None = None
+    in_packets: int | None = None
+    out_packets: int | None = None
+    in_errors: int | None = None
+    out_errors: int | None = None
+    bits: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Hold one row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable tells of itself.
+
+    `port` is our port number here, `far_port` the port there as it names it, `chassis` the id of the device ("mac
+    02:..." or "kind text"), `port_mac` the address of its port where that is its id, `addresses` where it is managed.
+    """
+
+    port: int
+    chassis: str
+    far_port: str
+    name: str = ""
+    description: str = ""
+    bridge: bool = True
+    port_mac: int | None = None
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vlans:
+    """Hold what Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
+
+    A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` what the switch
+    has learnt, (VLAN, MAC) to port.
+    """
+
+    members: Mapping[int, Mapping[int, Membership]] | None = None
+    pvid: Mapping[int, int] | None = None
+    entries: Mapping[tuple[int, int], tuple[int, ...]] | None = None
+    learned: Mapping[tuple[int, int], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Hold one reading of one switch.
+
+    `at` is the time of the reading in seconds since the epoch, `uptime_seconds` the switch's own sysUpTime then.
+    `error` says why there is no reading, or ""; `complaints` what was missing or made no sense in one that there is.
+    """
+
+    switch: str
+    at: float
+    error: str = ""
+    complaints: tuple[str, ...] = ()
+    name: str = ""
+    description: str = ""
+    object_id: str = ""
+    uptime_seconds: float | None = None
+    chassis: str = ""
+    ports: tuple[Counters, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
+    vlans: Vlans = field(default_factory=Vlans)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the reading with the keys of the command line; VLANs and entries as counts."""
+        members, entries, learned = self.vlans.members, self.vlans.entries, self.vlans.learned
+        return {
+            "at": self.at,
+            "error": self.error,
+            "complaints": list(self.complaints),
+            "name": self.name,
+            "description": self.description,
+            "object_id": self.object_id,
+            "uptime_seconds": self.uptime_seconds,
+            "chassis": self.chassis,
+            "ports": [asdict(port) for port in self.ports],
+            "neighbours": [
+                {
+                    **asdict(each),
+                    "port_mac": format_mac(each.port_mac) if each.port_mac is not None else None,
+                    "addresses": list(each.addresses),
+                }
+                for each in self.neighbours
+            ],
+            "vlans": None if members is None else sorted(members),
+            "static_entries": None if entries is None else len(entries),
+            "learned_entries": None if learned is None else len(learned),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Hold what one port carried between two readings: bits per second, and the share of its speed, where known."""
+
+    number: int
+    name: str
+    in_bps: float
+    out_bps: float
+    utilisation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Hold a switch's rates between two readings, or say why there are none ("" where there are)."""
+
+    switch: str
+    seconds: float
+    ports: tuple[Rate, ...] = ()
+    why_none: str = ""
