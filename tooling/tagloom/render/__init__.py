@@ -2,6 +2,7 @@
 
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
+from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, static_arp
 from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
 
@@ -9,6 +10,8 @@ __all__ = [
     "Parsed",
     "UnknownLine",
     "learning",
+    "line_changes",
+    "line_effects",
     "parse_configuration",
     "read_state",
     "render_commands",
