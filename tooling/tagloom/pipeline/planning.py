@@ -397,6 +397,12 @@ def rollout(
     allow_drain: bool = False,
 ) -> Rollout:
     """Order the change from one state to another into waves, every state on the way proven, line by line."""
+    judge = rollout_judge(fabric, duplicates_allowed=duplicates_allowed)
+    return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
+
+
+def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
+    """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
     models = [platforms.load(switch.model) for switch in fabric.switches]
 
     def wave(before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
@@ -412,7 +418,7 @@ def rollout(
         alone = prove_wave(fabric, state, {}, duplicates_allowed=True, sources=sources)
         return alone.held, alone.wanted
 
-    judge = Judge(
+    return Judge(
         verify=partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed)),
         wave=wave,
         dependencies=dependencies,
@@ -420,7 +426,6 @@ def rollout(
         room=lambda s: (models[s].max_vlans, models[s].mac_table),
         on_seconds=lambda s: models[s].toggle_seconds.get("on_off", 0.0),
     )
-    return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
 
 
 def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False) -> Rollout:
