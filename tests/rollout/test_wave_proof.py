@@ -25,7 +25,7 @@ from tagloom.weave import weave
 
 MODEL = "powerconnect-5324"
 MIXTURES = 1200  # enumerated of one wave; of larger ones as many are drawn
-WAVES = int(os.environ.get("TAGLOOM_WAVES", "1500"))
+WAVES = int(os.environ.get("TAGLOOM_WAVES", "3000"))
 
 
 def a_fabric(chance):

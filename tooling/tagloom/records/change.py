@@ -98,7 +98,8 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
     if before.ports != after.ports:
         raise ValueError(f"states of {before.ports} and {after.ports} ports cannot be of one switch")
     changes: list[Change] = []
-    vlans = np.union1d(before.vlans, after.vlans)
+    same = np.array_equal(before.vlans, after.vlans)
+    vlans = before.vlans if same else np.union1d(before.vlans, after.vlans)
     was, now = _aligned(before, vlans), _aligned(after, vlans)
     differ = was != now
     of_members = differ.any(axis=1)

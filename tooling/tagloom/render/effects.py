@@ -57,14 +57,16 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
 
 def _entries(grammar: Grammar, before: SwitchState, after: SwitchState, deleted_at: dict[int, int]) -> Lines:
     """Place the lines of static entries: in their phase, ascending by VLAN and address, or where the VLAN goes."""
+    if before.entry_port is after.entry_port and before.entry_vlan is after.entry_vlan:
+        return Lines.of(())
     old_key, old_ports = _keyed(before)
     new_key, new_ports = _keyed(after)
-    keys = np.union1d(old_key, new_key)
-    was, now = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
-    was[np.searchsorted(keys, old_key)] = old_ports
-    now[np.searchsorted(keys, new_key)] = new_ports
-    differ = was != now
-    keys, now = keys[differ], now[differ]
+    set_ = np.flatnonzero(_looked_up(old_key, old_ports, new_key) != new_ports)
+    gone = np.flatnonzero(_looked_up(new_key, new_ports, old_key) == 0)
+    keys = np.concatenate([new_key[set_], old_key[gone]])
+    now = np.concatenate([new_ports[set_], np.zeros(len(gone), np.uint64)])
+    by_key = np.argsort(keys, kind="stable")
+    keys, now = keys[by_key], now[by_key]
     vlan, mac = (keys >> np.uint64(48)).astype(np.int32), keys & np.uint64((1 << 48) - 1)
     phase = {step: at for at, steps in enumerate(grammar.order) for step in steps}
     position = np.where(now > 0, phase["entry"], phase["no_entry"]) * PHASE + np.arange(1, len(keys) + 1)
@@ -82,6 +84,14 @@ def _entries(grammar: Grammar, before: SwitchState, after: SwitchState, deleted_
         mac[order],
         now[order],
     )
+
+
+def _looked_up(keys: NDArray[np.uint64], ports: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give the ports of `wanted` keys, 0 for those that are not among `keys`, which ascend."""
+    if not len(keys):
+        return np.zeros(len(wanted), np.uint64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, ports[at], np.uint64(0))
 
 
 def _keyed(state: SwitchState) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

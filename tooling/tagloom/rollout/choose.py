@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.records.switch_state import FabricState
+    from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.judge import Judge
 
 STRATEGIES = ("auto", "direct", "batches", "park", "slides", "drain")
@@ -136,16 +136,15 @@ class _Asked:
     def fits(self, one: FabricState, other: FabricState) -> bool:
         return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
 
-    def _fits(self, s: int, one: object, other: object) -> bool:
+    def _fits(self, s: int, one: SwitchState, other: SwitchState) -> bool:
         vlans, entries = self.judge.room(s)
         if one is other:
             return True
-        kept = np.union1d(one.vlans, other.vlans)  # type: ignore[attr-defined]  # SwitchStates
-        if len(kept) > vlans:
+        if len(one.vlans) + len(other.vlans) > vlans and len(np.union1d(one.vlans, other.vlans)) > vlans:
             return False
-        if len(one.entry_vlan) + len(other.entry_vlan) <= entries:  # type: ignore[attr-defined]
+        if len(one.entry_vlan) + len(other.entry_vlan) <= entries:
             return True
-        keys = [(each.entry_vlan.astype(np.uint64) << np.uint64(48)) | each.entry_mac for each in (one, other)]  # type: ignore[attr-defined]
+        keys = [(each.entry_vlan.astype(np.uint64) << np.uint64(48)) | each.entry_mac for each in (one, other)]
         return len(np.union1d(*keys)) <= entries
 
     def fresh_vlans(self, count: int) -> list[int]:

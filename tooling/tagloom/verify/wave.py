@@ -315,6 +315,29 @@ def _lowest(bits: np.uint64) -> int:
 
 
 @kernel
+def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
+    """Give the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
+
+    Static entries apart: nearly all frame states of a wave are such, and need not be looked into again.
+    """
+    arrivals, hosts = len(net.arrival_channel), len(net.host_switch)
+    none = np.zeros(len(net.node_vlan), np.int64)
+    plain = np.full(arrivals + hosts, NOWHERE, np.int64)
+    for x in range(arrivals + hosts):
+        if x < arrivals:
+            c = net.arrival_channel[x]
+            if c < 0:
+                continue
+            s, p, tag_node = net.head[c], net.head_port[c], net.arrival_node[x]
+        else:
+            s, p, tag_node = net.host_switch[x - arrivals], net.host_port[x - arrivals], NOWHERE
+        tagged = last <= x < arrivals
+        if _steady(net, s, p, tagged, tag_node, none, none):
+            plain[x] = _classified(net, s, p, tagged, tag_node, 0)
+    return plain
+
+
+@kernel
 def _unicasts(
     net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], paused: bool
 ) -> tuple[NDArray[np.int64], int, int]:
@@ -332,6 +355,7 @@ def _unicasts(
     seen = np.full(arrivals, -1, np.int64)
     stack = np.empty(arrivals + hosts, np.int64)
     found = np.empty(_most_positions(net), np.int64)
+    plain = _plain(net, last)
     for d in range(hosts):
         for i in range(net.entry_lo[d], net.entry_lo[d + 1]):
             pin[net.entry_node[i]] |= net.entry_ports[i]
@@ -359,6 +383,25 @@ def _unicasts(
                 s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
                 tagged = False
                 tag_node = NOWHERE
+            node = plain[x]
+            if node >= 0 and event_hi[node] == event_lo[node]:
+                r = net.row_lo[node]
+                ports = pin[node] & net.on_at_first[s] & ~(np.uint64(1) << np.uint64(p - 1))
+                tags = net.row_tagged[r] & ports
+                ports &= net.row_tagged[r] | net.row_untagged[r]
+                if ports and not ports & (ports - np.uint64(1)):
+                    q = _lowest(ports)
+                    c = net.port_channel[s, q]
+                    if c >= 0 and net.usable[c]:
+                        turns[held, q] = True
+                        to = _arrival(net, node, q, c, tags != 0)
+                        if seen[to] != d:
+                            seen[to] = d
+                            stack[size] = to
+                            size += 1
+                        continue
+                    if c < 0 and not tags and net.port_host[s, q] == d:
+                        continue
             steps = 1
             if not _steady(net, s, p, tagged, tag_node, event_lo, event_hi):
                 steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)
