@@ -212,6 +212,20 @@ def test_flow_control_on_every_port_needs_a_pause():
     assert change.after == after
 
 
+@pytest.mark.parametrize(
+    ("name", "wave", "what"),
+    [("links come on", "add", "on_off"), ("links change their speed", "remove and add", "1000_100")],
+)
+def test_links_are_waited_for_as_long_as_their_model_takes(name, wave, what):
+    fabric = torus()
+    seconds = {"on_off": 3.2, "1000_100": 4.1}  # PowerConnect 5324, Koibuchi et al. 2011, table 6
+    judge = replace(rollout_judge(fabric), up_seconds=lambda _, what: seconds[what])
+    change = choose(fabric, *CHANGES[name](fabric), judge)
+    waits = {each.name: each.drain_seconds for each in change.waves}
+    assert waits[wave] == pytest.approx(3 * seconds[what])
+    assert sum(each.expected_seconds for each in change.waves) > sum(waits.values())
+
+
 def test_a_table_without_room_for_both_is_said_to_be_the_reason():
     fabric = torus()
     before, after = CHANGES["a link goes off"](fabric)

@@ -10,17 +10,18 @@ from mixtures import Oracle, bridges_of
 
 from fabrics import make_irregular
 from tagloom import platforms
-from tagloom.records.change import apply_changes, difference
+from tagloom.records.change import Cell, apply_changes, difference
+from tagloom.records.change import Change as SpeedChange
 from tagloom.records.channels import find_cycle
 from tagloom.records.lines import Lines
 from tagloom.records.numbering import renumbered
 from tagloom.records.routes import Routes
-from tagloom.records.switch_state import Membership, SwitchEditor
+from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.render import line_changes, line_effects, render_commands
 from tagloom.rollout.steps import Change, through
 from tagloom.rollout.trees import tree_state
 from tagloom.route.trees import rooted
-from tagloom.verify import broadcasts_once, dependencies, prove_wave
+from tagloom.verify import broadcasts_once, dependencies, prove_wave, verify
 from tagloom.weave import weave
 
 MODEL = "powerconnect-5324"
@@ -28,7 +29,7 @@ MIXTURES = 1200  # enumerated of one wave; of larger ones as many are drawn
 WAVES = int(os.environ.get("TAGLOOM_WAVES", "3000"))
 
 
-def a_fabric(chance):
+def a_fabric(chance, model=MODEL):
     """A connected graph of 2 to 6 switches, some links parallel, with 2 to 4 hosts, some on one switch."""
     switches = chance.randint(2, 6)
     links = [(chance.randrange(s), s) for s in range(1, switches)]
@@ -38,7 +39,7 @@ def a_fabric(chance):
     hosts = [0] * switches
     for _ in range(chance.randint(2, min(4, switches + 1))):
         hosts[chance.randrange(switches)] += 1
-    return make_irregular(hosts, links, model=MODEL)
+    return make_irregular(hosts, links, model=model)
 
 
 def a_tree(fabric, chance):
@@ -209,12 +210,13 @@ def test_one_state_alone_has_the_dependencies_the_verifier_finds():
         )
 
 
-def test_the_lines_are_those_that_are_sent_and_do_what_is_said(templates):
+@pytest.mark.parametrize("model", [MODEL, "powerconnect-6248"])
+def test_the_lines_are_those_that_are_sent_and_do_what_is_said(model, templates):
     """Text by text and state by state, with entries placed as arrays where `line_changes` places objects."""
     chance = random.Random(3)
-    platform = platforms.load(MODEL)
-    for _ in range(60):
-        fabric = a_fabric(chance)
+    platform = platforms.load(model)
+    for _ in range(40):
+        fabric = a_fabric(chance, model)
         before, after = a_state(fabric, chance), a_state(fabric, chance)
         if chance.random() < 0.5:
             after = renumbered(before, after, 100)
@@ -235,6 +237,76 @@ def test_the_lines_are_those_that_are_sent_and_do_what_is_said(templates):
             for name in ("cell", "port", "vlan", "mac", "value"):
                 assert sorted(grouped(listed, name)) == sorted(grouped(placed, name))
             assert ranks(listed) == ranks(placed)
+
+
+def one_wave(fabric, before, after):
+    """Prove all of a change as one wave, every line of every switch in any interleaving."""
+    model = platforms.load(MODEL)
+    return prove_wave(fabric, before, {name: line_effects(model, before[name], after[name]) for name in before})
+
+
+def trees(fabric, links_by_source):
+    root, source = np.unique(fabric.host_switch, return_inverse=True)
+    parent = np.array([rooted(fabric, links_by_source[r], r) for r in root.tolist()])
+    routes = Routes("given", "", source.astype(np.int32), root.astype(np.int32), parent)
+    return weave(fabric, routes, "fixed").state
+
+
+def test_frames_in_flight_close_a_cycle_that_no_frozen_state_has():
+    """The smallest case there is (row 9 of the research's counter-examples): source 3 changes its tree."""
+    links = {"01": 0, "02": 1, "12": 2, "13": 3, "23": 4}
+    fabric = make_irregular([1, 1, 1, 1], [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], model=MODEL)
+    rest = {0: ("01", "12", "23"), 1: ("02", "13", "23"), 2: ("02", "12", "23")}
+    before, after = (
+        trees(fabric, {s: [links[i] for i in tree] for s, tree in {**rest, 3: last}.items()})
+        for last in (("02", "12", "13"), ("01", "02", "23"))
+    )
+    after = renumbered(before, after, 100)
+    assert verify(fabric, before).proven
+    assert verify(fabric, after).proven
+    change = Change(fabric, before, after, 5.0, 10.0, lambda _one, _other: True)
+    add, flip, _ = through(change, [after])
+    assert one_wave(fabric, before, add.state).proven
+    proof = one_wave(fabric, add.state, flip.state)
+    assert len(proof.cycle) > 1
+    assert "no dependency cycle" in str(proof.findings[0])
+
+
+def two_switches():
+    """Two switches, two links, a host each: the path over one link, then over the other."""
+    fabric = make_irregular([1, 1], [(0, 1), (0, 1)], model=MODEL)
+    return fabric, trees(fabric, {0: [0], 1: [0]}), trees(fabric, {0: [1], 1: [1]})
+
+
+def test_shortcuts_that_hurt_are_refused_with_a_witness():
+    fabric, before, after = two_switches()
+    assert any("frames to" in f.where for f in one_wave(fabric, before, after).findings), (
+        "an id reused for another tree"
+    )
+    fresh = renumbered(before, after, 100)
+    change = Change(fabric, before, fresh, 5.0, 10.0, lambda _one, _other: True)
+    add, flip, remove = through(change, [fresh])
+    assert not one_wave(fabric, before, flip.state).proven, "a flip in the wave of the add that it needs"
+    assert not one_wave(fabric, add.state, remove.state).proven, "a removal in the wave of the flip"
+    for old, new in ((before, add), (add.state, flip), (flip.state, remove)):
+        assert one_wave(fabric, old, new.state).proven
+
+
+def test_an_entry_taken_out_and_put_back_floods_in_between():
+    """Both ends of the wave are the same state, and only the line between them is wrong."""
+    fabric, before, _ = two_switches()
+    entry = next(c for c in difference(SwitchState.factory(24), before["s0"]) if c.cell is Cell.ENTRY)
+    lines = {"s0": Lines.of([(1, (entry.inverse,)), (2, (entry,))])}
+    found = prove_wave(fabric, before, lines).findings
+    assert "flooded at s0" in str(found[0])
+
+
+def test_a_link_that_is_retrained_is_down_for_a_moment():
+    fabric, before, _ = two_switches()
+    for link, proven in ((0, False), (1, True)):
+        port = fabric.links[link].a_port
+        speed = Lines.of([(1, (SpeedChange(Cell.SPEED, 0, 100, port=port),))])
+        assert prove_wave(fabric, before, {"s0": speed}).proven is proven
 
 
 def grouped(lines, name):

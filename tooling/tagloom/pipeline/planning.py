@@ -424,7 +424,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         dependencies=dependencies,
         name_channel=partial(channel_name, fabric),
         room=lambda s: (models[s].max_vlans, models[s].mac_table),
-        on_seconds=lambda s: models[s].toggle_seconds.get("on_off", 0.0),
+        up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
     )
 
 

@@ -38,6 +38,7 @@ LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a 
 BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
 UP_MARGIN = 3.0  # times the slowest port of Koibuchi et al. 2011, table 6
 UP_SECONDS = 10.0  # where the table does not have the model
+FULL_SPEED_MBPS = 1000
 LINE_SECONDS = 0.02  # a command's echo and prompt; to be measured on the first real switch
 SESSION_SECONDS = 2.5  # login, read-back and save, as the virtual rack takes; to be measured likewise
 BATCHED_HOSTS = 256  # more are not tried one by one
@@ -172,8 +173,16 @@ class _Asked:
         return min(max(DRAIN_SECONDS, worst), LONGEST_DRAIN_SECONDS)
 
     def _up_seconds(self) -> float:
-        slowest = max((self.judge.on_seconds(s) for s in range(len(self.fabric.switches))), default=0.0)
-        return UP_MARGIN * slowest if slowest else UP_SECONDS
+        """Give what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
+        rising = links_on(self.fabric, self.after) & ~links_on(self.fabric, self.before)
+        waits = [0.0]
+        for c in np.flatnonzero(np.repeat(rising | self.retrained, 2)).tolist():
+            s, p = int(self.fabric.tail[c]), int(self.fabric.tail_port[c]) - 1
+            name = self.fabric.switches[s].name
+            old, new = (int(state[name].speed_mbps[p]) or FULL_SPEED_MBPS for state in (self.before, self.after))
+            known = self.judge.up_seconds(s, "on_off" if rising[c // 2] or old == new else f"{old}_{new}")
+            waits.append(UP_MARGIN * known or UP_SECONDS)
+        return max(waits)
 
 
 def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:

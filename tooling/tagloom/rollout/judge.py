@@ -41,7 +41,8 @@ class Judge:
     dependencies  lists the channel dependencies of a state
     name_channel  writes a channel as its two ports
     room          how many VLANs and static entries the switch of this index holds
-    on_seconds    how long the switch of this index takes to bring a port up, 0 where that is not known
+    up_seconds    how long the switch of this index takes to bring a port up after "on_off", or from one speed to
+                  another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 where that is not known
     """
 
     verify: Callable[[FabricState], Findings]
@@ -49,4 +50,4 @@ class Judge:
     dependencies: Dependencies
     name_channel: Callable[[int], str]
     room: Callable[[int], tuple[int, int]]
-    on_seconds: Callable[[int], float]
+    up_seconds: Callable[[int, str], float]
