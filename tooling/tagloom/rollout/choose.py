@@ -199,6 +199,8 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
         asked.refused.append(f"the port of {asked.hosts_retrained[0]} is retrained, which cuts it off")
     if asked.cycle:
         asked.refused.append(f"old and new paths together close a dependency cycle of {len(asked.cycle)} channels")
+    if strategy == "batches" and not asked.cycle:
+        asked.refused.append("all sources may flip at once: there is nothing to split")
     if apart and not asked.cycle and "direct" in wanted:
         yield _Plan("direct", through(asked.change, [asked.after]))
     batches: list[NDArray[np.bool_]] | None = None

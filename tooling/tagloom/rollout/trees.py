@@ -7,7 +7,6 @@ are not. Next to an acyclic path set there nearly always is a tree, but not alwa
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -49,10 +48,10 @@ def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> It
 
 
 def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> list[Tree] | None:
-    """Find the fewest trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
+    """Find few trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
 
     A chain goes from a tree beside `old` to one beside `new`, one link at a time, each to a neighbouring place on its
-    cycle; then every tree that can be left out is, so that each is acyclic with the one before it and the one after.
+    cycle; then trees are left out wherever each stays acyclic with the one before it and the one after.
     """
     best: list[Tree] | None = None
     for first, last in _few_pairs(fabric, usable, old, new):
@@ -212,22 +211,15 @@ def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
 
 
 def _skipped(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
-    """Keep the fewest trees of a chain so that each is acyclic with its neighbours: a shortest way over all jumps."""
+    """Keep few trees of a chain so that each is acyclic with its neighbours: from each, the farthest that is."""
     channels = len(fabric.tail)
     turns = [old, *(tree_turns(fabric, tree) for tree in trees), new]
-    came_from = {0: 0}
-    queue = deque([0])
-    while queue:
-        here = queue.popleft()
-        for there in range(len(turns) - 1, here, -1):
-            if there not in came_from and acyclic(channels, turns[here], turns[there]):
-                came_from[there] = here
-                queue.append(there)
-        if len(turns) - 1 in came_from:
-            break
-    here = came_from.get(len(turns) - 1, -1)
     kept: list[Tree] = []
-    while here > 0:
-        kept.append(trees[here - 1])
-        here = came_from[here]
-    return kept[::-1] if here == 0 else None
+    here = 0
+    while here < len(turns) - 1:
+        onward = (there for there in range(len(turns) - 1, here, -1) if acyclic(channels, turns[here], turns[there]))
+        here = next(onward, -1)
+        if here < 0:
+            return None
+        kept += [trees[here - 1]] if here < len(turns) - 1 else []
+    return kept
