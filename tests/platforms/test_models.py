@@ -104,3 +104,10 @@ def test_a_variable_or_choice_there_is_not_is_a_finding(old, new, finding):
     with pytest.raises(InputError) as caught:
         parse_fabric(FABRIC.replace(old, new), "t.yml")
     assert str(caught.value.findings[0]).startswith(finding)
+
+
+def test_the_seconds_of_every_change_of_speed_are_found():
+    """Koibuchi et al. 2011, table 6; unquoted, YAML reads 1000_100 as the number 1000100."""
+    seconds = platforms.load("powerconnect-5324").toggle_seconds
+    assert (seconds["on_off"], seconds["1000_100"], seconds["10_1000"]) == (3.2, 4.1, 2.4)
+    assert all(isinstance(what, str) for model in MODELS for what in platforms.load(model).toggle_seconds)

@@ -188,7 +188,7 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
 
     old, new = pipeline.read_build(args.old), pipeline.read_build(args.new)
     with screen.waiting("ordering and proving waves"):
-        change = pipeline.rollout_between(old, new)
+        change = pipeline.rollout_between(old, new, strategy=args.strategy, allow_drain=args.allow == "drain")
         page = pipeline.write_rollout(new, change, share_directory() / "templates", args.output)
     screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
     screen.say(f"next      tagloom apply {args.output} --check --diff")
@@ -668,6 +668,15 @@ def parser() -> argparse.ArgumentParser:
     rollout.add_argument("old", type=Path, metavar="OLD", help="the build that runs")
     rollout.add_argument("new", type=Path, metavar="NEW", help="the build that shall run")
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
+    rollout.add_argument(
+        "--strategy",
+        default="auto",
+        metavar="NAME",
+        help="auto (default: the shortest that proves), direct, batches, park, slides or drain",
+    )
+    rollout.add_argument(
+        "--allow", choices=["drain"], help="drain: hosts may be paused, where nothing gentler can be proven"
+    )
 
     apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko")
     apply.add_argument(

@@ -17,6 +17,7 @@ class WaveOrder:
     """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
+    `paused` says that hosts are cut off on purpose after it.
     """
 
     number: int
@@ -24,6 +25,7 @@ class WaveOrder:
     configs: Path
     expected: Path | None = None
     drain_seconds: float = 0.0
+    paused: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Give the wave as plain values, for Ansible."""
@@ -50,7 +52,8 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         for number, wave in enumerate(plain["waves"], start=1):
             configs = build / wave["configs"]
             drain_seconds = float(wave.get("drain_seconds", 0.0))
-            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds))
+            paused = bool(wave.get("paused", False))
+            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused))
             before = configs
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(page), 'a rollout ("before", "waves")', repr(error))]) from None

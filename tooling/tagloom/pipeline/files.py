@@ -11,7 +11,16 @@ import numpy as np
 
 from tagloom import __version__
 from tagloom.errors import Finding, InputError
-from tagloom.pipeline.planning import Build, certificate, host_pages, parse, render, rollout_page
+from tagloom.pipeline.planning import (
+    Build,
+    certificate,
+    commands,
+    host_pages,
+    parse,
+    render,
+    rollout_page,
+    wave_page,
+)
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.routes import Relation, Routes
 
@@ -164,7 +173,7 @@ def duplicates_allowed(directory: Path) -> bool:
 
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
-    """Write a rollout directory: rollout.json, the state before, after every wave, and the target build."""
+    """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
     fabric = plan_of.fabric
     page = rollout_page(change)
     with _replaced(directory, "rollout.json") as fresh:
@@ -173,14 +182,19 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
         for number, wave in enumerate(change.waves, start=1):
             folder = f"waves/{number}"
             write_texts(fresh / folder, render(fabric, wave.state, templates))
-            waves.append({"name": wave.name, "why": wave.why, "configs": folder, "drain_seconds": wave.drain_seconds})
+            sent = commands(fabric, wave, templates)
+            (fresh / folder / "commands").mkdir()
+            for name, lines in sent.items():
+                (fresh / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")
+            waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave_page(wave)})
         target = replace(plan_of, state=change.after)
-        proof = change.waves[-1].proof if change.waves else change.before_proof
         (fresh / "rollout.json").write_text(
-            json.dumps({"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, "waves": waves})
+            json.dumps(
+                {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, "waves": waves}, indent=2
+            )
             + "\n",
             "utf-8",
         )
         texts = render(fabric, change.after, templates)
-        write_build(target, target.summary(proof), texts, fresh / "build", proof)
+        write_build(target, target.summary(change.after_proof), texts, fresh / "build", change.after_proof)
     return page

@@ -64,8 +64,9 @@ class Push:
 def prepare(directory: Path) -> Push:
     """Prove every state that a push would lead through, from the texts that would be pushed.
 
-    The proof is that of the first state that fails, else of the last. Raises InputError where it is no build, or one
-    for switches that nobody can log in to.
+    States in which hosts are paused on purpose deliver nothing and are passed over. The proof is that of the first
+    state that fails, else of the last. Raises InputError where it is no build, or one for switches that nobody can log
+    in to.
     """
     fabric = read_fabric(fabric_file(directory))
     models = sorted({s.model for s in fabric.live if not platforms.load(s.model).netmiko_driver})
@@ -74,7 +75,7 @@ def prepare(directory: Path) -> Push:
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
     proof = None
-    for configs in [wave.configs for wave in waves] or [directory / "build" / "configs"]:
+    for configs in [wave.configs for wave in waves if not wave.paused] or [directory / "build" / "configs"]:
         _, proof = prove(fabric, read_texts(fabric, configs), None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:
             break

@@ -17,14 +17,14 @@ from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.regulate import static
-from tagloom.render import learning, read_state, render_configuration
+from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import direct
+from tagloom.rollout import Judge, choose
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import Plan, broadcasts_once, channel_name, dependencies, missing_entry, verify
+from tagloom.verify import Plan, broadcasts_once, channel_name, missing_entry, prove_wave, verify
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.forecast import Forecast
-    from tagloom.records.rollout import Rollout
+    from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
     from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
+    from tagloom.records.wave_proof import WaveProof
+
+    Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 PREFERENCES = ("vlans", "load")
@@ -259,6 +262,19 @@ def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str
     }
 
 
+def commands(fabric: Fabric, wave: Wave, templates: Path) -> dict[str, tuple[str, ...]]:
+    """Write the command lines of a wave, by the name of each switch that it changes."""
+    return {
+        patch.switch: render_commands(
+            platforms.load(fabric.switches[fabric.index[patch.switch]].model),
+            patch.changes,
+            templates,
+            wave.before[patch.switch],
+        )
+        for patch in wave.patches
+    }
+
+
 def dead_states(fabric: Fabric) -> FabricState:
     """Give what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
     state: FabricState = {}
@@ -414,13 +430,48 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
 # --- rollout ---------------------------------------------------------------------------------------------------------
 
 
-def rollout(fabric: Fabric, before: FabricState, after: FabricState, *, duplicates_allowed: bool = False) -> Rollout:
-    """Order the change from one state to another into waves, each ending in a state that is proven."""
-    prove_state = partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed))
-    return direct(fabric, before, after, prove_state, partial(dependencies, fabric), partial(channel_name, fabric))
+def rollout(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    *,
+    duplicates_allowed: bool = False,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Order the change from one state to another into waves, every state on the way proven, line by line."""
+    judge = rollout_judge(fabric, duplicates_allowed=duplicates_allowed)
+    return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
 
 
-def rollout_between(old: Build, new: Build) -> Rollout:
+def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
+    """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
+    models = [platforms.load(switch.model) for switch in fabric.switches]
+
+    def wave(before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
+        lines = {
+            switch.name: line_effects(model, before[switch.name], after[switch.name])
+            for switch, model in zip(fabric.switches, models, strict=True)
+            if before[switch.name] is not after[switch.name] and switch.up
+        }
+        proof = prove_wave(fabric, before, lines, duplicates_allowed=duplicates_allowed, paused=paused)
+        return proof, sum(each.count for each in lines.values())
+
+    def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
+        alone = prove_wave(fabric, state, {}, duplicates_allowed=True, sources=sources)
+        return alone.held, alone.wanted
+
+    return Judge(
+        verify=partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed)),
+        wave=wave,
+        dependencies=dependencies,
+        name_channel=partial(channel_name, fabric),
+        room=lambda s: (models[s].max_vlans, models[s].mac_table),
+        up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
+    )
+
+
+def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False) -> Rollout:
     """Order the change from one build to another. Raises InputError where they are not of one cabling."""
     a, b = old.fabric, new.fabric
     if (a.switches, a.hosts, a.ports) != (b.switches, b.hosts, b.ports) or [
@@ -428,20 +479,47 @@ def rollout_between(old: Build, new: Build) -> Rollout:
     ] != [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
     allowed = old.duplicates_allowed or new.duplicates_allowed
-    return rollout(new.fabric, old.state, new.state, duplicates_allowed=allowed)
+    return rollout(
+        new.fabric,
+        old.state,
+        new.state,
+        duplicates_allowed=allowed,
+        strategy=strategy,
+        allow_drain=allow_drain,
+    )
+
+
+def wave_page(wave: Wave) -> dict[str, Any]:
+    """Give what is to be known of a wave, as plain values."""
+    return {
+        "name": wave.name,
+        "why": wave.why,
+        "switches": [patch.switch for patch in wave.patches],
+        "changes": sum(len(patch.changes) for patch in wave.patches),
+        "proven_states": wave.lines,
+        "frame_states": wave.proof.frame_states,
+        "dependencies": len(wave.proof.held),
+        "drain_seconds": wave.drain_seconds,
+        "expected_seconds": round(wave.expected_seconds, 3),
+        "downtime_seconds": round(wave.downtime_seconds, 3),
+        "paused": wave.paused,
+    }
 
 
 def rollout_page(change: Rollout) -> dict[str, Any]:
     """Give a rollout's figures with the keys of the command line."""
-    proofs = [change.before_proof, *(wave.proof for wave in change.waves)]
+    pairs = change.before_proof.pairs
     return {
         "strategy": change.strategy,
+        "reason": change.reason,
         "waves": len(change.waves),
         "changes": change.changes,
-        "proven_states": sum(proof.proven for proof in proofs),
-        "peak_lost_pairs": max(proof.unreachable_pairs for proof in proofs),
+        "lines": sum(wave.lines for wave in change.waves),
+        "proven_states": change.proven_states,
+        "peak_lost_pairs": pairs if change.downtime_seconds else 0,
         "broadcast_duplicates_allowed": change.before_proof.duplicates_allowed,
-        "downtime_seconds": 0.0,
+        "downtime_seconds": round(change.downtime_seconds, 3),
+        "expected_seconds": round(sum(wave.expected_seconds for wave in change.waves), 3),
         "wave_names": [wave.name for wave in change.waves],
         "switches_by_wave": [len(wave.patches) for wave in change.waves],
         "drain_seconds": sum(wave.drain_seconds for wave in change.waves),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tagloom.records.switch_state import (
     FlowControl,
@@ -13,6 +16,9 @@ from tagloom.records.switch_state import (
     SwitchEditor,
     SwitchState,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Cell(StrEnum):
@@ -93,33 +99,51 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
     """
     if before.ports != after.ports:
         raise ValueError(f"states of {before.ports} and {after.ports} ports cannot be of one switch")
-    old, new = SwitchEditor.of(before), SwitchEditor.of(after)
     changes: list[Change] = []
-    for vlan in sorted(old.vlans.keys() | new.vlans.keys()):
-        was, now = vlan in old.vlans, vlan in new.vlans
-        if was != now:
-            changes.append(Change(Cell.VLAN, int(was), int(now), vlan=vlan))
-        name_was, name_now = old.vlans.get(vlan, ""), new.vlans.get(vlan, "")
-        if name_was != name_now:
-            changes.append(Change(Cell.VLAN_NAME, name_was, name_now, vlan=vlan))
-        members_was, members_now = old.members.get(vlan, {}), new.members.get(vlan, {})
-        for port in sorted(members_was.keys() | members_now.keys()):
-            how_was, how_now = (m.get(port, Membership.NONE) for m in (members_was, members_now))
-            if how_was != how_now:
-                changes.append(Change(Cell.MEMBER, how_was, how_now, port=port, vlan=vlan))
-    for cell, (name, _) in PORT_CELLS.items():
-        for port, (x, y) in enumerate(zip(getattr(old, name), getattr(new, name), strict=True), start=1):
-            if x != y:
-                changes.append(Change(cell, x, y, port=port))
-    for vlan, mac in sorted(old.entries.keys() | new.entries.keys()):
-        ports_was, ports_now = old.entries.get((vlan, mac), ()), new.entries.get((vlan, mac), ())
-        if ports_was != ports_now:
-            changes.append(Change(Cell.ENTRY, ports_was, ports_now, vlan=vlan, mac=mac))
+    same = np.array_equal(before.vlans, after.vlans)
+    vlans = before.vlans if same else np.union1d(before.vlans, after.vlans)
+    was, now = _aligned(before, vlans), _aligned(after, vlans)
+    differ = was != now
+    of_members = differ.any(axis=1)
+    for row, vlan in enumerate(vlans.tolist()):
+        old_row, new_row = before.vlan_index.get(vlan), after.vlan_index.get(vlan)
+        if (old_row is None) != (new_row is None):
+            changes.append(Change(Cell.VLAN, int(old_row is not None), int(new_row is not None), vlan=vlan))
+        old_name = "" if old_row is None else before.vlan_names[old_row]
+        new_name = "" if new_row is None else after.vlan_names[new_row]
+        if old_name != new_name:
+            changes.append(Change(Cell.VLAN_NAME, old_name, new_name, vlan=vlan))
+        for p in np.flatnonzero(differ[row]).tolist() if of_members[row] else ():
+            how_was, how_now = Membership(int(was[row, p])), Membership(int(now[row, p]))
+            changes.append(Change(Cell.MEMBER, how_was, how_now, port=p + 1, vlan=vlan))
+    for cell, (name, kind) in PORT_CELLS.items():
+        x, y = getattr(before, name), getattr(after, name)
+        changes += [Change(cell, kind(x[p]), kind(y[p]), port=p + 1) for p in np.flatnonzero(x != y).tolist()]
+    old, new = _entries(before), _entries(after)
+    for vlan, mac in sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key)):
+        ports_was, ports_now = old.get((vlan, mac), ()), new.get((vlan, mac), ())
+        changes.append(Change(Cell.ENTRY, ports_was, ports_now, vlan=vlan, mac=mac))
     if before.spanning_tree != after.spanning_tree:
         changes.append(Change(Cell.SPANNING_TREE, before.spanning_tree, after.spanning_tree))
     if before.aging_seconds != after.aging_seconds:
         changes.append(Change(Cell.AGING, before.aging_seconds, after.aging_seconds))
     return tuple(changes)
+
+
+def _aligned(state: SwitchState, vlans: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Give the membership of some VLANs, no members where there is no such VLAN, uint8[V, P]."""
+    table = np.zeros((len(vlans), state.ports), np.uint8)
+    table[np.searchsorted(vlans, state.vlans)] = state.membership
+    return table
+
+
+def _entries(state: SwitchState) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Give the static entries, (VLAN, MAC) -> ports."""
+    entries: dict[tuple[int, int], tuple[int, ...]] = {}
+    rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
+    for vlan, mac, port in rows:
+        entries[vlan, mac] = (*entries.get((vlan, mac), ()), port)
+    return entries
 
 
 def apply_changes(state: SwitchState, changes: tuple[Change, ...]) -> SwitchState:

@@ -1,42 +1,76 @@
-"""Hold an ordered change of a whole fabric: waves of patches, each ending in a proven state."""
+"""Hold an ordered change of a whole fabric: waves of patches, with every state on the way proven."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tagloom.records.change import Patch, difference
+
 if TYPE_CHECKING:
-    from tagloom.records.change import Patch
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
+    from tagloom.records.wave_proof import WaveProof
 
 
 @dataclass(frozen=True)
 class Wave:
-    """Hold patches that may land in any order and interleaving, what every switch holds afterwards, and its proof.
+    """Hold patches that may land in any order and interleaving, what every switch holds before and after, the proof.
 
-    `drain_seconds` is the wait after the wave, for frames of the old kind to leave the fabric.
+    drain_seconds     the wait after the wave, for old frames to leave or links to come up
+    expected_seconds  what the whole wave takes, that wait included
+    lines             how many lines the proof found frames to feel, over all switches
+    downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
     """
 
     name: str
     why: str
-    patches: tuple[Patch, ...]
+    before: FabricState
     state: FabricState
-    proof: Findings
+    proof: WaveProof
     drain_seconds: float = 0.0
+    expected_seconds: float = 0.0
+    lines: int = 0
+    downtime_seconds: float = 0.0
+    paused: bool = False
+
+    @cached_property
+    def patches(self) -> tuple[Patch, ...]:
+        """Give what changes, a patch for each switch that changes."""
+        found = ((name, difference(self.before[name], self.state[name])) for name in self.before)
+        return tuple(Patch(name, changes) for name, changes in found if changes)
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """Hold the waves that lead from one FabricState to another; an empty one means they are equal."""
+    """Hold the waves that lead from one FabricState to another; none means they are equal.
+
+    `reason` says why this strategy and not a shorter one.
+    """
 
     strategy: str
     before: FabricState
     after: FabricState
     waves: tuple[Wave, ...]
     before_proof: Findings
+    after_proof: Findings
+    reason: str = ""
 
     @property
     def changes(self) -> int:
         """Count the changed cells of all waves."""
         return sum(len(patch.changes) for wave in self.waves for patch in wave.patches)
+
+    @property
+    def proven_states(self) -> int:
+        """Count the states of single switches that were proven, one for each line and one to begin with.
+
+        Every combination of them within a wave is covered, their product over all switches.
+        """
+        return 1 + sum(wave.lines for wave in self.waves)
+
+    @property
+    def downtime_seconds(self) -> float:
+        """Add up for how long hosts are paused."""
+        return sum(wave.downtime_seconds for wave in self.waves)

@@ -3,6 +3,7 @@
 from tagloom.render.bridge import read_bridge
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
+from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, static_arp
 from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
 
@@ -10,6 +11,8 @@ __all__ = [
     "Parsed",
     "UnknownLine",
     "learning",
+    "line_changes",
+    "line_effects",
     "parse_configuration",
     "read_bridge",
     "read_state",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 149  # characters: what the consoles of old firmware take without wrapping is not recorded; be modest
 
 Block = tuple[str, ...]  # lines that lead from CONFIG back to CONFIG
+_Line = tuple[str, "tuple[Change, ...]"]  # a line, and the cells it changes
 
 _STEP_OF = {cell_and_value: key for key, cell_and_value in PORT_LINES.items()}
 _STEP_OF_MODE = {mode: key for key, mode in MODE_LINES.items()}
@@ -34,12 +35,13 @@ _PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG}
 class Step:
     """Hold a line: the step of the grammar's order it belongs to, its context (one port at a time), its text.
 
-    Static entries stand together: their text is many lines.
+    `changes` are the cells it changes. Static entries stand together: their text is many lines, their changes left out.
     """
 
     name: str
     context: Context
     text: str
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,17 +58,23 @@ class _Changes:
     def mode(self, port: int) -> PortMode:
         return self.modes.get(port, PortMode.GENERAL)
 
-    def add(self, step: str, context: Context, *, line: str = "", **values: Any) -> None:
+    def add(
+        self, step: str, context: Context, changes: Iterable[Change] = (), *, line: str = "", **values: Any
+    ) -> None:
         key = line or step
         if not self.grammar.has(key):
             raise PlanError(f"{self.grammar.platform.title} has no line for {key}", _where(self.grammar, context))
-        self.steps.append(Step(step, context, self.grammar.line(key, printed=self.printed, **values)))
+        self.steps.append(Step(step, context, self.grammar.line(key, printed=self.printed, **values), tuple(changes)))
         if self.grammar.lines[key].enters:
             self.steps.append(Step(step, context, "exit"))
 
-    def add_vlans(self, step: str, context: Context, vlans: list[int], *, line: str = "") -> None:
-        for part in _fitting(sorted(vlans), lambda some: self.grammar.line(line or step, vlans=some)):
-            self.add(step, context, line=line, vlans=part)
+    def add_vlans(self, step: str, context: Context, changes: Sequence[Change], *, line: str = "") -> None:
+        """Write lines that list the VLANs of `changes`."""
+        by_vlan: dict[int, list[Change]] = {}
+        for change in changes:
+            by_vlan.setdefault(change.vlan, []).append(change)
+        for part in _fitting(sorted(by_vlan), lambda some: self.grammar.line(line or step, vlans=some)):
+            self.add(step, context, chain.from_iterable(by_vlan[vlan] for vlan in part), line=line, vlans=part)
 
     def refuse(self, port: int) -> None:
         raise PlanError(
@@ -120,51 +128,64 @@ def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[s
 
     Within a phase, lines of one context stand together; with `ranges`, ports with equal lines share a block.
     """
+    blocks: list[tuple[str, list[str]]] = []
+    for _, context, lines in in_order(grammar, steps, phases, ranges=ranges):
+        enter = "" if context is CONFIG else grammar.enter(context)
+        if blocks and blocks[-1][0] == enter:
+            blocks[-1][1].extend(text for text, _ in lines)
+        else:
+            blocks.append((enter, [text for text, _ in lines]))
+    return [(enter, *lines, "exit") if enter else tuple(lines) for enter, lines in blocks]
+
+
+def in_order(
+    grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool
+) -> Iterable[tuple[int, Context, list[_Line]]]:
+    """Give the lines in the order they go out, as (index of the phase, context, lines with the cells they change)."""
     place = {name: (at, rank) for at, phase in enumerate(phases) for rank, name in enumerate(phase)}
     by_phase: dict[int, list[tuple[int, Step]]] = {}
     for step in steps:
         at, rank = place[step.name]
         by_phase.setdefault(at, []).append((rank, step))
-    blocks: list[tuple[str, list[str]]] = []
-    for _, ranked in sorted(by_phase.items()):
-        by_context: dict[Context, list[str]] = {}
+    for at, ranked in sorted(by_phase.items()):
+        by_context: dict[Context, list[_Line]] = {}
         for _, step in sorted(ranked, key=lambda pair: pair[0]):
-            by_context.setdefault(step.context, []).append(step.text)
+            by_context.setdefault(step.context, []).append((step.text, step.changes))
         for context, lines in _shared(grammar, by_context) if ranges else _ascending(by_context):
-            enter = "" if context is CONFIG else grammar.enter(context)
-            if blocks and blocks[-1][0] == enter:
-                blocks[-1][1].extend(lines)
-            else:
-                blocks.append((enter, list(lines)))
-    return [(enter, *lines, "exit") if enter else tuple(lines) for enter, lines in blocks]
+            yield at, context, lines
 
 
-def _ascending(by_context: dict[Context, list[str]]) -> list[tuple[Context, list[str]]]:
+def _ascending(by_context: dict[Context, list[_Line]]) -> list[tuple[Context, list[_Line]]]:
     return sorted(by_context.items(), key=lambda pair: (pair[0].ports, pair[0].vlan))
 
 
-def _shared(grammar: Grammar, by_context: dict[Context, list[str]]) -> Iterable[tuple[Context, Sequence[str]]]:
+def _shared(grammar: Grammar, by_context: dict[Context, list[_Line]]) -> Iterable[tuple[Context, list[_Line]]]:
     """Give contexts with their lines, ports of equal lines joined to ranges."""
-    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[Context]] = {}
     for context, lines in _ascending(by_context):
         if context.kind is ContextKind.INTERFACE:  # a range has ports of one kind: no port-channels among others
-            groups.setdefault((grammar.port_lists.kind(context.ports[0]), tuple(lines)), []).extend(context.ports)
-    waiting = [(lines, ports) for (_, lines), ports in groups.items()]
+            key = grammar.port_lists.kind(context.ports[0]), tuple(text for text, _ in lines)
+            groups.setdefault(key, []).append(context)
+    waiting = [(texts, contexts) for (_, texts), contexts in groups.items()]
     for context, lines in by_context.items():
         if context.kind is not ContextKind.INTERFACE:
             yield context, lines
             continue
-        for texts, ports in waiting:
-            for part in _fitting(ports, lambda some: grammar.enter(_at(*some))):
-                yield _at(*part), texts
+        for texts, contexts in waiting:
+            by_port = {each.ports[0]: by_context[each] for each in contexts}
+            for part in _fitting(list(by_port), lambda some: grammar.enter(_at(*some))):
+                together = zip(texts, *(by_port[port] for port in part), strict=True)
+                joined = [(text, tuple(chain.from_iterable(c for _, c in same))) for text, *same in together]
+                yield _at(*part), joined
         waiting = []
 
 
 def _write_vlans(todo: _Changes) -> None:
     for step, wanted in (("vlan_create", True), ("vlan_delete", False)):
-        if vlans := [change.vlan for change in todo.cells[Cell.VLAN] if bool(change.after) is wanted]:
+        if changes := [change for change in todo.cells[Cell.VLAN] if bool(change.after) is wanted]:
+            along = [] if wanted else _taken_along(todo)
             database = todo.grammar.lines[step].context is ContextKind.VLAN_DATABASE
-            todo.add_vlans(step, VLAN_DATABASE if database else CONFIG, vlans)
+            todo.add_vlans(step, VLAN_DATABASE if database else CONFIG, [*changes, *along])
     longest = todo.grammar.name_length
     for change in todo.cells[Cell.VLAN_NAME]:
         context, name = Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan), str(change.after)
@@ -172,20 +193,26 @@ def _write_vlans(todo: _Changes) -> None:
             if name:
                 raise PlanError(f"a VLAN name has 1 to {longest} printable characters without quotes", repr(name))
             if change.vlan not in todo.deleted:
-                todo.add("no_vlan_name", context)
+                todo.add("no_vlan_name", context, (change,))
         else:
-            todo.add("vlan_name", context, name=name)
+            todo.add("vlan_name", context, (change,), name=name)
+
+
+def _taken_along(todo: _Changes) -> list[Change]:
+    """List what goes with the VLANs that are deleted: names, memberships and static entries."""
+    cells = (Cell.VLAN_NAME, Cell.MEMBER, Cell.ENTRY)
+    return [change for cell in cells for change in todo.cells[cell] if change.vlan in todo.deleted]
 
 
 def _write_memberships(todo: _Changes) -> None:
-    lists: dict[tuple[str, int], list[int]] = {}  # (step, port) -> VLANs
-    natives: dict[int, set[int]] = {}  # port outside general mode -> its one untagged VLAN
+    lists: dict[tuple[str, int], list[Change]] = {}  # by (step, port)
+    natives: dict[int, dict[int, list[Change]]] = {}  # port outside general mode -> its one untagged VLAN
     for change in todo.cells[Cell.MEMBER]:
         port, vlan, mode = change.port, change.vlan, todo.mode(change.port)
         if vlan in todo.deleted:
             continue
         if mode is not PortMode.GENERAL and change.after == Membership.UNTAGGED:
-            natives.setdefault(port, set()).add(vlan)
+            natives.setdefault(port, {}).setdefault(vlan, []).append(change)
             continue
         if mode is PortMode.ACCESS:
             if change.after:
@@ -198,26 +225,27 @@ def _write_memberships(todo: _Changes) -> None:
         else:
             step = "leave_default" if vlan == DEFAULT_VLAN else "leave"
         if step != "trunk_leave" or change.before == Membership.TAGGED:
-            lists.setdefault((step, port), []).append(vlan)
-    for (step, port), vlans in lists.items():
-        todo.add_vlans(step, _at(port), vlans, line="leave" if step == "leave_default" else "")
+            lists.setdefault((step, port), []).append(change)
+    for (step, port), changes in lists.items():
+        todo.add_vlans(step, _at(port), changes, line="leave" if step == "leave_default" else "")
     leaving = {change.port for change in todo.cells[Cell.MODE] if change.before == PortMode.GENERAL}
     for change in todo.cells[Cell.PVID]:
         mode = todo.mode(change.port)
         if mode is PortMode.GENERAL or (mode is PortMode.TRUNK and change.port in leaving):
-            todo.add("pvid", _at(change.port), pvid=change.after)  # a new trunk takes its PVID along, and nothing else
+            # a new trunk takes its PVID along, and nothing else
+            todo.add("pvid", _at(change.port), (change,), pvid=change.after)
         if mode is not PortMode.GENERAL:
-            natives.setdefault(change.port, set()).add(_int(change.after))
+            natives.setdefault(change.port, {}).setdefault(_int(change.after), []).append(change)
     for port, wanted in natives.items():
         if len(wanted) > 1 or DISCARD_PVID in wanted:
             todo.refuse(port)
         step = "access_vlan" if todo.mode(port) is PortMode.ACCESS else "trunk_native"
-        todo.add(step, _at(port), vlan=min(wanted))
+        todo.add(step, _at(port), chain.from_iterable(wanted.values()), vlan=min(wanted))
 
 
 def _write_ports(todo: _Changes) -> None:
     for change in todo.cells[Cell.MODE]:
-        todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port))
+        todo.add(_STEP_OF_MODE[todo.mode(change.port)], _at(change.port), (change,))
     switchwide = todo.grammar.switchwide
     for cell in sorted(switchwide):
         _write_switchwide(todo, cell)
@@ -227,9 +255,9 @@ def _write_ports(todo: _Changes) -> None:
             if after != _GENERAL_ONLY[cell]:
                 todo.refuse(change.port)
         elif cell is Cell.SPEED and after:
-            todo.add("speed", context, mbps=after)
+            todo.add("speed", context, (change,), mbps=after)
         else:
-            todo.add(_STEP_OF[cell, after], context)
+            todo.add(_STEP_OF[cell, after], context, (change,))
         if cell is Cell.NEGOTIATION and not after:
             todo.add("duplex", context)  # without negotiation a link may fall to half duplex (6024 manual p. 61)
 
@@ -243,15 +271,15 @@ def _write_switchwide(todo: _Changes, cell: Cell) -> None:
         rule = f"{platform.title} switches {words} for all its ports at once"
         raise PlanError(rule, f"{len(changes)} ports were to change", "give every port of the switch the same")
     if wanted:
-        todo.add(_STEP_OF[cell, wanted.pop()], CONFIG)
+        todo.add(_STEP_OF[cell, wanted.pop()], CONFIG, changes)
 
 
 def _write_groups(todo: _Changes) -> None:
     for change in todo.cells[Cell.LAG]:
         if change.before:
-            todo.add("lag_leave", _at(change.port))
+            todo.add("lag_leave", _at(change.port), (change,))
         if change.after:
-            todo.add("lag_join", _at(change.port), channels=(change.after,))
+            todo.add("lag_join", _at(change.port), (change,), channels=(change.after,))
 
 
 def _write_entries(todo: _Changes) -> None:
@@ -260,16 +288,16 @@ def _write_entries(todo: _Changes) -> None:
         context = grammar.entry_context(change.vlan)
         if change.after:
             line = grammar.entry_line(change.vlan, change.mac, change.after, printed=todo.printed)  # type: ignore[arg-type]  # an entry cell holds ports
-            todo.steps.append(Step("entry", context, line))
+            todo.steps.append(Step("entry", context, line, (change,)))
         elif change.vlan not in todo.deleted:
-            todo.add("no_entry", context, mac=change.mac, vlan=change.vlan)
+            todo.add("no_entry", context, (change,), mac=change.mac, vlan=change.vlan)
 
 
 def _write_switch(todo: _Changes) -> None:
     for change in todo.cells[Cell.SPANNING_TREE]:
-        todo.add("spanning_tree_on" if change.after else "spanning_tree_off", CONFIG)
+        todo.add("spanning_tree_on" if change.after else "spanning_tree_off", CONFIG, (change,))
     for change in todo.cells[Cell.AGING]:
-        todo.add("aging", CONFIG, seconds=change.after)
+        todo.add("aging", CONFIG, (change,), seconds=change.after)
 
 
 def _fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:

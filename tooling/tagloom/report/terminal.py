@@ -151,15 +151,18 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
         f"{name} ({count(switches, 'switch')})"
         for name, switches in zip(page["wave_names"], page["switches_by_wave"], strict=True)
     )
-    lost = page["peak_lost_pairs"]
+    down = page["downtime_seconds"]
+    harm = f"hosts are paused for about {down:.0f} s" if down else "no pair cut off at any time"
+    proven = f"{count(page['proven_states'], 'state')} of single switches, in every interleaving of their lines; {harm}"
     return [
         *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
+        *(row("", f"not shorter: {page['reason']}") if page["reason"] else []),
+        *row("proof", proven),
         *row(
-            "proof",
-            f"{count(page['proven_states'], 'state')} proven; "
-            + ("no pair cut off at any time" if not lost else f"{lost} pairs cut off at worst"),
+            "time",
+            f"about {page['expected_seconds']:.0f} s, {page['drain_seconds']:.0f} s of them waiting for old frames to "
+            f"leave and links to come up; {page['changes']:,} cells change",
         ),
-        *row("changes", f"{page['changes']:,} cells; {page['drain_seconds']:.0f} s of waiting for old frames to leave"),
     ]
 
 

@@ -1,5 +1,6 @@
-"""Lead a fabric from one state to another through waves that each end in a proven state."""
+"""Lead a fabric from one state to another through waves whose every state is proven."""
 
-from tagloom.rollout.direct import direct
+from tagloom.rollout.choose import STRATEGIES, choose
+from tagloom.rollout.judge import Judge
 
-__all__ = ["direct"]
+__all__ = ["STRATEGIES", "Judge", "choose"]

@@ -1,0 +1,270 @@
+"""Keep channel dependencies acyclic while adding to them, and grow spanning trees whose turns fit beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.channels import find_cycle, ranks
+from tagloom.records.kernel import kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+    Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Acyclic:
+    """Hold dependencies between C channels with a topological order that is mended as they grow.
+
+    Adding an edge looks only at the channels that stand between its ends in the order (Pearce and Kelly, ACM JEA 11,
+    2006); edges come in groups, which are added whole or not at all.
+    """
+
+    def __init__(self, channels: int, bases: Sequence[Edges], room: int) -> None:
+        """Start from sets of dependencies, each acyclic for itself; what is added must fit each of them.
+
+        There is room for so many more in each. Raises ValueError where one is cyclic. Set n stands on channels of its
+        own, n C .. (n + 1) C.
+        """
+        held, wanted = together(*((old + n * channels, new + n * channels) for n, (old, new) in enumerate(bases)))
+        self.channels, channels = channels, channels * len(bases)
+        rank = ranks(channels, held, wanted)
+        self.place = np.empty(channels, np.int64)
+        self.place[np.argsort(rank, kind="stable")] = np.arange(channels)
+        most = len(held) + room * len(bases)
+        self.ends = np.zeros((2, most), np.int64)  # of each edge, tail and head
+        self.first = np.full((2, channels), -1, np.int64)  # by direction, the newest edge of each channel
+        self.following = np.full((2, most), -1, np.int64)
+        self.size = np.zeros(1, np.int64)
+        self.mark = np.zeros(channels, np.int64)
+        self.scratch = np.empty((3, channels), np.int64)
+        _link(self.ends, self.first, self.following, self.size, held, wanted)
+
+    def add(self, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
+        """Add dependencies to all sets; where they would close a cycle in one, add none and say so by False."""
+        shift = np.arange(len(self.place) // self.channels)[:, None] * self.channels
+        held, wanted = (held + shift).ravel(), (wanted + shift).ravel()
+        return bool(
+            _add(self.ends, self.first, self.following, self.size, self.place, self.mark, self.scratch, held, wanted)
+        )
+
+    def grow_tree(self, fabric: Fabric, links: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Take each link, in order, that joins two parts of a forest and whose turns fit; bool[L].
+
+        It stops once the switches that `wanted` masks are joined.
+        """
+        return _grow(
+            *(self.ends, self.first, self.following, self.size, self.place, self.mark, self.scratch),
+            *(links, fabric.tail.astype(np.int64), fabric.head.astype(np.int64), wanted),
+            len(self.place) // self.channels,
+        )
+
+
+def tree_turns(fabric: Fabric, tree: NDArray[np.bool_]) -> Edges:
+    """List the turns of a tree of links, bool[L], as dependencies: from each of its channels to all that go on."""
+    channels = np.flatnonzero(np.repeat(tree, 2))
+    into, out = fabric.head[channels], fabric.tail[channels]
+    by_out = np.argsort(out, kind="stable")
+    lo, hi = np.searchsorted(out[by_out], into, "left"), np.searchsorted(out[by_out], into, "right")
+    count = hi - lo
+    held = np.repeat(channels, count)
+    at = np.arange(len(held)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(lo, count)
+    wanted = channels[by_out[at]]
+    turn = held // 2 != wanted // 2
+    return held[turn].astype(np.int64), wanted[turn].astype(np.int64)
+
+
+def together(*parts: Edges) -> Edges:
+    """Put dependencies together; some may then stand there twice."""
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def acyclic(channels: int, *parts: Edges) -> bool:
+    """Tell whether dependencies are acyclic together."""
+    return not find_cycle(channels, *together(*parts))
+
+
+@kernel
+def _link(
+    ends: NDArray[np.int64],
+    first: NDArray[np.int64],
+    following: NDArray[np.int64],
+    size: NDArray[np.int64],
+    held: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> None:
+    for i in range(len(held)):
+        e = size[0]
+        size[0] += 1
+        ends[0, e], ends[1, e] = held[i], wanted[i]
+        for way in range(2):
+            following[way, e] = first[way, ends[way, e]]
+            first[way, ends[way, e]] = e
+
+
+@kernel
+def _between(
+    ends: NDArray[np.int64],
+    first: NDArray[np.int64],
+    following: NDArray[np.int64],
+    place: NDArray[np.int64],
+    mark: NDArray[np.int64],
+    start: int,
+    way: int,
+    bound: int,
+    found: NDArray[np.int64],
+) -> int:
+    """Collect what `start` leads to (way 0) or is led to from (way 1), up to place `bound`; the number found."""
+    n, at = 1, 0
+    found[0] = start
+    mark[start] = 1
+    while at < n:
+        e = first[way, found[at]]
+        while e >= 0:
+            c = ends[1 - way, e]
+            if mark[c] == 0 and (place[c] <= bound if way == 0 else place[c] >= bound):
+                mark[c] = 1
+                found[n] = c
+                n += 1
+            e = following[way, e]
+        at += 1
+    return n
+
+
+@kernel
+def _insert(
+    ends: NDArray[np.int64],
+    first: NDArray[np.int64],
+    following: NDArray[np.int64],
+    place: NDArray[np.int64],
+    mark: NDArray[np.int64],
+    scratch: NDArray[np.int64],
+    held: int,
+    wanted: int,
+) -> bool:
+    """Mend the order for one more edge, not yet linked; False where it closes a cycle, the order being as before."""
+    if held == wanted:
+        return False
+    low, high = place[wanted], place[held]
+    if high < low:
+        return True
+    ahead, behind, pool = scratch[0], scratch[1], scratch[2]
+    n = _between(ends, first, following, place, mark, wanted, 0, high, ahead)
+    closed = mark[held] == 1
+    for i in range(n):
+        mark[ahead[i]] = 0
+    if closed:
+        return False
+    m = _between(ends, first, following, place, mark, held, 1, low, behind)
+    for i in range(m):
+        mark[behind[i]] = 0
+        pool[i] = place[behind[i]]
+    for i in range(n):
+        pool[m + i] = place[ahead[i]]
+    front, back = np.argsort(pool[:m]), np.argsort(pool[m : m + n])
+    places = np.sort(pool[: m + n])
+    for i in range(m):
+        place[behind[front[i]]] = places[i]
+    for i in range(n):
+        place[ahead[back[i]]] = places[m + i]
+    return True
+
+
+@kernel
+def _add(
+    ends: NDArray[np.int64],
+    first: NDArray[np.int64],
+    following: NDArray[np.int64],
+    size: NDArray[np.int64],
+    place: NDArray[np.int64],
+    mark: NDArray[np.int64],
+    scratch: NDArray[np.int64],
+    held: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> bool:
+    began = size[0]
+    for i in range(len(held)):
+        if not _insert(ends, first, following, place, mark, scratch, held[i], wanted[i]):
+            while size[0] > began:  # a mended order fits fewer edges as well
+                size[0] -= 1
+                e = size[0]
+                for way in range(2):
+                    first[way, ends[way, e]] = following[way, e]
+            return False
+        e = size[0]
+        size[0] += 1
+        ends[0, e], ends[1, e] = held[i], wanted[i]
+        for way in range(2):
+            following[way, e] = first[way, ends[way, e]]
+            first[way, ends[way, e]] = e
+    return True
+
+
+@kernel
+def _root(parent: NDArray[np.int64], s: int) -> int:
+    while parent[s] != s:
+        parent[s] = parent[parent[s]]
+        s = parent[s]
+    return s
+
+
+@kernel
+def _grow(
+    ends: NDArray[np.int64],
+    first: NDArray[np.int64],
+    following: NDArray[np.int64],
+    size: NDArray[np.int64],
+    place: NDArray[np.int64],
+    mark: NDArray[np.int64],
+    scratch: NDArray[np.int64],
+    links: NDArray[np.int64],
+    tail: NDArray[np.int64],
+    head: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    copies: int,
+) -> NDArray[np.bool_]:
+    switches = len(wanted)
+    tree = np.zeros(len(tail) // 2, np.bool_)
+    parent = np.arange(switches)
+    count = wanted.astype(np.int64)  # of wanted switches in each part
+    missing = count.sum() - 1
+    newest = np.full(switches, -1, np.int64)  # channels of the tree that enter a switch, chained
+    older = np.full(len(tail), -1, np.int64)
+    for i in links:
+        if missing <= 0:
+            break
+        a, b = _root(parent, tail[2 * i]), _root(parent, head[2 * i])
+        if a == b:
+            continue
+        n = 0
+        for out in (2 * i, 2 * i + 1):
+            c = newest[tail[out]]
+            while c >= 0:
+                n += 2
+                c = older[c]
+        held, then = np.empty(n * copies, np.int64), np.empty(n * copies, np.int64)
+        n = 0
+        for shift in range(0, copies * len(tail), len(tail)):
+            for out in (2 * i, 2 * i + 1):
+                c = newest[tail[out]]
+                while c >= 0:
+                    held[n], then[n] = c + shift, out + shift
+                    held[n + 1], then[n + 1] = (out ^ 1) + shift, (c ^ 1) + shift
+                    n += 2
+                    c = older[c]
+        if not _add(ends, first, following, size, place, mark, scratch, held, then):
+            continue
+        tree[i] = True
+        missing -= 1 if count[a] > 0 and count[b] > 0 else 0
+        parent[a] = b
+        count[b] += count[a]
+        for c in (2 * i, 2 * i + 1):
+            older[c] = newest[head[c]]
+            newest[head[c]] = c
+    return tree

@@ -1,0 +1,314 @@
+"""Choose how a fabric gets from one state to another: the shortest order of waves that can be proven.
+
+Source: section 3 of the rollout research beside the design. Every strategy composes waves, and a wave counts only once
+it is proven down to the single command line; what does not prove is told, with what stood in the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.records.channels import find_cycle, ranks
+from tagloom.records.numbering import renumbered
+from tagloom.records.rollout import Rollout, Wave
+from tagloom.records.switch_state import MAX_VLAN, FlowControl
+from tagloom.rollout.acyclic import Acyclic, acyclic, together
+from tagloom.rollout.layers import RETRAINING, links_on, retrained, untagged_links
+from tagloom.rollout.steps import Change, Step, paused, through
+from tagloom.rollout.trees import chain, tree_state, trees_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.rollout.judge import Judge
+
+STRATEGIES = ("auto", "direct", "batches", "park", "slides", "drain")
+DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
+LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a switch to the power of the hops
+BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
+UP_MARGIN = 3.0  # times the slowest port of Koibuchi et al. 2011, table 6
+UP_SECONDS = 10.0  # where the table does not have the model
+FULL_SPEED_MBPS = 1000
+LINE_SECONDS = 0.02  # a command's echo and prompt; to be measured on the first real switch
+SESSION_SECONDS = 2.5  # login, read-back and save, as the virtual rack takes; to be measured likewise
+BATCHED_HOSTS = 256  # more are not tried one by one
+TREES_TRIED = 4  # of those whose turns fit: they differ in what the tables have room for
+
+
+def choose(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    judge: Judge,
+    *,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Give proven waves from `before` to `after`, or raise PlanError saying why none was found.
+
+    VLANs of `after` are renumbered where an id of `before` names something else. `strategy` asks for one of STRATEGIES
+    alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
+    strategy there is not.
+    """
+    if strategy not in STRATEGIES:
+        raise InputError([Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))])
+    if strategy == "drain" and not allow_drain:
+        raise InputError([Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")])
+    after = renumbered(before, after, fabric.first_vlan)
+    before_proof, after_proof = judge.verify(before), None
+    if not before_proof.proven:
+        witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
+        raise PlanError(
+            "a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go"
+        )
+    if before == after:
+        return Rollout("unchanged", before, after, (), before_proof, before_proof)
+    after_proof = judge.verify(after)
+    if not after_proof.proven:
+        witness = str(after_proof.findings[0]) if after_proof.findings else "unreachable pairs"
+        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan")
+    asked = _Asked(fabric, before, after, judge)
+    for plan in _candidates(asked, strategy, allow_drain=allow_drain):
+        waves = _proven(asked, plan)
+        if waves is not None:
+            reason = "; ".join(dict.fromkeys(asked.refused))
+            return Rollout(plan.strategy, before, after, waves, before_proof, after_proof, reason)
+    raise _refusal(asked, strategy, allow_drain=allow_drain)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    strategy: str
+    steps: list[Step]
+
+
+class _Asked:
+    """Hold one question, what is known about it, and why strategies were refused so far."""
+
+    def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, judge: Judge) -> None:
+        self.fabric, self.before, self.after, self.judge = fabric, before, after, judge
+        self.refused: list[str] = []
+        self.old, self.new = judge.dependencies(before), judge.dependencies(after)
+
+    @cached_property
+    def cycle(self) -> list[int]:
+        return find_cycle(len(self.fabric.tail), *together(self.old, self.new))
+
+    @cached_property
+    def confusable(self) -> list[int]:
+        """List the channels on which old and new frames both travel untagged."""
+        both = untagged_links(self.fabric, self.before) & untagged_links(self.fabric, self.after)
+        return [int(c) for c in np.flatnonzero(both)]
+
+    @cached_property
+    def retrained(self) -> NDArray[np.bool_]:
+        return retrained(self.fabric, self.before, self.after)
+
+    @cached_property
+    def hosts_retrained(self) -> list[str]:
+        """List the hosts whose own port changes speed, negotiation, flow control or EEE."""
+        found = []
+        for host in self.fabric.hosts:
+            name, p = self.fabric.switches[host.switch].name, host.port - 1
+            if any(getattr(self.before[name], cell)[p] != getattr(self.after[name], cell)[p] for cell in RETRAINING):
+                found.append(host.name)
+        return found
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Tell which links a tree in between may use: those on before or after that need no retraining."""
+        on = links_on(self.fabric, self.before) | links_on(self.fabric, self.after)
+        return on & ~self.retrained
+
+    @cached_property
+    def change(self) -> Change:
+        return Change(self.fabric, self.before, self.after, self._drain_seconds(), self._up_seconds(), self.fits)
+
+    def fits(self, one: FabricState, other: FabricState) -> bool:
+        return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
+
+    def _fits(self, s: int, one: SwitchState, other: SwitchState) -> bool:
+        vlans, entries = self.judge.room(s)
+        if one is other:
+            return True
+        if len(one.vlans) + len(other.vlans) > vlans and len(np.union1d(one.vlans, other.vlans)) > vlans:
+            return False
+        if len(one.entry_vlan) + len(other.entry_vlan) <= entries:
+            return True
+        keys = [(each.entry_vlan.astype(np.uint64) << np.uint64(48)) | each.entry_mac for each in (one, other)]
+        return len(np.union1d(*keys)) <= entries
+
+    def fresh_vlans(self, count: int) -> list[int]:
+        """Give ids that no VLAN of either end has."""
+        taken = {v for state in (self.before, self.after) for held in state.values() for v in held.vlans.tolist()}
+        free = (v for v in range(self.fabric.first_vlan, MAX_VLAN + 1) if v not in taken)
+        return [v for v, _ in zip(free, range(count), strict=False)]
+
+    def _drain_seconds(self) -> float:
+        """Bound how long a frame of the old kind may wait: with fair outputs (Q / R) sum of f^k over the hops k.
+
+        f is the most channels that wait for one, hops the longest chain of dependencies. Unfair arbiters have no bound.
+        """
+        pausing = any(
+            np.any(state[name].flow_control != FlowControl.OFF) for state in (self.before, self.after) for name in state
+        )
+        if not pausing:
+            return DRAIN_SECONDS
+        worst = 0.0
+        for held, wanted in (self.old, self.new):
+            if len(held):
+                hops = int(ranks(len(self.fabric.tail), held, wanted).max()) + 2
+                inputs = int(np.bincount(wanted).max()) + 1
+                worst = max(worst, BUFFER_SECONDS * sum(float(inputs) ** k for k in range(min(hops, 32) + 1)))
+        return min(max(DRAIN_SECONDS, worst), LONGEST_DRAIN_SECONDS)
+
+    def _up_seconds(self) -> float:
+        """Give what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
+        rising = links_on(self.fabric, self.after) & ~links_on(self.fabric, self.before)
+        waits = [0.0]
+        for c in np.flatnonzero(np.repeat(rising | self.retrained, 2)).tolist():
+            s, p = int(self.fabric.tail[c]), int(self.fabric.tail_port[c]) - 1
+            name = self.fabric.switches[s].name
+            old, new = (int(state[name].speed_mbps[p]) or FULL_SPEED_MBPS for state in (self.before, self.after))
+            known = self.judge.up_seconds(s, "on_off" if rising[c // 2] or old == new else f"{old}_{new}")
+            waits.append(UP_MARGIN * known or UP_SECONDS)
+        return max(waits)
+
+
+def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:
+    """Give the strategies that may do, fewest waves first; say of the others why not."""
+    wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
+    name = asked.judge.name_channel
+    apart = not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained
+    if asked.confusable:
+        asked.refused.append(f"old and new frames both travel untagged over {name(asked.confusable[0])}")
+    if asked.retrained.any():
+        first = name(2 * int(np.flatnonzero(asked.retrained)[0]))
+        asked.refused.append(f"{first} is retrained, and must carry nothing meanwhile")
+    if asked.hosts_retrained:
+        asked.refused.append(f"the port of {asked.hosts_retrained[0]} is retrained, which cuts it off")
+    if asked.cycle:
+        asked.refused.append(f"old and new paths together close a dependency cycle of {len(asked.cycle)} channels")
+    if strategy == "batches" and not asked.cycle:
+        asked.refused.append("all sources may flip at once: there is nothing to split")
+    if apart and not asked.cycle and "direct" in wanted:
+        yield _Plan("direct", through(asked.change, [asked.after]))
+    batches: list[NDArray[np.bool_]] | None = None
+    if apart and asked.cycle and "batches" in wanted:
+        batches = _batches(asked)
+        if batches is not None and len(batches) <= 2:  # fewer waves than a tree, and as many drains
+            yield _Plan("batches", through(asked.change, [asked.after], batches))
+    if not asked.hosts_retrained:
+        if "park" in wanted:
+            yield from _parked(asked)
+        slides = _slid(asked) if "slides" in wanted else None
+        few = len(batches) if batches is not None else len(asked.fabric.hosts) + 1
+        if slides is not None and len(slides.steps) <= 2 + few:
+            yield slides
+            slides = None
+        if batches is not None and len(batches) > 2:
+            yield _Plan("batches", through(asked.change, [asked.after], batches))
+        if slides is not None:
+            yield slides
+    if "drain" in wanted and allow_drain:
+        if not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained:
+            yield _Plan("drain", paused(asked.change, beside_each_other=True))
+        yield _Plan("drain", paused(asked.change, beside_each_other=False))
+
+
+def _parked(asked: _Asked) -> Iterator[_Plan]:
+    """Park hosts on one tagged tree that fits beside the old paths and beside the new."""
+    vlans, found = asked.fresh_vlans(1), False
+    for number, tree in enumerate(trees_beside(asked.fabric, asked.usable, asked.old, asked.new)):
+        if number == TREES_TRIED or not vlans:
+            break
+        found = True
+        yield _Plan("park", through(asked.change, [tree_state(asked.fabric, tree, vlans[0]), asked.after]))
+    if not found:
+        asked.refused.append("no spanning tree was found whose turns fit beside both")
+
+
+def _slid(asked: _Asked) -> _Plan | None:
+    """Go over a chain of trees, each a slide or more from the one before."""
+    trees = chain(asked.fabric, asked.usable, asked.old, asked.new)
+    vlans = asked.fresh_vlans(len(trees or ()))
+    if not trees or len(vlans) < len(trees):
+        asked.refused.append("no chain of spanning trees was found that leads from the old paths to the new")
+        return None
+    layers = [tree_state(asked.fabric, tree, vlan) for tree, vlan in zip(trees, vlans, strict=True)]
+    return _Plan("slides" if len(trees) > 1 else "park", through(asked.change, [*layers, asked.after]))
+
+
+def _batches(asked: _Asked) -> list[NDArray[np.bool_]] | None:
+    """Split the hosts so that each batch may flip at once: acyclic with old paths of those that did not flip yet.
+
+    Greedily as many as fit, then the next batch after a drain. None where that gets stuck or there are too many hosts.
+    """
+    hosts, channels = len(asked.fabric.hosts), len(asked.fabric.tail)
+    if hosts > BATCHED_HOSTS:
+        asked.refused.append(f"source batches are not tried for more than {BATCHED_HOSTS} hosts")
+        return None
+    alone = np.eye(hosts, dtype=np.bool_)
+    old = [asked.judge.dependencies(asked.before, alone[a]) for a in range(hosts)]
+    new = [asked.judge.dependencies(asked.after, alone[a]) for a in range(hosts)]
+    waiting, flipped = list(range(hosts)), [np.zeros(hosts, np.bool_)]
+    while waiting:
+        base = together(*(old[a] for a in waiting), *(new[a] for a in np.flatnonzero(flipped[-1])))
+        if not acyclic(channels, base):
+            break
+        grown = Acyclic(channels, [base], sum(len(new[a][0]) for a in waiting))
+        batch = [a for a in waiting if grown.add(*new[a])]
+        if not batch:
+            break
+        flipped.append(flipped[-1] | np.isin(np.arange(hosts), batch))
+        waiting = [a for a in waiting if a not in batch]
+    if waiting:
+        asked.refused.append(f"source batches get stuck with {len(waiting)} of {hosts} hosts left")
+        return None
+    return [later & ~earlier for earlier, later in pairwise(flipped)]
+
+
+def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
+    """Prove every wave of a plan; None, with the reason noted, where one has no room or does not prove."""
+    waves: list[Wave] = []
+    here = asked.before
+    for number, step in enumerate(plan.steps, start=1):
+        title = f"{plan.strategy}, wave {number} ({step.name})"
+        if not asked.fits(here, step.state):
+            asked.refused.append(f"{title}: the tables have no room for both at once")
+            return None
+        proof, lines = asked.judge.wave(here, step.state, paused=step.paused)
+        if not proof.proven:
+            asked.refused.append(f"{title}: {proof.findings[0]}")
+            return None
+        busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
+        seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
+        down = seconds if step.paused else 0.0
+        waves.append(
+            Wave(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent)
+        )
+        here = step.state
+    return tuple(waves)
+
+
+def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
+    names = [asked.judge.name_channel(c) for c in asked.cycle]
+    rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
+    if names:
+        rule = "frames of the old and the new paths under way together must not close a dependency cycle"
+    witness = "; ".join([*names, *dict.fromkeys(asked.refused)])
+    if allow_drain:
+        return PlanError(rule, witness, "change it in two rollouts, over a plan with --routing tree")
+    seconds = asked.change.drain_seconds + 2 * (SESSION_SECONDS + LINE_SECONDS * 10)
+    way_out = f"--allow drain pauses the hosts for about {seconds:.0f} s"
+    return PlanError(rule, witness, way_out if strategy in {"auto", "drain"} else f"--strategy auto, or {way_out}")

@@ -1,0 +1,53 @@
+"""Say what a rollout asks of the rest of tagloom: proofs, names and limits, as functions that the pipeline brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tagloom.records.findings import Findings
+    from tagloom.records.switch_state import FabricState
+    from tagloom.records.wave_proof import WaveProof
+
+
+class ProveWave(Protocol):
+    """Prove every state between two, whatever the order of the lines; also count the lines that frames feel."""
+
+    def __call__(self, before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
+        """Prove the lines from `before` to `after`; where `paused`, frames may be dropped where hosts send them."""
+
+
+class Dependencies(Protocol):
+    """List the channel dependencies of all frames in a state."""
+
+    def __call__(
+        self, state: FabricState, sources: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give them as (held, wanted), each once, of the hosts that `sources` masks, or of all."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Hold what decides a rollout.
+
+    verify        proves one state
+    wave          proves all states between two
+    dependencies  lists the channel dependencies of a state
+    name_channel  writes a channel as its two ports
+    room          how many VLANs and static entries the switch of this index holds
+    up_seconds    how long the switch of this index takes to bring a port up after "on_off", or from one speed to
+                  another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 where that is not known
+    """
+
+    verify: Callable[[FabricState], Findings]
+    wave: ProveWave
+    dependencies: Dependencies
+    name_channel: Callable[[int], str]
+    room: Callable[[int], tuple[int, int]]
+    up_seconds: Callable[[int, str], float]

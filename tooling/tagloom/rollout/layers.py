@@ -1,0 +1,126 @@
+"""Lay path sets over one another in the switches: add one beside another, take one away, point hosts at one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.switch_state import Frames, Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+# What a line on a link's port may take the link down for a moment, and what it takes from a port to be raised.
+RETRAINING = ("speed_mbps", "negotiation", "flow_control", "eee")
+
+
+def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> SwitchState:
+    """Give `state` with those of `vlans` that `layer` has and it lacks: names, members and static entries."""
+    rows = [row for row, v in enumerate(layer.vlans.tolist()) if v in vlans and v not in state.vlan_index]
+    if not rows:
+        return state
+    ids = np.concatenate([state.vlans, layer.vlans[rows]])
+    order = np.argsort(ids)
+    names = [*state.vlan_names, *(layer.vlan_names[row] for row in rows)]
+    mine = np.isin(layer.entry_vlan, layer.vlans[rows])
+    vlan = np.concatenate([state.entry_vlan, layer.entry_vlan[mine]])
+    by_vlan = np.argsort(vlan, kind="stable")  # the rows of a VLAN come from one of the two, in order
+    return replace(
+        state,
+        vlans=ids[order],
+        vlan_names=tuple(names[i] for i in order.tolist()),
+        membership=np.concatenate([state.membership, layer.membership[rows]])[order],
+        entry_vlan=vlan[by_vlan],
+        entry_mac=np.concatenate([state.entry_mac, layer.entry_mac[mine]])[by_vlan],
+        entry_port=np.concatenate([state.entry_port, layer.entry_port[mine]])[by_vlan],
+    )
+
+
+def without(state: SwitchState, vlans: Collection[int]) -> SwitchState:
+    """Give `state` without these VLANs, their members and static entries; PVIDs stay as they are."""
+    keep = np.array([v not in vlans for v in state.vlans.tolist()], np.bool_)
+    if keep.all():
+        return state
+    entries = np.isin(state.entry_vlan, state.vlans[keep])
+    return replace(
+        state,
+        vlans=state.vlans[keep],
+        vlan_names=tuple(name for name, kept in zip(state.vlan_names, keep.tolist(), strict=True) if kept),
+        membership=state.membership[keep],
+        entry_vlan=state.entry_vlan[entries],
+        entry_mac=state.entry_mac[entries],
+        entry_port=state.entry_port[entries],
+    )
+
+
+def hosts_to(fabric: Fabric, state: FabricState, target: FabricState, hosts: NDArray[np.bool_]) -> FabricState:
+    """Give `state` with the PVIDs that `target` has on the ports of `hosts`, a mask."""
+    changed: FabricState = dict(state)
+    for s in np.unique(fabric.host_switch[hosts]).tolist():
+        name = fabric.switches[s].name
+        at = fabric.host_port[hosts & (fabric.host_switch == s)] - 1
+        changed[name] = with_cells(state[name], target[name], at, ("pvid",))
+    return changed
+
+
+def with_cells(
+    state: SwitchState, target: SwitchState, at: NDArray[np.integer] | list[int], cells: Collection[str]
+) -> SwitchState:
+    """Give `state` with the named cells of `target` on some ports (port n is n - 1)."""
+    values = {}
+    for name in cells:
+        column = getattr(state, name).copy()
+        column[at] = getattr(target, name)[at]
+        values[name] = column
+    return replace(state, **values)
+
+
+def link_ports(fabric: Fabric, s: int) -> NDArray[np.int64]:
+    """List a switch's ports with links, as indices from 0; a dead switch has none."""
+    if not fabric.switches[s].up:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(fabric.port_channel[s, 1 : fabric.ports[s] + 1] >= 0)
+
+
+def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Tell which links have both ends enabled, bool[L]."""
+    ends = [(fabric.tail[0::2], fabric.tail_port[0::2]), (fabric.head[0::2], fabric.head_port[0::2])]
+    on = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
+    for s, switch in enumerate(fabric.switches):
+        on[s, 1 : fabric.ports[s] + 1] = state[switch.name].enabled
+    return on[ends[0]] & on[ends[1]]
+
+
+def untagged_links(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Tell on which channels frames of tagloom's VLANs leave untagged, bool[C]."""
+    ports = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
+    for s, switch in enumerate(fabric.switches):
+        held = state[switch.name]
+        rows = [held.vlan_index[v] for v in held.owned_vlans]
+        ports[s, 1 : held.ports + 1] = held.enabled & np.any(held.membership[rows] == Membership.UNTAGGED, axis=0)
+    return ports[fabric.tail, fabric.tail_port]
+
+
+def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArray[np.bool_]:
+    """Tell which links that stay on change speed, negotiation, flow control or EEE at an end, bool[L]."""
+    differ = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
+    for s, switch in enumerate(fabric.switches):
+        old, new = before[switch.name], after[switch.name]
+        for name in RETRAINING:
+            differ[s, 1 : old.ports + 1] |= getattr(old, name) != getattr(new, name)
+    at = differ[fabric.tail, fabric.tail_port] | differ[fabric.head, fabric.head_port]
+    return at[0::2] & links_on(fabric, before) & links_on(fabric, after)
+
+
+def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
+    """Give `state` with untagged frames accepted on some ports."""
+    frames = state.frames.copy()
+    frames[at] = Frames.ALL
+    return replace(state, frames=frames)

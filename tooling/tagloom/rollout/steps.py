@@ -1,0 +1,225 @@
+"""Compose the waves of every strategy: what each switch holds after each, whether or not that can be proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.records.numbering import owned
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.rollout.layers import (
+    RETRAINING,
+    beside,
+    hosts_to,
+    link_ports,
+    links_on,
+    retrained,
+    taking_all,
+    untagged_links,
+    with_cells,
+    without,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+
+@dataclass(frozen=True)
+class Step:
+    """Hold what a wave leads to and the wait after it.
+
+    Where `paused`, hosts' frames may be dropped as they enter; where `silent`, they all are once it has ended.
+    """
+
+    name: str
+    why: str
+    state: FabricState
+    wait_seconds: float = 0.0
+    paused: bool = False
+    silent: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """Hold what all strategies of one change share: both ends, the waits, and what a switch has room for.
+
+    drain_seconds  until frames of the old kind have left the fabric
+    up_seconds     until a port that was raised or retrained carries frames
+    fits           tells whether a switch can hold the VLANs and entries of two states at once
+    """
+
+    fabric: Fabric
+    before: FabricState
+    after: FabricState
+    drain_seconds: float
+    up_seconds: float
+    fits: Callable[[FabricState, FabricState], bool]
+
+
+def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDArray[np.bool_]] = ()) -> list[Step]:
+    """Lead hosts over each of `layers` (the last is the target) by adding it, flipping their PVIDs, removing the old.
+
+    A host's PVID decides at the first switch whether a frame is wholly old or wholly new (theorem 2), so two layers
+    live together wherever their frames differ on every link. A layer is added in the wave that removes the one before
+    last; where a switch has no room for both, in one of its own. With `batches`, masks of hosts, the last flip goes
+    batch by batch, each drained. Links that `after` needs are raised with the first layer and those it does not need
+    are shut in the last wave; links that change speed do so while nothing of the old is left.
+    """
+    fabric, after = change.fabric, change.after
+    steps: list[Step] = []
+    state, live, dead = change.before, change.before, None
+    everyone = [np.ones(len(fabric.hosts), np.bool_)]
+    for number, layer in enumerate(layers):
+        wait = 0.0
+        names = []
+        if dead is not None:
+            cleared = _cleared(change, state, dead, live, layer)
+            if change.fits(state, _added(change, cleared, live, layer)):  # lines add before they remove
+                names.append("remove")
+            else:
+                steps.append(Step("remove", _WHY["remove"], cleared))
+            state = cleared
+        elif np.any(_rising(change)):
+            state, wait = _raised(change), change.up_seconds
+        if number == 1:
+            state, wait = _retrained(change, state)
+        state = _added(change, state, live, layer)
+        names.append("add")
+        steps.append(Step(" and ".join(names), _WHY[" and ".join(names)], state, wait))
+        last = number == len(layers) - 1
+        flipped = np.zeros(len(fabric.hosts), np.bool_)
+        for batch in (batches or everyone) if last else everyone:
+            flipped = flipped | batch
+            state = hosts_to(fabric, state, layer, batch)
+            steps.append(Step("flip", _WHY["flip"], state, change.drain_seconds))
+        dead, live = live, layer
+    steps.append(Step("remove", _WHY["end"], after))
+    return _worth(change.before, steps)
+
+
+def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
+    """Pause the hosts by discarding what they send, and change everything while nothing is under way.
+
+    Where old and new can stand beside each other, only the flip itself happens in the pause.
+    """
+    fabric, after = change.fabric, change.after
+    everyone = np.ones(len(fabric.hosts), np.bool_)
+    state = change.before
+    steps: list[Step] = []
+    if beside_each_other:
+        rising = np.any(_rising(change))
+        state = _added(change, _raised(change) if rising else state, state, after)
+        steps.append(Step("add", _WHY["add"], state, change.up_seconds if rising else 0.0))
+    silence = {name: _silent(fabric, name, held) for name, held in state.items()}
+    steps.append(Step("pause", _WHY["pause"], silence, change.drain_seconds, paused=True, silent=True))
+    if not beside_each_other:
+        rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
+        trained = bool(retrained(fabric, change.before, after).any() or np.any(_rising(change)))
+        wait = change.up_seconds if trained else 0.0
+        steps.append(Step("rebuild", _WHY["rebuild"], rebuilt, wait, paused=True, silent=True))
+        state = rebuilt
+    silent = silence if beside_each_other else state
+    steps.append(Step("resume", _WHY["resume"], hosts_to(fabric, silent, after, everyone), paused=True))
+    steps.append(Step("remove", _WHY["end"], after))
+    return _worth(change.before, steps)
+
+
+_WHY = {
+    "add": "VLANs, members and entries that nothing names yet; links that will be needed come up",
+    "remove and add": "the old VLANs, once their last frames are gone, and new ones that nothing names yet",
+    "remove": "the old VLANs, once their last frames are gone",
+    "flip": "hosts' PVIDs; every frame is wholly old or wholly new",
+    "end": "old VLANs, once their last frames are gone; then links nobody uses are shut",
+    "pause": "hosts' frames are discarded where they enter, until nothing is under way",
+    "rebuild": "everything else, while nothing is under way",
+    "resume": "hosts' PVIDs name their new VLANs",
+}
+
+
+def _worth(before: FabricState, steps: list[Step]) -> list[Step]:
+    """Leave out steps that change nothing."""
+    kept: list[Step] = []
+    here = before
+    for step in steps:
+        if any(step.state[name] != here[name] for name in here if step.state[name] is not here[name]):
+            kept.append(step)
+            here = step.state
+    return kept
+
+
+def _added(change: Change, state: FabricState, live: FabricState, layer: FabricState) -> FabricState:
+    """Install all of `layer` that nothing names yet.
+
+    Where it sends untagged frames between switches, the PVIDs of links' ports are its own: no untagged frame may arrive
+    there yet.
+    """
+    fabric, vlans = change.fabric, owned(layer)
+    untagged = untagged_links(fabric, layer).any() and not untagged_links(fabric, live).any()
+    added: FabricState = {}
+    for s, switch in enumerate(fabric.switches):
+        held = beside(state[switch.name], layer[switch.name], vlans)
+        if untagged:
+            ports = link_ports(fabric, s)
+            held = taking_all(with_cells(held, layer[switch.name], ports, ("pvid",)), ports)
+        added[switch.name] = held
+    return added
+
+
+def _cleared(
+    change: Change, state: FabricState, dead: FabricState, live: FabricState, layer: FabricState
+) -> FabricState:
+    """Take away what only `dead` needs; PVIDs of links' ports that named it name nothing."""
+    gone = owned(dead) - owned(live) - owned(layer)
+    cleared: FabricState = {}
+    for s, switch in enumerate(change.fabric.switches):
+        held = state[switch.name]
+        ports = link_ports(change.fabric, s)
+        stale = ports[np.isin(held.pvid[ports], list(gone))]
+        if len(stale):
+            pvid = held.pvid.copy()
+            pvid[stale] = DISCARD_PVID if platforms.of(switch).pvid_is_membership else DEFAULT_VLAN
+            held = replace(held, pvid=pvid)
+        cleared[switch.name] = without(held, gone)
+    return cleared
+
+
+def _rising(change: Change) -> NDArray[np.bool_]:
+    return links_on(change.fabric, change.after) & ~links_on(change.fabric, change.before)
+
+
+def _raised(change: Change) -> FabricState:
+    """Enable the links that `after` needs, as it wants them, at both ends."""
+    return _ends_as_wanted(change, change.before, _rising(change), ("enabled", *RETRAINING))
+
+
+def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
+    links = retrained(change.fabric, change.before, change.after)
+    if not links.any():
+        return state, 0.0
+    return _ends_as_wanted(change, state, links, RETRAINING), change.up_seconds
+
+
+def _ends_as_wanted(change: Change, state: FabricState, links: NDArray[np.bool_], cells: Sequence[str]) -> FabricState:
+    fabric = change.fabric
+    channels = np.flatnonzero(np.repeat(links, 2))
+    given: FabricState = dict(state)
+    for s in np.unique(fabric.tail[channels]).tolist():
+        name = fabric.switches[s].name
+        at = fabric.tail_port[channels[fabric.tail[channels] == s]] - 1
+        given[name] = with_cells(state[name], change.after[name], at, cells)
+    return given
+
+
+def _silent(fabric: Fabric, name: str, state: SwitchState) -> SwitchState:
+    """Discard what hosts send."""
+    pvid = state.pvid.copy()
+    pvid[fabric.host_port[fabric.host_switch == fabric.index[name]] - 1] = DISCARD_PVID
+    return replace(state, pvid=pvid)

@@ -1,0 +1,226 @@
+"""Find spanning trees whose turns close no cycle with paths in use, and chains of trees that lead from one to another.
+
+Sources: sections 2 (lemma 7) and 3 of the rollout research beside the design, section 4 of that on routing. Two trees
+that differ by one link moved to a neighbouring place on its cycle are acyclic together; two that differ by more mostly
+are not. Next to an acyclic path set there nearly always is a tree, but not always: none found is an answer.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.switch_state import OWNED_VLAN_NAME, Frames, Membership, SwitchState
+from tagloom.rollout.acyclic import Acyclic, acyclic, tree_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+    from tagloom.rollout.acyclic import Edges
+
+    Tree = NDArray[np.bool_]
+
+RANDOM_ORDERS = 32  # tried after the breadth-first ones; the research found a tree in these wherever there was one
+ROOTS = 64  # tried at most, evenly spread
+LONGEST_CHAIN = 200  # trees of a chain of slides that are weighed against one another
+
+
+def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> Iterator[Tree]:
+    """Find trees of `usable` links that join all hosts, each acyclic together with every one of `bases` for itself.
+
+    Greedily, along breadth-first orders of the links and then random ones: a link is taken unless its turns close a
+    cycle. None found does not prove that there is none.
+    """
+    wanted = np.zeros(len(fabric.switches), np.bool_)
+    wanted[fabric.host_switch] = True
+    degree = np.bincount(fabric.tail[np.repeat(usable, 2)], minlength=len(wanted)).astype(np.int64)
+    room = int((degree * (degree - 1)).sum())
+    for links in _orders(fabric, usable, np.flatnonzero(wanted)):
+        tree = Acyclic(len(fabric.tail), bases, room).grow_tree(fabric, links, wanted)
+        if _joins(fabric, tree, wanted):
+            yield tree
+
+
+def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> list[Tree] | None:
+    """Find few trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
+
+    A chain goes from a tree beside `old` to one beside `new`, one link at a time, each to a neighbouring place on its
+    cycle; then trees are left out wherever each stays acyclic with the one before it and the one after.
+    """
+    best: list[Tree] | None = None
+    for first, last in _few_pairs(fabric, usable, old, new):
+        trees = [first, *_slides(fabric, first, last)]
+        if len(trees) > LONGEST_CHAIN:
+            continue
+        kept = _skipped(fabric, trees, old, new)
+        if kept is not None and (best is None or len(kept) < len(best)):
+            best = kept
+        if best is not None and len(best) <= 2:
+            break
+    return best
+
+
+def tree_state(fabric: Fabric, tree: Tree, vlan: int) -> FabricState:
+    """Make what every switch holds of a tree: one VLAN, tagged between switches, an entry for every host.
+
+    The states hold nothing else: VLAN 1 without members, and the hosts' PVIDs.
+    """
+    parent, order = _hang(fabric, tree, int(fabric.host_switch[0]))
+    switches = len(fabric.switches)
+    up = np.where(parent >= 0, fabric.head_port[parent], 0)  # towards the root, seen from the child
+    towards = np.repeat(up[:, None], switches, axis=1)  # [switch, target switch] -> port
+    below, here = order, order
+    while len(below := below[going := parent[here] >= 0]):
+        channel = parent[here[going]]
+        here = fabric.tail[channel].astype(np.int64)
+        towards[here, below] = fabric.tail_port[channel]
+    by_mac = np.argsort(fabric.host_mac)
+    state: FabricState = {}
+    on_tree = np.zeros(switches, np.bool_)
+    on_tree[order] = True
+    for s, switch in enumerate(fabric.switches):
+        ports = fabric.ports[s]
+        row = np.zeros((1, ports), np.uint8)
+        links = fabric.port_channel[s, 1 : ports + 1]
+        row[0, (links >= 0) & np.append(tree, False)[np.where(links >= 0, links // 2, -1)]] = Membership.TAGGED
+        mine = fabric.host_port[fabric.host_switch == s] - 1
+        row[0, mine] = Membership.UNTAGGED
+        pvid = np.ones(ports, np.int32)
+        pvid[mine] = vlan
+        exists = bool(on_tree[s])
+        out = towards[s, fabric.host_switch[by_mac]]
+        out[fabric.host_switch[by_mac] == s] = fabric.host_port[by_mac[fabric.host_switch[by_mac] == s]]
+        rows = np.arange(len(by_mac)) if exists else np.empty(0, np.int64)
+        state[switch.name] = SwitchState(
+            vlans=np.array([1, vlan] if exists else [1], np.int32),
+            vlan_names=("", OWNED_VLAN_NAME) if exists else ("",),
+            membership=np.concatenate([np.zeros((1, ports), np.uint8), row])
+            if exists
+            else np.zeros((1, ports), np.uint8),
+            mode=np.zeros(ports, np.uint8),
+            pvid=pvid,
+            ingress_filter=np.ones(ports, np.bool_),
+            frames=np.full(ports, Frames.TAGGED_ONLY, np.uint8),
+            enabled=np.ones(ports, np.bool_),
+            negotiation=np.ones(ports, np.bool_),
+            speed_mbps=np.zeros(ports, np.int32),
+            flow_control=np.zeros(ports, np.uint8),
+            eee=np.zeros(ports, np.bool_),
+            port_spanning_tree=np.ones(ports, np.bool_),
+            lag=np.zeros(ports, np.int32),
+            entry_vlan=np.full(len(rows), vlan, np.int32),
+            entry_mac=fabric.host_mac[by_mac][rows],
+            entry_port=out[rows].astype(np.int32),
+        )
+    return state
+
+
+def _orders(fabric: Fabric, usable: NDArray[np.bool_], roots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    links = np.flatnonzero(usable)
+    chosen = roots[np.linspace(0, len(roots) - 1, min(ROOTS, len(roots))).astype(np.int64)]
+    for root in np.unique(chosen).tolist():
+        depth = _depths(fabric, usable, root)
+        ends = depth[fabric.tail[2 * links]], depth[fabric.head[2 * links]]
+        yield links[np.lexsort((np.maximum(*ends), np.minimum(*ends)))]
+    chance = np.random.default_rng(0)  # the same orders in every run: a rollout must come out the same
+    for _ in range(RANDOM_ORDERS):
+        yield chance.permutation(links)
+
+
+def _depths(fabric: Fabric, usable: NDArray[np.bool_], root: int) -> NDArray[np.int64]:
+    open_ = np.repeat(usable, 2)
+    tail, head = fabric.tail[open_], fabric.head[open_]
+    depth = np.full(len(fabric.switches), len(fabric.switches), np.int64)
+    depth[root] = 0
+    level = 0
+    while True:
+        onward = head[(depth[tail] == level) & (depth[head] > level + 1)]
+        if not len(onward):
+            return depth
+        level += 1
+        depth[onward] = level
+
+
+def _joins(fabric: Fabric, tree: Tree, wanted: NDArray[np.bool_]) -> bool:
+    root = int(np.flatnonzero(wanted)[0])
+    return bool(np.all(_depths(fabric, tree, root)[wanted] < len(fabric.switches)))
+
+
+def _hang(fabric: Fabric, tree: Tree, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Hang a tree from `root`: the channel into each switch, -1 where none leads, and the switches it reaches."""
+    depth = _depths(fabric, tree, root)
+    parent = np.full(len(fabric.switches), -1, np.int64)
+    channels = np.flatnonzero(np.repeat(tree, 2))
+    down = channels[depth[fabric.tail[channels]] < depth[fabric.head[channels]]]
+    parent[fabric.head[down]] = down
+    return parent, np.flatnonzero(depth < len(fabric.switches))
+
+
+def _few_pairs(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> Iterator[tuple[Tree, Tree]]:
+    """Give a few pairs of a tree beside `old` and one beside `new`, those from the same order first."""
+    starts, ends = ([*_first(trees_beside(fabric, usable, base), 4)] for base in (old, new))
+    for far in range(len(starts) + len(ends) - 1):
+        for i in range(len(starts)):
+            if 0 <= far - i < len(ends):
+                yield starts[i], ends[far - i]
+
+
+def _first(trees: Iterator[Tree], most: int) -> list[Tree]:
+    found: list[Tree] = []
+    for tree in trees:
+        if not any(np.array_equal(tree, other) for other in found):
+            found.append(tree)
+        if len(found) == most:
+            break
+    return found
+
+
+def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
+    """Lead one tree to another, each step a link taken out and a neighbouring one of its cycle put in.
+
+    A link of `last` that is missing closes a cycle with the tree, which has a link that `last` lacks: the gap moves
+    along the cycle from the one to the other, the shorter way round.
+    """
+    tree = first.copy()
+    for e in np.flatnonzero(last & ~first).tolist():
+        cycle = _cycle(fabric, tree, e)  # the links in order round the cycle, beginning with e
+        foreign = [i for i, link in enumerate(cycle) if i and not last[link]]
+        forth, back = min(foreign), len(cycle) - max(foreign)
+        way = cycle[: forth + 1] if forth <= back else [cycle[0], *reversed(cycle[-back:])]
+        for put, take in pairwise(way):
+            tree = tree.copy()
+            tree[put], tree[take] = True, False
+            yield tree
+
+
+def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
+    """Give the links of the cycle that `link` closes with a tree, in order, `link` first."""
+    start, goal = int(fabric.head[2 * link]), int(fabric.tail[2 * link])
+    parent, _ = _hang(fabric, tree, start)
+    way = []
+    while goal != start:
+        channel = int(parent[goal])
+        way.append(channel // 2)
+        goal = int(fabric.tail[channel])
+    return [link, *reversed(way)]
+
+
+def _skipped(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
+    """Keep few trees of a chain so that each is acyclic with its neighbours: from each, the farthest that is."""
+    channels = len(fabric.tail)
+    turns = [old, *(tree_turns(fabric, tree) for tree in trees), new]
+    kept: list[Tree] = []
+    here = 0
+    while here < len(turns) - 1:
+        onward = (there for there in range(len(turns) - 1, here, -1) if acyclic(channels, turns[here], turns[there]))
+        here = next(onward, -1)
+        if here < 0:
+            return None
+        kept += [trees[here - 1]] if here < len(turns) - 1 else []
+    return kept

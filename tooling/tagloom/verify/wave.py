@@ -1,0 +1,567 @@
+"""Prove a wave: in every interleaving of its command lines no pair is lost, nothing storms, nothing can deadlock.
+
+A wave gives each switch a list of lines; a switch may stand after any number of them, each at its own, and a frame may
+meet each switch at another moment. All of that is judged by one fixpoint over frame states (switch, in-port, tag,
+destination) in which each switch contributes the union over its own line positions (theorem 1 of the rollout research
+beside the design): in every execution each frame moves along an edge of that union, because a hop is decided by one
+position of one switch; and a path of it that meets no switch twice is a frame's path in one frozen state, because
+switches are independent. So no interleaving is ever enumerated. What is checked of the union U:
+
+1. the channel dependencies of U, of unicasts and floods together, are acyclic: no deadlock (Dally and Seitz 1987), and
+   no frame goes round, since a loop or a storm in any mixture crosses channels that depend on one another in a cycle;
+2. a unicast has, at every frame state and every position, exactly one way out, by a static entry, which is another
+   frame state or its host untagged: with (1) it is delivered, once, and never flooded;
+3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
+   includes the way each unicast would take (lemma 3); with them each host must be reached whatever positions are met;
+4. where the plan does not allow duplicates, no choice of positions brings more copies than there are other hosts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding
+from tagloom.records.channels import find_cycle, ranks
+from tagloom.records.kernel import kernel
+from tagloom.records.switch_state import Frames
+from tagloom.records.wave_proof import WaveProof
+from tagloom.verify.mixture import NOWHERE, Mixture, mixture
+from tagloom.verify.prove import channel_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.lines import Lines
+    from tagloom.records.switch_state import FabricState
+
+WITNESSES = 5
+_TAGGED_ONLY, _UNTAGGED_ONLY = int(Frames.TAGGED_ONLY), int(Frames.UNTAGGED_ONLY)
+_DROPPED, _FLOODED, _SPLIT, _ASTRAY = range(4)
+_WHY = (
+    "dropped at {} at some line",
+    "flooded at {} at some line",
+    "not sent out of exactly one port at {} at some line",
+    "led to another host at {} at some line",
+)
+
+
+def prove_wave(
+    fabric: Fabric,
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    *,
+    duplicates_allowed: bool = False,
+    sources: NDArray[np.bool_] | None = None,
+    paused: bool = False,
+) -> WaveProof:
+    """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame under way.
+
+    Only the hosts that `sources` masks send, all of them where it is None; where `paused`, what hosts send may also be
+    dropped as it enters. Frames that were sent before the wave are covered where they look like those of the wave;
+    otherwise they must have been drained.
+    """
+    net = mixture(fabric, before, lines)
+    hosts, channels = len(fabric.hosts), len(fabric.tail)
+    sending = np.ones(hosts, np.bool_) if sources is None else sources
+    turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
+    trouble, count, states = _unicasts(net, sending, turns, paused)
+    findings = _pairs(fabric, net, trouble, count)
+    floods: list[_Records] = [_flood(net, sending, turns, grouped=grouped) for grouped in (True, False)]
+    states += sum(len(np.unique(records[0])) for records in floods)
+    held, out = np.nonzero(turns[:channels])
+    wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
+    held = held.astype(np.int64)
+    cycle = tuple(find_cycle(channels, held, wanted))
+    if cycle:
+        named = "; ".join(channel_name(fabric, c) for c in cycle)
+        findings.append(Finding("channels", "no dependency cycle in any mixture of the wave's lines", named))
+    elif not findings:
+        rank = ranks(channels, held, wanted)
+        # At least one copy follows from the unicasts unless some entry narrows broadcasts, or only a few hosts send.
+        asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
+        if paused:  # what is dropped as it enters is no choice of a switch on the way
+            entered = (floods[0][0] < len(net.arrival_channel)) | (floods[0][2] != NOWHERE)
+            floods[0] = (floods[0][0][entered], floods[0][1][entered], floods[0][2][entered])
+        findings += _copies(fabric, net, floods[0], rank, sending, asked=asked, once=not duplicates_allowed)
+    return WaveProof(states, held, wanted, cycle, tuple(findings))
+
+
+def _pairs(fabric: Fabric, net: Mixture, trouble: NDArray[np.int64], count: int) -> list[Finding]:
+    found = []
+    for why, d, node, s, p in trouble[: min(count, WITNESSES)].tolist():
+        vlan = f" in VLAN {net.node_vlan[node]}" if node >= 0 else ""
+        where = f"{fabric.switches[s].name} port {p}{vlan}"
+        expected = "one way out at every line, pinned by a static entry"
+        found.append(Finding(f"frames to {fabric.hosts[d].name}", expected, _WHY[why].format(where)))
+    if count > WITNESSES:
+        found.append(Finding("frames", "one way out at every line", f"{count - WITNESSES} more frame states without"))
+    return found
+
+
+_Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def _flood(net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, grouped: bool) -> _Records:
+    """Follow every copy of broadcasts; `grouped` heeds entries for the broadcast address, which narrow nothing else.
+
+    Gives rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
+    ways that some position offers; a way leads to an arrival, to host b as A + b, or nowhere (-1).
+    """
+    room = 4 * len(net.arrival_channel) + 1024
+    while True:
+        state, choice, to, size = _broadcasts(net, sending, turns, grouped, room)
+        if size <= room:
+            return state[:size], choice[:size], to[:size]
+        room = 2 * size
+
+
+def _copies(
+    fabric: Fabric,
+    net: Mixture,
+    records: _Records,
+    rank: NDArray[np.int32],
+    sending: NDArray[np.bool_],
+    *,
+    asked: bool,
+    once: bool,
+) -> list[Finding]:
+    state, choice, to = records
+    arrivals, hosts = len(net.arrival_channel), len(fabric.hosts)
+    height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))[state]]
+    order = np.lexsort((choice, -height.astype(np.int64)))  # what a state leads to comes before it
+    state, choice, to = state[order], choice[order], to[order]
+    found: list[Finding] = []
+    if once:
+        copies = _most_copies(state, choice, to, arrivals, hosts)[arrivals:]
+        for a in np.flatnonzero(sending & (copies > hosts - 1))[:WITNESSES].tolist():
+            expected = "at most one copy at each other host, at every line"
+            found.append(Finding(f"broadcast of {fabric.hosts[a].name}", expected, f"{copies[a]} copies"))
+    for first in range(0, hosts, 64) if asked else ():
+        heard = _surely_heard(state, choice, to, arrivals, hosts, first)[arrivals:]
+        for b in range(first, min(first + 64, hosts)):
+            deaf = sending & ((heard >> np.uint64(b - first)) & np.uint64(1) == 0)
+            deaf[b] = False
+            for a in np.flatnonzero(deaf)[: max(0, WITNESSES - len(found))].tolist():
+                where = f"broadcast of {fabric.hosts[a].name} at {fabric.hosts[b].name}"
+                found.append(Finding(where, "a copy at every line", "none at some line"))
+    return found
+
+
+@kernel
+def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
+    """Find the last epoch of lo .. hi that has begun at `now`."""
+    e = lo
+    while e + 1 < hi and position[e + 1] <= now:
+        e += 1
+    return e
+
+
+@kernel
+def _of_pvid(net: Mixture, s: int, e: int) -> int:
+    """Give the node that the PVID of a port's epoch names."""
+    if net.port_pvid[e] == 0:
+        return NOWHERE
+    return net.node_of[s, net.port_pvid[e]]  # type: ignore[no-any-return]  # an element of an array of integers
+
+
+@kernel
+def _classified(net: Mixture, s: int, p: int, tagged: bool, tag_node: int, now: int) -> int:
+    """Give the node a frame arriving at port p of switch s is classified to at position `now`, NOWHERE if dropped."""
+    place = s * net.width + p
+    e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
+    if not net.port_on[e] or net.port_frames[e] == (_UNTAGGED_ONLY if tagged else _TAGGED_ONLY):
+        return NOWHERE
+    node = tag_node if tagged else _of_pvid(net, s, e)
+    if node < 0:
+        return NOWHERE
+    r = _last(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
+    members = net.row_tagged[r] | net.row_untagged[r]
+    if not net.row_exists[r] or (net.port_filter[e] and not (members >> np.uint64(p - 1)) & np.uint64(1)):
+        return NOWHERE
+    return node
+
+
+@kernel
+def _noted(found: NDArray[np.int64], size: int, position: int) -> int:
+    """Put a position in its place among `size` ascending ones, once; the number there are then."""
+    at = size
+    while at > 0 and found[at - 1] > position:
+        at -= 1
+    if at > 0 and found[at - 1] == position:
+        return size
+    for i in range(size, at, -1):
+        found[i] = found[i - 1]
+    found[at] = position
+    return size + 1
+
+
+@kernel
+def _positions(
+    net: Mixture,
+    s: int,
+    p: int,
+    tagged: bool,
+    tag_node: int,
+    event_lo: NDArray[np.int64],
+    event_hi: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> int:
+    """Note the positions at which anything changes that may bear on frames arriving at port p of switch s."""
+    place = s * net.width + p
+    lo, hi = net.port_lo[place], net.port_lo[place + 1]
+    found[0] = 0
+    size = 1
+    for e in range(lo, hi):
+        size = _noted(found, size, net.port_pos[e])
+        node = tag_node if tagged else _of_pvid(net, s, e)
+        if node >= 0:
+            for r in range(net.row_lo[node], net.row_lo[node + 1]):
+                size = _noted(found, size, net.row_pos[r])
+            for v in range(event_lo[node], event_hi[node]):
+                size = _noted(found, size, net.event_pos[v])
+    if net.on_varies[s]:
+        for e in range(net.port_lo[s * net.width], net.port_lo[(s + 1) * net.width]):
+            size = _noted(found, size, net.port_pos[e])
+    return size
+
+
+@kernel
+def _most_positions(net: Mixture) -> int:
+    """Bound how many positions `_positions` may note."""
+    most = np.zeros(len(net.on_varies), np.int64)
+    for k in range(len(net.node_switch)):
+        most[net.node_switch[k]] += net.row_lo[k + 1] - net.row_lo[k]
+    for s in range(len(most)):
+        most[s] += net.port_lo[(s + 1) * net.width] - net.port_lo[s * net.width]
+    events = 0
+    for d in range(len(net.event_lo) - 1):
+        events = max(events, net.event_lo[d + 1] - net.event_lo[d])
+    return most.max() + events + 2  # type: ignore[no-any-return]  # as above
+
+
+@kernel
+def _steady(
+    net: Mixture, s: int, p: int, tagged: bool, tag_node: int, event_lo: NDArray[np.int64], event_hi: NDArray[np.int64]
+) -> bool:
+    """Tell whether nothing changes that bears on frames arriving at port p of switch s."""
+    place = s * net.width + p
+    lo = net.port_lo[place]
+    if net.port_lo[place + 1] > lo + 1 or net.on_varies[s]:
+        return False
+    node = tag_node if tagged else _of_pvid(net, s, lo)
+    return node < 0 or (net.row_lo[node + 1] == net.row_lo[node] + 1 and event_hi[node] == event_lo[node])
+
+
+@kernel
+def _ways(
+    net: Mixture,
+    s: int,
+    p: int,
+    node: int,
+    now: int,
+    pin: NDArray[np.uint64],
+    event_lo: NDArray[np.int64],
+    event_hi: NDArray[np.int64],
+) -> tuple[bool, np.uint64, np.uint64]:
+    """Give the ways out at position `now`: whether an entry says them, and the ports by tagged and untagged."""
+    ports = pin[node]
+    for v in range(event_lo[node], event_hi[node]):
+        if net.event_pos[v] <= now:
+            ports = net.event_ports[v]
+    r = _last(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
+    on = net.on_at_first[s]
+    if net.on_varies[s]:
+        on = np.uint64(0)
+        for q in range(1, net.width):
+            place = s * net.width + q
+            e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
+            if net.port_on[e]:
+                on |= np.uint64(1) << np.uint64(q - 1)
+    pinned = ports != np.uint64(0)
+    allowed = on & ~(np.uint64(1) << np.uint64(p - 1))
+    if pinned:
+        allowed &= ports
+    return pinned, net.row_tagged[r] & allowed, net.row_untagged[r] & allowed
+
+
+@kernel
+def _arrival(net: Mixture, node: int, port: int, channel: int, tagged: bool) -> int:
+    """Give the number of the arrival of a frame that leaves `node` by `port`."""
+    if not tagged:
+        return channel
+    below = net.ever_tagged[node] & ((np.uint64(1) << np.uint64(port - 1)) - np.uint64(1))
+    at = net.arrival_lo[node]
+    while below:
+        below &= below - np.uint64(1)
+        at += 1
+    return at  # type: ignore[no-any-return]  # as above
+
+
+@kernel
+def _lowest(bits: np.uint64) -> int:
+    """Give the lowest port of a set that has one."""
+    port = 1
+    for width in (32, 16, 8, 4, 2, 1):
+        below = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+        if not bits & below:
+            bits >>= np.uint64(width)
+            port += width
+    return port
+
+
+@kernel
+def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
+    """Give the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
+
+    Static entries apart: nearly all frame states of a wave are such, and need not be looked into again.
+    """
+    arrivals, hosts = len(net.arrival_channel), len(net.host_switch)
+    none = np.zeros(len(net.node_vlan), np.int64)
+    plain = np.full(arrivals + hosts, NOWHERE, np.int64)
+    for x in range(arrivals + hosts):
+        if x < arrivals:
+            c = net.arrival_channel[x]
+            if c < 0:
+                continue
+            s, p, tag_node = net.head[c], net.head_port[c], net.arrival_node[x]
+        else:
+            s, p, tag_node = net.host_switch[x - arrivals], net.host_port[x - arrivals], NOWHERE
+        tagged = last <= x < arrivals
+        if _steady(net, s, p, tagged, tag_node, none, none):
+            plain[x] = _classified(net, s, p, tagged, tag_node, 0)
+    return plain
+
+
+@kernel
+def _unicasts(
+    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], paused: bool
+) -> tuple[NDArray[np.int64], int, int]:
+    """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
+
+    Gives the first frame states in trouble as (why, destination, node, switch, in-port), how many there are, and how
+    many frame states there are in all.
+    """
+    hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
+    last = turns.shape[0] - 1
+    trouble = np.empty((WITNESSES, 5), np.int64)
+    count = states = 0
+    pin = np.zeros(nodes, np.uint64)
+    event_lo, event_hi = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    seen = np.full(arrivals, -1, np.int64)
+    stack = np.empty(arrivals + hosts, np.int64)
+    found = np.empty(_most_positions(net), np.int64)
+    plain = _plain(net, last)
+    for d in range(hosts):
+        for i in range(net.entry_lo[d], net.entry_lo[d + 1]):
+            pin[net.entry_node[i]] |= net.entry_ports[i]
+        for i in range(net.event_lo[d], net.event_lo[d + 1]):
+            node = net.event_node[i]
+            if event_hi[node] == event_lo[node]:
+                event_lo[node] = i
+            event_hi[node] = i + 1
+        size = 0
+        for a in range(hosts):
+            if a != d and sending[a]:
+                stack[size] = arrivals + a
+                size += 1
+        while size:
+            size -= 1
+            x = stack[size]
+            states += 1
+            if x < arrivals:
+                held = net.arrival_channel[x]
+                s, p = net.head[held], net.head_port[held]
+                tagged = x >= last
+                tag_node = net.arrival_node[x]
+            else:
+                held = last
+                s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
+                tagged = False
+                tag_node = NOWHERE
+            node = plain[x]
+            if node >= 0 and event_hi[node] == event_lo[node]:
+                r = net.row_lo[node]
+                ports = pin[node] & net.on_at_first[s] & ~(np.uint64(1) << np.uint64(p - 1))
+                tags = net.row_tagged[r] & ports
+                ports &= net.row_tagged[r] | net.row_untagged[r]
+                if ports and not ports & (ports - np.uint64(1)):
+                    q = _lowest(ports)
+                    c = net.port_channel[s, q]
+                    if c >= 0 and net.usable[c]:
+                        turns[held, q] = True
+                        to = _arrival(net, node, q, c, tags != 0)
+                        if seen[to] != d:
+                            seen[to] = d
+                            stack[size] = to
+                            size += 1
+                        continue
+                    if c < 0 and not tags and net.port_host[s, q] == d:
+                        continue
+            steps = 1
+            if not _steady(net, s, p, tagged, tag_node, event_lo, event_hi):
+                steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)
+            for k in range(steps):
+                now = found[k] if k else 0
+                why = -1
+                node = _classified(net, s, p, tagged, tag_node, now)
+                if node < 0:
+                    why = _DROPPED if x < arrivals or not paused else why
+                else:
+                    pinned, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
+                    if not pinned:
+                        why = _FLOODED
+                    ways = 0
+                    rest = with_tag | without
+                    while rest:
+                        q = _lowest(rest)
+                        bit = np.uint64(1) << np.uint64(q - 1)
+                        rest &= ~bit
+                        c = net.port_channel[s, q]
+                        if c >= 0 and net.usable[c]:
+                            ways += 1
+                            turns[held, q] = True
+                            to = _arrival(net, node, q, c, with_tag & bit != 0)
+                            if seen[to] != d:
+                                seen[to] = d
+                                stack[size] = to
+                                size += 1
+                        elif net.port_host[s, q] >= 0:
+                            ways += 1
+                            if net.port_host[s, q] != d or with_tag & bit:
+                                why = max(why, _ASTRAY) if why != _FLOODED else why
+                    if why < 0 and ways != 1:
+                        why = _SPLIT
+                if why >= 0:
+                    if count < WITNESSES:
+                        trouble[count, 0], trouble[count, 1], trouble[count, 2] = why, d, node
+                        trouble[count, 3], trouble[count, 4] = s, p
+                    count += 1
+                    break
+        for i in range(net.entry_lo[d], net.entry_lo[d + 1]):
+            pin[net.entry_node[i]] = 0
+        for i in range(net.event_lo[d], net.event_lo[d + 1]):
+            event_lo[net.event_node[i]] = event_hi[net.event_node[i]] = 0
+    return trouble, count, states
+
+
+@kernel
+def _broadcasts(
+    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], grouped: bool, room: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    """Follow broadcasts over all positions; the size is what the rows would need, more than `room` if it was short."""
+    hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
+    last = turns.shape[0] - 1
+    out_state, out_choice, out_to = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    rows = choices = 0
+    pin = np.zeros(nodes, np.uint64)
+    event_lo, event_hi = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    if grouped:
+        for i in range(net.entry_lo[hosts], net.entry_lo[hosts + 1]):
+            pin[net.entry_node[i]] |= net.entry_ports[i]
+        for i in range(net.event_lo[hosts], net.event_lo[hosts + 1]):
+            node = net.event_node[i]
+            if event_hi[node] == event_lo[node]:
+                event_lo[node] = i
+            event_hi[node] = i + 1
+    seen = np.zeros(arrivals, np.bool_)
+    stack = np.empty(arrivals + hosts, np.int64)
+    found = np.empty(_most_positions(net), np.int64)
+    size = 0
+    for a in range(hosts):
+        if sending[a]:
+            stack[size] = arrivals + a
+            size += 1
+    while size:
+        size -= 1
+        x = stack[size]
+        if x < arrivals:
+            held = net.arrival_channel[x]
+            s, p = net.head[held], net.head_port[held]
+            tagged = x >= last
+            tag_node = net.arrival_node[x]
+        else:
+            held = last
+            s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
+            tagged = False
+            tag_node = NOWHERE
+        steps = 1
+        if not _steady(net, s, p, tagged, tag_node, event_lo, event_hi):
+            steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)
+        for k in range(steps):
+            now = found[k] if k else 0
+            ways = 0
+            node = _classified(net, s, p, tagged, tag_node, now)
+            if node >= 0:
+                _, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
+                rest = with_tag | without
+                while rest:
+                    q = _lowest(rest)
+                    bit = np.uint64(1) << np.uint64(q - 1)
+                    rest &= ~bit
+                    c = net.port_channel[s, q]
+                    to = -1
+                    if c >= 0 and net.usable[c]:
+                        turns[held, q] = True
+                        to = _arrival(net, node, q, c, with_tag & bit != 0)
+                        if not seen[to]:
+                            seen[to] = True
+                            stack[size] = to
+                            size += 1
+                    elif net.port_host[s, q] >= 0 and not with_tag & bit:
+                        to = arrivals + net.port_host[s, q]
+                    if to >= 0:
+                        if rows < room:
+                            out_state[rows], out_choice[rows], out_to[rows] = x, choices, to
+                        rows += 1
+                        ways += 1
+            if not ways:
+                if rows < room:
+                    out_state[rows], out_choice[rows], out_to[rows] = x, choices, -1
+                rows += 1
+            choices += 1
+    return out_state, out_choice, out_to, rows
+
+
+@kernel
+def _most_copies(
+    state: NDArray[np.int64], choice: NDArray[np.int64], to: NDArray[np.int64], arrivals: int, hosts: int
+) -> NDArray[np.int64]:
+    """Bound the copies that reach hosts from each frame state: the most of any choice, capped at `hosts`."""
+    most = np.zeros(arrivals + hosts, np.int64)
+    i = 0
+    while i < len(state):
+        x, c, total = state[i], choice[i], 0
+        while i < len(state) and choice[i] == c:
+            if to[i] >= arrivals:
+                total += 1
+            elif to[i] >= 0:
+                total += most[to[i]]
+            i += 1
+        most[x] = max(most[x], min(total, hosts))
+    return most
+
+
+@kernel
+def _surely_heard(
+    state: NDArray[np.int64], choice: NDArray[np.int64], to: NDArray[np.int64], arrivals: int, hosts: int, first: int
+) -> NDArray[np.uint64]:
+    """Give the hosts from `first` on, as bits, that hear a broadcast from each frame state whatever is chosen."""
+    heard = np.full(arrivals + hosts, ~np.uint64(0))
+    i = 0
+    while i < len(state):
+        x, c, some = state[i], choice[i], np.uint64(0)
+        while i < len(state) and choice[i] == c:
+            if to[i] >= arrivals:
+                b = to[i] - arrivals - first
+                if 0 <= b < 64:
+                    some |= np.uint64(1) << np.uint64(b)
+            elif to[i] >= 0:
+                some |= heard[to[i]]
+            i += 1
+        heard[x] &= some
+    return heard
