@@ -218,7 +218,8 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline  # noqa: PLC0415 - as above
-    from tagloom.predict.eee import POWERCONNECT_5548, Eee  # noqa: PLC0415 - as above
+    from tagloom.predict.eee import POWERCONNECT_5548, check_policy  # noqa: PLC0415 - as above
+    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
     build = pipeline.read_build(args.build)
@@ -231,10 +232,13 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
             timeout, sleep, wake = (float(x) for x in args.eee.split(","))
         except ValueError:
             raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(args.eee))]) from None
-        if min(timeout, sleep, wake) < 0:
-            raise InputError([Finding("--eee", "times from 0", repr(args.eee))])
-        eee = Eee(timeout, sleep, wake)
-    page = terminal.forecast_page(pipeline.predict(everything_on, after, traffic, eee))
+        check_policy(timeout, sleep, wake, f"--eee {args.eee}")
+        eee = Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
+    routes = build.routes if args.eee_links == "all" else None
+    if routes is not None and after.links != build.fabric.links:
+        where = "--eee-links all with --settings"
+        raise InputError([Finding(where, "a build planned with these settings: its paths carry the traffic", "none")])
+    page = terminal.forecast_page(pipeline.predict(everything_on, after, traffic, eee, routes))
     screen.say(*terminal.forecast_lines(page))
     screen.answer(page)
     return GOOD
@@ -364,6 +368,34 @@ def _listening(text: str) -> tuple[str, int]:
     if not port.isdigit() or int(port) > 65535:
         raise InputError([Finding("--prometheus", "[HOST:]PORT", repr(text))])
     return host.strip("[]") or "127.0.0.1", int(port)  # what switches say is nobody else's business unless told so
+
+
+def _eee(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.predict import Eee, load_phy, one_link  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    phy = load_phy(args.phy)
+    given = {"--ts": (args.ts, phy.sleep_seconds), "--timeout": (args.timeout, phy.timeout_seconds)}
+    values = {name: own if own is not None else known for name, (own, known) in given.items()}
+    unknown = [
+        Finding(name, f"seconds: {phy.name} has none of its own", "nothing") for name, v in values.items() if v is None
+    ]
+    if unknown:
+        raise InputError(unknown)
+    eee = Eee(
+        values["--timeout"] or 0.0,
+        values["--ts"] or 0.0,
+        phy.wake_seconds if args.tw is None else args.tw,
+        phy.source,
+        phy.together and args.both_directions,
+        phy.lpi_power if args.lpi_power is None else args.lpi_power,
+    )
+    refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
+    found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
+    page = terminal.link_page(phy.name, eee, found, together=phy.together, both=args.both_directions)
+    screen.say(*terminal.link_lines(page))
+    screen.answer(page)
+    return GOOD
 
 
 def _write(path: Path, text: str) -> None:
@@ -546,6 +578,7 @@ EXAMPLES = {
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
+    "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
 }
@@ -720,6 +753,12 @@ def parser() -> argparse.ArgumentParser:
         help="sleep policy of the host ports in seconds (default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
     )
     predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    predict.add_argument(
+        "--eee-links",
+        default="hosts",
+        choices=["hosts", "all"],
+        help="which links sleep: those of hosts (default), or those between switches as well",
+    )
 
     snmp = _Parser(add_help=False)
     snmp.add_argument(
@@ -756,6 +795,25 @@ def parser() -> argparse.ArgumentParser:
     discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")
     discover.add_argument("--name", default="discovered", metavar="NAME", help="name of the fabric")
     discover.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
+
+    eee = command("eee", _eee, "say what sleep saves and costs on one link")
+    eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")
+    eee.add_argument(
+        "--load", type=float, required=True, metavar="R", help="share of the time it sends, from 0, below 1"
+    )
+    eee.add_argument("--timeout", type=float, metavar="S", help="idle seconds before it sleeps (0: at once)")
+    eee.add_argument("--ts", type=float, metavar="S", help="seconds to fall asleep (default: the PHY's)")
+    eee.add_argument("--tw", type=float, metavar="S", help="seconds to wake (default: the PHY's)")
+    eee.add_argument(
+        "--lpi-power", type=float, metavar="F", help="power asleep over power awake (default: 0.1, or the PHY's)"
+    )
+    eee.add_argument("--frame-bytes", type=float, default=1500, metavar="N", help="bytes of every frame (default 1500)")
+    eee.add_argument(
+        "--both-directions",
+        action="store_true",
+        help="both directions carry the load, and 1000BASE-T sleeps only when both are idle",
+    )
+    eee.add_argument("--refresh", action="store_true", help="charge the refresh signals sent while asleep")
 
     lab = command("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
     verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|down", required=True)

@@ -12,7 +12,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.predict import forecast
-from tagloom.predict.eee import POWERCONNECT_5548, Eee
+from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Forecast
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
+    from tagloom.records.sleep import Eee
     from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
@@ -412,13 +413,20 @@ def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
     return a, b
 
 
-def predict(before: Fabric, after: Fabric, traffic: Traffic | None, eee: Eee = POWERCONNECT_5548) -> Forecast:
-    """Forecast the change from one set of links to another."""
+def predict(
+    before: Fabric,
+    after: Fabric,
+    traffic: Traffic | None,
+    eee: Eee = POWERCONNECT_5548,
+    routes: Routes | None = None,
+) -> Forecast:
+    """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well."""
 
     def toggle_seconds(model: str) -> float:
         return platforms.load(model).toggle_seconds.get("on_off", 0.0)
 
-    return forecast(before, after, traffic, fabric_watts, toggle_seconds, eee)
+    paths = routes.paths(after, after.host_switch)[routes.source_of_host] if routes is not None else None
+    return forecast(before, after, traffic, fabric_watts, toggle_seconds, eee, paths)
 
 
 def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None) -> Traffic:

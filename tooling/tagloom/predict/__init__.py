@@ -1,6 +1,19 @@
 """Say beforehand what a configuration will cost in time and save in watts."""
 
-from tagloom.predict.eee import Eee, idle_seconds, overhead_seconds, step_overhead_seconds
+from tagloom.predict.eee import delay_seconds, fit_overhead, idle_seconds, overhead_seconds, step_overhead_seconds
 from tagloom.predict.forecast import forecast
+from tagloom.predict.link import one_link
+from tagloom.predict.phy import load_phy
+from tagloom.records.sleep import Eee
 
-__all__ = ["Eee", "forecast", "idle_seconds", "overhead_seconds", "step_overhead_seconds"]
+__all__ = [
+    "Eee",
+    "delay_seconds",
+    "fit_overhead",
+    "forecast",
+    "idle_seconds",
+    "load_phy",
+    "one_link",
+    "overhead_seconds",
+    "step_overhead_seconds",
+]

@@ -1,39 +1,91 @@
-"""Model what Energy Efficient Ethernet costs an application in time (Miwa, Aita, Nakamura 2013, eq. 1-4)."""
+"""Model what Energy Efficient Ethernet costs an application in time: Miwa, Aita, Nakamura 2013, and beyond."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.special import gammainc, gammaincc
+
+from tagloom.errors import Finding, InputError
+from tagloom.records.sleep import Eee
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+PERIODIC, EXPONENTIAL = 0.0, 1.0  # coefficients of variation of the gaps between calls
+NEARLY_PERIODIC = 1e-3  # below this a gamma law's shape is beyond what its functions can tell from a step
 
 
 @dataclass(frozen=True, slots=True)
-class Eee:
-    """Hold a port's sleep policy in seconds: idle time before it sleeps, time to fall asleep, time to wake."""
+class Fit:
+    """Hold the fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the pairs' root mean square distance from it."""
 
-    timeout_seconds: float
-    sleep_seconds: float
-    wake_seconds: float
-    source: str = "given"
+    plateau_seconds: float
+    alpha: float
+    threshold_seconds: float
+    residual_seconds: float
+
+    def overhead_seconds(self, gap_seconds: float) -> float:
+        """Give a message's overhead after a gap, eq. 3."""
+        return step_overhead_seconds(gap_seconds, self.plateau_seconds, self.alpha, self.threshold_seconds)
 
 
 # Miwa et al. 2013, Sect. 5.1: measured on a PowerConnect 5548; Ts is IEEE 802.3-2022 table 78-2's least for 1000BASE-T.
-POWERCONNECT_5548 = Eee(1e-3, 182e-6, 60e-6, "PowerConnect 5548, Miwa et al. 2013")
+POWERCONNECT_5548 = Eee(1e-3, 182e-6, 60e-6, "PowerConnect 5548, Miwa et al. 2013", together=True)
+
+
+def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: float, where: str) -> None:
+    """Refuse a sleep policy that cannot be: a time that is none, or a time-out below Ts.
+
+    A port that asks for sleep before it could have fallen asleep spends its idle time on the way there and back.
+    Raises InputError with all findings.
+    """
+    times = {"TIMEOUT": timeout_seconds, "TS": sleep_seconds, "TW": wake_seconds}
+    findings = [
+        Finding(f"{where}: {name}", "seconds from 0 to 3600", f"{value:g}")
+        for name, value in times.items()
+        if not 0 <= value <= 3600
+    ]
+    if not findings and timeout_seconds < sleep_seconds:
+        expected = f"a time-out from TS = {sleep_seconds:g} s (one link frame by frame: tagloom eee --timeout 0)"
+        findings.append(Finding(f"{where}: TIMEOUT", expected, f"{timeout_seconds:g} s"))
+    if findings:
+        raise InputError(findings)
 
 
 def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth_bps: float) -> float:
     """Give the mean gap between two messages, eq. 4: I = (T - n S / B) / n.
 
     S must be in bits; the paper's "1.73 KB takes 1.73 us" at 1 Gb/s is a unit slip (it takes 13.84 us).
-    Raises ValueError where there is no message or the data do not fit into the time.
+    Raises InputError where there is no message or the data do not fit into the time.
 
     >>> round(idle_seconds(1.0, 1000, 1024, 1e9) * 1e6, 3)  # the paper's worked example, "999 us"
     998.976
     """
-    if messages <= 0:
-        raise ValueError("no message, no gap")
+    findings = [
+        Finding(f"profile.{name}", f"a finite number {expected}", f"{value:g}")
+        for name, value, expected, good in (
+            ("seconds", seconds, "above 0", 0 < seconds < np.inf),
+            ("messages", messages, "above 0", 0 < messages < np.inf),
+            ("message_bits", message_bits, "from 0", 0 <= message_bits < np.inf),
+            ("bandwidth_bps", bandwidth_bps, "above 0", 0 < bandwidth_bps < np.inf),
+        )
+        if not good
+    ]
+    if findings:
+        raise InputError(findings)
     gap = (seconds - messages * message_bits / bandwidth_bps) / messages
     if gap < 0:
-        raise ValueError("more data than the time holds")
+        most, actual = seconds * bandwidth_bps / 8, messages * message_bits / 8
+        expected = f"at most {most:.0f} bytes, what {bandwidth_bps:g} b/s carries in {seconds:g} s"
+        raise InputError([Finding("profile.bytes", expected, f"{actual:.0f} bytes (a negative gap between messages)")])
     return gap
 
 
@@ -47,22 +99,115 @@ def step_overhead_seconds(gap_seconds: float, plateau_seconds: float, alpha: flo
     return plateau_seconds * (1.0 - exp(-alpha * (gap_seconds - threshold_seconds)))
 
 
-def overhead_seconds(gap_seconds: float, eee: Eee) -> float:
-    """Give a message's mean overhead on one link in place of eq. 3, without a fit, for exponential gaps of mean I.
+def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float | None = None) -> Fit:
+    """Fit (c, alpha, t) of eq. 3 to measured (gap, overhead) pairs in seconds by least squares, as the paper does.
 
-    f(I) = exp(-H/I) (Tw + Ts - I (1 - exp(-Ts/I))): a message that comes while the port falls asleep waits for the
-    rest of it and for the wake. Tends to Tw for long gaps and to 0 for short ones.
+    t = t0 (see `step_overhead_seconds`); `threshold_seconds` fixes it where the device's time-out is known. The sum of
+    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Raises InputError
+    where fewer pairs than unknowns were measured, or one of them is not a time.
+    """
+    unknown = 3 if threshold_seconds is None else 2
+    data = np.asarray(sorted(pairs), float).reshape(-1, 2)
+    findings = [
+        Finding(f"pairs[{i}]", "a gap and an overhead in seconds, from 0", f"{gap:g}, {over:g}")
+        for i, (gap, over) in enumerate(pairs)
+        if not (0 <= gap < np.inf and 0 <= over < np.inf)
+    ]
+    if len(data) < unknown:
+        findings.append(Finding("pairs", f"at least {unknown} pairs of gap and overhead", str(len(data))))
+    if findings:
+        raise InputError(findings)
+    gap, over = data.T
+    top = max(float(over.max()), 1e-12)
+    scale = max(float(gap.max()), 1e-12)
+
+    def residual(x: NDArray[np.float64], threshold: float | None) -> NDArray[np.float64]:
+        t = threshold if threshold is not None else x[2] * scale
+        return np.asarray(
+            (x[0] * top * -np.expm1(-np.exp(x[1]) / scale * np.maximum(gap - t, 0.0)) - over) / top, float
+        )
+
+    best: Fit | None = None
+    edges = np.unique(np.concatenate([[0.0], gap])) / scale
+    brackets = [(None, None)] if threshold_seconds is not None else list(pairwise(edges))
+    for low, high in brackets:
+        middle = [] if low is None else [(low + high) / 2]
+        found = least_squares(
+            residual,
+            [1.0, np.log(10.0), *middle],
+            bounds=([0.0, -7.0, *([] if low is None else [low])], [10.0, 14.0, *([] if high is None else [high])]),
+            args=(threshold_seconds,),
+        )
+        rms = float(np.sqrt(np.mean(found.fun**2))) * top
+        t = threshold_seconds if threshold_seconds is not None else float(found.x[2]) * scale
+        if best is None or rms < best.residual_seconds:
+            best = Fit(float(found.x[0]) * top, float(np.exp(found.x[1])) / scale, t, rms)
+    assert best is not None  # noqa: S101 - there is at least one bracket
+    return best
+
+
+def delay_seconds(gap_seconds: float, eee: Eee) -> float:
+    """Give what one message waits that finds the link idle for exactly this gap.
+
+    Nothing up to H, then the rest of falling asleep and the wake, then the wake alone.
+
+    >>> device = Eee(1e-3, 182e-6, 60e-6)
+    >>> [round(delay_seconds(g * 1e-6, device) * 1e6, 6) for g in (1000, 1100, 1182, 5000)]
+    [0.0, 142.0, 60.0, 60.0]
+    """
+    asleep = eee.timeout_seconds + eee.sleep_seconds
+    if gap_seconds <= eee.timeout_seconds:
+        return 0.0
+    return max(asleep - gap_seconds, 0.0) + eee.wake_seconds
+
+
+def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL, hops: int = 1) -> float:
+    """Give a call's mean overhead in place of eq. 3, without a fit, for gaps of mean I and coefficient of variation v.
+
+    The mean of `delay_seconds` over gamma-distributed gaps: v = 1 is exponential, v = 0 periodic, above 1 bursty. For
+    v = 1 it is f(I) = exp(-H/I) (Tw + Ts - I (1 - exp(-Ts/I))). Tends to Tw for long gaps and to 0 for short ones. On a
+    path of several links that carry nothing else, every further one wakes only when the first frame reaches it, and
+    has slept for certain by then: it adds Tw where the first had slept.
 
     >>> device = Eee(1e-3, 182e-6, 60e-6)
     >>> [round(overhead_seconds(i * 1e-6, device) * 1e6, 1) for i in (500, 1000, 10000)]
     [12.1, 27.8, 55.8]
     """
-    if gap_seconds <= 0:
+    if gap_seconds <= 0 or hops == 0:
         return 0.0
     h, ts, tw = eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds
-    return exp(-h / gap_seconds) * (tw + ts - gap_seconds * (1.0 - exp(-ts / gap_seconds)))
+    if variation < NEARLY_PERIODIC:
+        delay = delay_seconds(gap_seconds, eee)
+        return delay + (hops - 1) * tw * (delay > 0)
+    shape = variation**-2
+    low, high = h * shape / gap_seconds, (h + ts) * shape / gap_seconds
+    falling = gammainc(shape, high) - gammainc(shape, low)  # P(H < G <= H + Ts)
+    moment = gap_seconds * (gammainc(shape + 1, high) - gammainc(shape + 1, low))  # E[G; H < G <= H + Ts]
+    slept = gammaincc(shape, low)  # P(G > H)
+    return float((h + ts) * falling - moment + hops * tw * slept)
 
 
-def predicted_seconds(seconds: float, messages: float, overhead: float, sleeping_links: int) -> float:
+def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL) -> float:
+    """Give the part of a gap that is spent in LPI on the mean, E[(G - H - Ts)+] / E[G], for the same law of gaps."""
+    if gap_seconds <= 0:
+        return 0.0
+    start = eee.timeout_seconds + eee.sleep_seconds
+    if variation < NEARLY_PERIODIC:
+        return max(0.0, 1.0 - start / gap_seconds)
+    shape = variation**-2
+    at = start * shape / gap_seconds
+    return max(0.0, float(gammaincc(shape + 1, at) - start / gap_seconds * gammaincc(shape, at)))
+
+
+def most_overhead_seconds(gap_seconds: float, eee: Eee) -> float:
+    """Give what no law of gaps of this mean can exceed, per message and link.
+
+    A message waits at most Ts + Tw, and only after more than H of idle time: of n gaps of mean I at most n I / H sleep.
+    """
+    worst = eee.sleep_seconds + eee.wake_seconds
+    return worst * min(1.0, gap_seconds / eee.timeout_seconds) if eee.timeout_seconds > 0 else worst
+
+
+def predicted_seconds(seconds: float, messages: float, overhead: float, sleeping_links: float) -> float:
     """Give the run time with sleep, eq. 1-2: T + n f(I), counted on every link a message crosses that may sleep."""
     return seconds + messages * sleeping_links * overhead

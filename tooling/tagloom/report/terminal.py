@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
-    from tagloom.records.forecast import Forecast
+    from tagloom.records.forecast import Forecast, LinkForecast
+    from tagloom.records.sleep import Eee
 
 WIDTH = 80
 LABEL = 10
@@ -196,6 +198,7 @@ def forecast_page(forecast: Forecast) -> dict[str, Any]:
         "overhead_seconds": forecast.overhead_seconds,
         "toggle_seconds": forecast.toggle_seconds,
         "lost_bytes": forecast.lost_bytes,
+        "eee_saved_watts": forecast.eee_saved_watts,
     }
     page: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
     page["lost_bytes"] = round(forecast.lost_bytes.value)
@@ -203,6 +206,9 @@ def forecast_page(forecast: Forecast) -> dict[str, Any]:
     page["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
     page["joules"] = round(after * predicted, 6)
     page["sources"] = {key: figure.source for key, figure in figures.items()}
+    bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
+    page["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
+    page["ports"] = [asdict(port) for port in forecast.ports]
     return page
 
 
@@ -225,14 +231,61 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
             "eee",
             f"mean gap {page['idle_seconds'] * 1e6:.1f} us ({sources['idle_seconds']}), "
             f"{page['overhead_seconds'] * 1e6:.2f} us per message and link ({sources['overhead_seconds']}); "
-            f"{sources['seconds_predicted']}",
+            f"{sources['seconds_predicted'].rpartition('; ')[0]}",
         )
+        low, high = page["intervals"]["seconds_predicted"]
+        lines += row("interval", f"{low:.4g} s to {high:.4g} s ({sources['seconds_predicted'].rpartition('; ')[2]})")
+        for verdict in ("on", "lengthen", "off"):
+            ports = [port for port in page["ports"] if port["verdict"] == verdict]
+            if ports:
+                first = f"{ports[0]['host']}: {ports[0]['reason']}"
+                words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}[verdict]
+                lines += row("ports", f"{words} at {count(len(ports), 'host port')}; {first}")
     lines += row("watts", sources["watts_before"])
     if page["toggle_seconds"]:
         lines += row(
             "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({sources['toggle_seconds']})"
         )
     return lines
+
+
+def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: bool) -> dict[str, Any]:
+    """Give one link's figures with the keys of the command line."""
+    remarks = []
+    if together and not both:
+        remarks.append(f"{phy} sleeps only when both directions are idle: --both-directions says how much less that is")
+    if 0 < eee.timeout_seconds < eee.sleep_seconds:
+        remarks.append("the time-out is shorter than falling asleep takes")
+    return {
+        "phy": phy,
+        "power_relative": found.power_relative,
+        "lpi_share": found.lpi_share,
+        "mean_delay_seconds": found.mean_delay_seconds,
+        "wakes_per_second": found.wakes_per_second,
+        "timeout_seconds": eee.timeout_seconds,
+        "ts_seconds": eee.sleep_seconds,
+        "tw_seconds": eee.wake_seconds,
+        "lpi_power": eee.lpi_power,
+        "source": f"exact for Poisson frames of one size; times: {eee.source}",
+        "remarks": remarks,
+    }
+
+
+def link_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what sleep does to one link."""
+    return [
+        *row(
+            "power", f"{100 * page['power_relative']:.2f} % of an awake port's; {100 * page['lpi_share']:.2f} % asleep"
+        ),
+        *row("delay", f"{page['mean_delay_seconds'] * 1e6:.2f} us of waiting on average"),
+        *row("wakes", f"{page['wakes_per_second']:,.1f} a second"),
+        *row(
+            "assumed",
+            f"time-out {page['timeout_seconds'] * 1e6:g} us, Ts {page['ts_seconds'] * 1e6:g} us, "
+            f"Tw {page['tw_seconds'] * 1e6:g} us, {page['lpi_power']:g} of the power in LPI; {page['source']}",
+        ),
+        *(line for remark in page["remarks"] for line in row("remark", remark)),
+    ]
 
 
 def change_line(switch: str, diff: str) -> str:

@@ -1,0 +1,77 @@
+"""Know how long each PHY takes to sleep and to wake, from phys.yml beside this file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from tagloom.errors import Finding, InputError
+
+DEEP_LPI_POWER = 0.1
+TABLES = "IEEE 802.3-2022 tables 78-2 and 78-4"
+
+
+@dataclass(frozen=True, slots=True)
+class Phy:
+    """Hold a PHY's rate and its sleep; None where the standard's number is not known, 0 where there is no such time.
+
+    `together`: it goes quiet only when both directions are idle. `lpi_power` is power in LPI over power awake.
+    `timeout_seconds` is what a device's firmware waits before it sleeps; the standard leaves it open (None).
+    """
+
+    name: str
+    rate_bps: float
+    wake_seconds: float
+    sleep_seconds: float | None
+    quiet_seconds: float = 0.0
+    refresh_seconds: float = 0.0
+    together: bool = False
+    lpi_power: float = DEEP_LPI_POWER
+    timeout_seconds: float | None = None
+    source: str = TABLES
+
+    @property
+    def refresh_duty(self) -> float:
+        """Give the share of a long LPI that goes to refresh signals, Tr / (Tq + Tr)."""
+        cycle = self.quiet_seconds + self.refresh_seconds
+        return self.refresh_seconds / cycle if cycle else 0.0
+
+
+@cache
+def phys() -> dict[str, Phy]:
+    """Read all PHYs and measured devices, by name."""
+    page: dict[str, Any] = yaml.safe_load((files("tagloom.predict") / "phys.yml").read_text("utf-8"))
+    rows = {name: (row, TABLES) for name, row in page["phys"].items()}
+    for name, row in page["devices"].items():
+        rows[name] = ({**page["phys"][row["phy"]], **row}, row["source"])
+    return {name: _phy(name, row, source) for name, (row, source) in rows.items()}
+
+
+def load_phy(name: str) -> Phy:
+    """Give a PHY by its name in any case. Raises InputError where there is none."""
+    for known, phy in phys().items():
+        if known.lower() == name.strip().lower():
+            return phy
+    raise InputError([Finding("--phy", f"one of {', '.join(phys())}", repr(name))])
+
+
+def _phy(name: str, row: dict[str, Any], source: str) -> Phy:
+    def seconds(key: str) -> float | None:
+        return float(row[key]) / 1e6 if key in row else None
+
+    return Phy(
+        name,
+        float(row["rate_bps"]),
+        float(row["wake"]) / 1e6,
+        seconds("sleep"),
+        seconds("quiet") or 0.0,
+        seconds("refresh") or 0.0,
+        bool(row.get("together", False)),
+        float(row.get("lpi_power", DEEP_LPI_POWER)),
+        seconds("timeout"),
+        source,
+    )

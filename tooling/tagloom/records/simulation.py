@@ -1,0 +1,116 @@
+"""Hold what a simulation of sleeping links is given, links and a program of messages, and what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NEVER = np.inf  # a time-out that never ends: the link does not sleep
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Hold C channels (one direction of a cable each) and the path of every ordered pair of H hosts over them.
+
+    rate_bps       float64[C]
+    back           int64[C], the channel of the same cable's other direction
+    timeout_seconds, sleep_seconds, wake_seconds  float64[C]; both directions of a cable alike where `together`
+    together       bool[C], the PHY sleeps only when both directions are idle (1000BASE-T)
+    latency_seconds  float64[C], from the end of a frame on the wire to the moment the next node may send it
+    path_start     int64[H * H + 1], where the path of the pair (source * H + destination) begins in `path`
+    path           int64[...]
+    buffer_bits    what a switch holds of the frames that came in by one channel; what comes on top is lost
+    pause          802.3x: a switch stops a channel when its buffer is half full, until it is a quarter full
+    """
+
+    rate_bps: NDArray[np.float64]
+    back: NDArray[np.int64]
+    timeout_seconds: NDArray[np.float64]
+    sleep_seconds: NDArray[np.float64]
+    wake_seconds: NDArray[np.float64]
+    together: NDArray[np.bool_]
+    latency_seconds: NDArray[np.float64]
+    path_start: NDArray[np.int64]
+    path: NDArray[np.int64]
+    buffer_bits: float = np.inf
+    pause: bool = False
+
+    @property
+    def hosts(self) -> int:
+        """Count the hosts."""
+        return round(float(np.sqrt(len(self.path_start) - 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Hold a parallel program of R ranks and K steps: compute, send this step's messages, wait for those to oneself.
+
+    host             int64[R], where each rank runs; messages within a host cost nothing
+    compute_seconds  float64[K, R]
+    first_message    int64[K * R + 1], where the messages of (step * R + rank) begin in the next two
+    destination      int64[M], a rank
+    volume_bytes     float64[M]
+    waits            False for senders that wait for nobody: traffic of given arrival times
+    frame_bytes      the most one frame carries
+    overhead_bytes   added to every frame on the wire (headers, preamble, gap)
+    """
+
+    host: NDArray[np.int64]
+    compute_seconds: NDArray[np.float64]
+    first_message: NDArray[np.int64]
+    destination: NDArray[np.int64]
+    volume_bytes: NDArray[np.float64]
+    waits: bool = True
+    frame_bytes: float = 1460.0
+    overhead_bytes: float = 78.0
+
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Count the frames of every message, int64[M]; an empty message still takes one."""
+        return np.maximum(1, np.ceil(self.volume_bytes / self.frame_bytes)).astype(np.int64)
+
+    @property
+    def wire_bits(self) -> NDArray[np.float64]:
+        """Count the bits every message puts on the wire, float64[M]."""
+        return np.asarray(8.0 * (self.volume_bytes + self.frames * self.overhead_bytes), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Hold what one simulated run found.
+
+    seconds          how long it took, until the last rank was done and the last frame delivered
+    step_seconds     float64[K, R], when each rank was done with each step
+    released_seconds, delivered_seconds  float64[M], when each message was sent and wholly there; inf where it was lost
+    state_seconds    float64[C, 4]: awake, falling asleep, in LPI, waking
+    busy_seconds     float64[C], sending
+    wakes            int64[C]
+    paused_seconds   float64[C], held by the other end
+    reached_seconds  float64[M, P], when the first frame of each message came to each channel of its path; else NaN
+    channel_idle_seconds, cable_idle_seconds  float64[M, P], how long that channel, and what sleeps with it as one, had
+                     been idle in all by then
+    lost_frames      int
+    """
+
+    seconds: float
+    step_seconds: NDArray[np.float64]
+    released_seconds: NDArray[np.float64]
+    delivered_seconds: NDArray[np.float64]
+    state_seconds: NDArray[np.float64]
+    busy_seconds: NDArray[np.float64]
+    wakes: NDArray[np.int64]
+    paused_seconds: NDArray[np.float64]
+    reached_seconds: NDArray[np.float64]
+    channel_idle_seconds: NDArray[np.float64]
+    cable_idle_seconds: NDArray[np.float64]
+    lost_frames: int = field(default=0)
+
+    @property
+    def lpi_share(self) -> NDArray[np.float64]:
+        """Give the share of the time each channel was in LPI, float64[C]."""
+        return np.asarray(self.state_seconds[:, 2] / self.seconds, np.float64)
