@@ -104,7 +104,7 @@ def regulate(
 
     began = clock()
     patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
-    bound = lower_bound(fabric, traffic, rules, patience / 2)
+    bound = lower_bound(fabric, traffic, rules, patience / 2, clock)
     if wish.method == "static":
         chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
     else:

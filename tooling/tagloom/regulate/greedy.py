@@ -29,8 +29,8 @@ EXCHANGES = 24_000_000  # links tried off while exchanging, times hosts and swit
 MOST_EXCHANGES = 6_000
 SMALL = 100  # switches up to which there are TRIES descents, not one
 TRIES = 4
-FEW_ROUNDS = 2  # as ROUNDS, on large fabrics
-PATIENCE = 100  # links refused in a row before a large fabric is done
+FEW_ROUNDS = 1  # as ROUNDS, on large fabrics
+PATIENCE = 50  # links refused in a row before a large fabric is done
 
 
 @dataclass(frozen=True)

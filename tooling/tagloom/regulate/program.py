@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -46,7 +51,9 @@ class _Bundles:
     level: list[list[tuple[int, float]]]
 
 
-def lower_bound(fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_seconds: float) -> Bound:
+def lower_bound(
+    fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_seconds: float, clock: Callable[[], float]
+) -> Bound:
     """Bound the watts of all links that are on, whatever routing, trees and moves a method may use.
 
     How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
@@ -85,19 +92,19 @@ def lower_bound(fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_secon
     top = np.full(rows.columns, np.inf)
     top[: len(at)] = [len(bundles.links[b]) for b, _ in at]
     best, on, out, left = 0.0, dict[int, int](), False, time_limit_seconds
-    from time import monotonic  # noqa: PLC0415
 
     while True:
-        began = monotonic()
+        began = clock()
         matrix = csr_matrix((rows.value, (rows.row, rows.column)), (len(rows.low), rows.columns))
-        answer = milp(
-            cost,
-            integrality=whole,
-            bounds=Bounds(np.zeros(rows.columns), top),
-            constraints=LinearConstraint(matrix, rows.low, rows.high),
-            options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
-        )
-        left -= monotonic() - began
+        with _aside():
+            answer = milp(
+                cost,
+                integrality=whole,
+                bounds=Bounds(np.zeros(rows.columns), top),
+                constraints=LinearConstraint(matrix, rows.low, rows.high),
+                options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
+            )
+        left -= clock() - began
         if answer.status == 2:
             return Bound(np.inf, "no flow fits", False, {})
         best = max(best, float(answer.mip_dual_bound or 0.0))
@@ -118,6 +125,19 @@ def lower_bound(fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_secon
             _cut(rows, cut, bundles, of_bundle, least)
     source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
     return Bound(best - ROUND_UP, source, out, on)
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Send what HiGHS prints for its own makers to standard error: standard output is the answer's alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class _Rows:
