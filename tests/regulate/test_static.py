@@ -48,7 +48,7 @@ def test_without_traffic_a_tree_is_left_and_no_more():
     assert len(settings.links_off) == len(fabric.links) - 8
     assert not settings.two_connected
     page = pipeline.settings_page(fabric, settings)
-    assert page["gap_percent"] == 0
+    assert page["gap_percent"] == pytest.approx(0, abs=1e-4)  # the solver's tolerance
     assert page["watts_before"] == pytest.approx(9 * 15 + (9 + 2 * 12) * 1.2)
     assert page["watts_after"] == pytest.approx(page["lower_bound_watts"])
 

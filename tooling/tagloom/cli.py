@@ -112,6 +112,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
     traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, None) if args.traffic else None
+    chosen = pipeline.chosen(fabric, args.settings) if args.settings else None
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
             fabric,
@@ -125,9 +126,11 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             static_arp=args.static_arp,
             effort=args.effort,
             root=args.root,
+            brought=chosen,
         )
         summary = build.summary(proof)
-        hosts = pipeline.host_pages(build, teach=args.learning)
+        sleeping = chosen.sleeping_hosts if chosen is not None else ()
+        hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
@@ -202,9 +205,14 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
     fabric = read_fabric(args.fabric)
-    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, None)
+    levels, sleep = pipeline.read_levels(args.levels)
+    power = pipeline.read_power(args.power) if args.power else None
+    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, args.seconds, args.ranks)
+    if not traffic.volume_bytes.any():
+        raise InputError([Finding(str(args.traffic), "some bytes between two hosts", "none: nothing to choose by")])
+    wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
     with screen.progress("links tried") as note:
-        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note)
+        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
     page = pipeline.settings_page(fabric, settings)
     screen.say(*terminal.settings_lines(page))
     if args.output is not None:
@@ -725,16 +733,42 @@ def parser() -> argparse.ArgumentParser:
     regulate = command("regulate", _regulate, "choose links that traffic does not need", routing)
     regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
     regulate.add_argument(
-        "--traffic", type=Path, required=True, metavar="FILE", help="traffic matrix, by host or by rank"
+        "--traffic",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, paraprof, mpiP, nfdump -o csv; or pattern:NAME",
     )
     regulate.add_argument(
-        "--method", default="static", choices=["static"], help="static: no channel gets busier than the busiest was"
+        "--method",
+        default="static",
+        choices=["static", "greedy", "optimal"],
+        help="static: the paper's; greedy: moves trees and hosts too; optimal: until the bound or the time limit "
+        "(none lets a channel get busier than the busiest was)",
     )
+    regulate.add_argument(
+        "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000, eee (default off)"
+    )
+    regulate.add_argument(
+        "--allow-cut", action="store_true", help="greedy, optimal: a link may become the only way between two switches"
+    )
+    regulate.add_argument(
+        "--headroom", type=float, metavar="SHARE", help="of every channel's capacity, to stay free (needs seconds)"
+    )
+    regulate.add_argument(
+        "--time-limit", type=float, default=60.0, metavar="S", help="seconds for optimal and its bound (default 60)"
+    )
+    regulate.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    regulate.add_argument(
+        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
+    )
+    regulate.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
     regulate.add_argument(
         "--placement",
         default="",
         metavar="HOW",
-        help="ranks on hosts: block or spread (default: rank i on host i where there are as many)",
+        help="ranks on hosts: block, spread or a file of rank,host lines (default: rank i on host i where there are as "
+        "many); for nfdump a file of address,host lines",
     )
     regulate.add_argument(
         "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"

@@ -4,7 +4,6 @@ from tagloom.pipeline.files import read_build, read_texts, write_build, write_ro
 from tagloom.pipeline.planning import (
     Build,
     host_pages,
-    link_ends,
     parse,
     plan,
     predict,
@@ -15,13 +14,16 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    settings_page,
     traffic_of,
     with_links_off,
 )
+from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
+from tagloom.platforms.power import read_power
 
 __all__ = [
     "Build",
+    "Wish",
+    "chosen",
     "host_pages",
     "link_ends",
     "parse",
@@ -29,6 +31,8 @@ __all__ = [
     "predict",
     "prove",
     "read_build",
+    "read_levels",
+    "read_power",
     "read_texts",
     "regulate",
     "render",

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.platforms.power import fabric_watts, link_watts
+from tagloom.pipeline.regulating import Chosen, Wish
+from tagloom.pipeline.regulating import regulate as choose_settings
+from tagloom.platforms.power import fabric_watts
 from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.regulate import static
 from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
+from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import Judge, choose
 from tagloom.route import chosen_root, route
@@ -28,7 +30,7 @@ from tagloom.verify import Plan, broadcasts_once, channel_name, missing_entry, p
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -117,28 +119,32 @@ def plan(
     static_arp: bool = False,
     effort: int = 1,
     root: str | None = None,
+    brought: Chosen | None = None,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
     With `prefer` "load", lanes and trees are chosen host by host so that the busiest channel carries little (of
     `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
     hold it; with "vlans" the routing's own lanes stay.
+    `brought` are the routes that links were turned off for (with fixed assignment and routing auto), and the ports
+    that may sleep; `root` names the switch that up*/down* is rooted at.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
-    planned states, and there are no texts. `root` names the switch that up*/down* is rooted at. Raises InputError
-    where a model's command line is not known (unless without `texts`), the links that are up do not connect the fabric
-    or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
+    planned states, and there are no texts. Raises InputError where a model's command line is not known (unless without
+    `texts`), the links that are up do not connect the fabric or `root` names nothing to root at, PlanError where no
+    deadlock-free plan fits.
     """
     _plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
-    plain = route(fabric, routing, assignment, effort, top)
+    given = brought.routes if brought is not None and assignment == "fixed" and routing == "auto" else None
+    plain = given or route(fabric, routing, assignment, effort, top)
     volume = traffic.volume_bytes if traffic is not None else None
     choices: list[tuple[Routes, Routes, float | None]]
     if prefer == "vlans":
         choices = [(plain, gather(fabric, plain, top) if assignment == "fixed" else plain, None)]
     else:
-        choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto")
+        choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto" and given is None)
     for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
         try:
             woven = weave(
@@ -154,9 +160,10 @@ def plan(
         except PlanError:
             if number == len(choices):
                 raise
-    written = render(fabric, woven.state, templates) if texts else {}
-    state, unknown = parse(fabric, written) if texts else (woven.state, [])
-    planned = {**woven.state, **dead_states(fabric)} if texts else woven.state
+    wanted = _sleeping(fabric, woven.state, brought.asleep) if brought is not None else woven.state
+    written = render(fabric, wanted, templates) if texts else {}
+    state, unknown = parse(fabric, written) if texts else (wanted, [])
+    planned = {**wanted, **dead_states(fabric)} if texts else wanted
     if unknown or state != planned:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
@@ -165,9 +172,29 @@ def plan(
     return build, verify(fabric, state, Plan(routes, build.duplicates_allowed)), written
 
 
-def host_pages(build: Build, *, teach: bool = False) -> dict[str, str]:
-    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError."""
+def _sleeping(fabric: Fabric, state: FabricState, asleep: Mapping[str, Collection[int]]) -> FabricState:
+    """Turn EEE on at some ports, by switch, and off at the fabric's others; at all where one line sets them all."""
+    changed = dict(state)
+    for s, switch in enumerate(fabric.switches if any(asleep.values()) else ()):
+        platform, editor = platforms.of(switch), SwitchEditor.of(state[switch.name])
+        mine = asleep.get(switch.name, ())
+        if platform.at_once("eee_on"):
+            editor.eee = [bool(mine)] * platform.ports
+        else:
+            for port in fabric.used_ports[s]:
+                editor.eee[port - 1] = port in mine
+        changed[switch.name] = editor.freeze()
+    return changed
+
+
+def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] = ()) -> dict[str, str]:
+    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError.
+
+    `sleeping` names the hosts whose own ports shall sleep too.
+    """
     pages = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
+    if sleeping:
+        pages["eee.yml"] = sleeping_page(build.fabric.name, sleeping)
     return pages | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
 
 
@@ -324,9 +351,13 @@ def prove(
 
 
 def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -> Fabric:
-    """Want links down: each named by one of its ends, and those of a settings file. Raises InputError."""
+    """Want links down: each named by one of its ends, and those of a settings file, which may slow others.
+
+    Raises InputError.
+    """
     findings: list[Finding] = []
     off: set[int] = set()
+    slowed: dict[int, int] = {}
     for end in ends:
         link = _link_at(fabric, end)
         if link is None:
@@ -335,20 +366,24 @@ def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -
             off.add(link)
     if settings is not None:
         try:
-            named = [link["ends"] for link in json.loads(settings.read_text("utf-8"))["off"]]
+            page = json.loads(settings.read_text("utf-8"))
+            slow = [(link["ends"], int(link["mbps"])) for link in page.get("slowed", [])]
+            named = [(link["ends"], 0) for link in page["off"]] + slow
         except (OSError, ValueError, KeyError, TypeError) as error:
             expected = "settings made by tagloom regulate"
             raise InputError([Finding(str(settings), expected, str(error) or "another file")]) from None
-        for ends_of_link in named:
+        for ends_of_link, mbps in named:
             links = {_link_at(fabric, end) for end in ends_of_link}
             link = links.pop()
             if link is None or links:
                 findings.append(Finding(str(settings), "both ends of one link of the fabric", repr(ends_of_link)))
+            elif mbps:
+                slowed[link] = mbps
             else:
                 off.add(link)
     if findings:
         raise InputError(findings)
-    return fabric.with_links_down(off)
+    return fabric.with_links_down(off).with_speeds(slowed)
 
 
 def _link_at(fabric: Fabric, end: str) -> int | None:
@@ -365,52 +400,21 @@ def _link_at(fabric: Fabric, end: str) -> int | None:
 
 
 def regulate(
-    fabric: Fabric, traffic: Traffic, routing: str, assignment: str, progress: Callable[[int, int], None]
+    fabric: Fabric,
+    traffic: Traffic,
+    routing: str,
+    assignment: str,
+    progress: Callable[[int, int], None],
+    wish: Wish | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
 ) -> LinkSettings:
-    """Choose links to turn off by the paper's static algorithm, every intermediate set of paths deadlock-free."""
-    _plannable(fabric)
+    """Choose link settings for traffic, every intermediate set of paths deadlock-free; by default static's links off.
 
-    def reroute(smaller: Fabric) -> Routes | None:
-        try:
-            return _routes(smaller, routing, assignment)  # as `plan` will, so that its loads are these
-        except PlanError:
-            return None
-
-    if reroute(fabric) is None:
-        route(fabric, routing, assignment)  # says why
-    return static(fabric, traffic, reroute, fabric_watts, progress)
-
-
-def settings_page(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
-    """Give chosen settings with the keys of the command line; `off` names the links, by both ends."""
-    # No connected fabric has fewer links than a spanning tree; the cheapest ones bound it from below.
-    none = fabric_watts(fabric.with_links_down(set(range(len(fabric.links)))))
-    prices = sorted(link_watts(fabric, i) for i in range(len(fabric.links)))
-    lower = none + sum(prices[: len(fabric.switches) - 1])
-    after = settings.watts_after
-    return {
-        "method": settings.method,
-        "links_off": len(settings.links_off),
-        "links_slowed": 0,
-        "watts_before": round(settings.watts_before, 6),
-        "watts_after": round(after, 6),
-        "saving_percent": round(settings.saving_percent, 6),
-        "max_channel_load_before": round(settings.max_channel_load_before),
-        "max_channel_load_after": round(settings.max_channel_load_after),
-        "lower_bound_watts": round(lower, 6),
-        "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
-        "two_connected": settings.two_connected,
-        "off": [{"ends": list(link_ends(fabric, i))} for i in settings.links_off],
-    }
-
-
-def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
-    """Name a link by its ends, in their models' own words."""
-    cable = fabric.links[link]
-    ends = ((cable.a, cable.a_port), (cable.b, cable.b_port))
-    named = [(fabric.switches[s], port) for s, port in ends]
-    a, b = (f"{switch.name}:{platforms.load(switch.model).port_name(port)}" for switch, port in named)
-    return a, b
+    `clock` gives seconds, for the time limit of `optimal`.
+    """
+    _plannable(fabric, spoken=False)
+    reroute = partial(_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
+    return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
 
 
 def predict(
@@ -429,9 +433,9 @@ def predict(
     return forecast(before, after, traffic, fabric_watts, toggle_seconds, eee, paths)
 
 
-def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None) -> Traffic:
-    """Read traffic; `seconds` says how long it took where the file does not."""
-    traffic = read_traffic(path, fabric, placement)
+def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
+    """Read traffic; `seconds` says how long it took where the file does not, `ranks` how many ranks ran."""
+    traffic = read_traffic(path, fabric, placement, ranks)
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PortWatts:
-    """Hold a model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it."""
+    """Hold a model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it.
+
+    `transceiver_watts` is what the module in a port draws whether the port is up or shut.
+    """
 
     base_watts: float
     per_port: dict[int, float]
     source: str
+    transceiver_watts: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,43 +2,131 @@
 
 from __future__ import annotations
 
-from math import fsum
-from typing import TYPE_CHECKING
+from math import exp, expm1, fsum
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms import PortWatts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from tagloom.records.fabric import Fabric
 
 DEFAULT_SPEED_MBPS = 1000
+LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
+ABSURD_WATTS = 100_000.0
+KEYS = {"base", "per_port", "transceiver", "source"}
 
 
-def fabric_watts(fabric: Fabric) -> float:
+def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
     """Give the watts of all switches: base + sum over ports in use (Koibuchi et al. 2011, table 2).
 
-    A port is in use where a host is plugged in or a link is wanted up; a link that is off saves at both ends. The
-    paper measured no difference between an idle and a busy port. Raises InputError for models of unknown power.
+    A port is in use where a host is plugged in or a link is wanted up; a link that is off saves at both ends, but not
+    its transceivers. The paper measured no difference between an idle and a busy port. `power` holds tables that go
+    before the models' own. Raises InputError for models of unknown power.
     """
-    unknown = sorted({s.model for s in fabric.switches if platforms.load(s.model).watts is None})
+    unknown = sorted({s.model for s in fabric.switches if _table(s.model, power) is None})
     if unknown:
-        raise InputError([Finding(f"model {m}", "a model whose watts are known", "no figure") for m in unknown])
-    chassis = [table.base_watts for s in fabric.switches if (table := platforms.load(s.model).watts)]
-    hosts = [port_watts(fabric.switches[host.switch].model, DEFAULT_SPEED_MBPS) for host in fabric.hosts]
-    return fsum([*chassis, *hosts, *(link_watts(fabric, i) for i, link in enumerate(fabric.links) if link.up)])
+        expected = "a model whose watts are known, or a table of it (--power)"
+        raise InputError([Finding(f"model {m}", expected, "no figure") for m in unknown])
+    chassis = [table.base_watts for s in fabric.switches if (table := _table(s.model, power))]
+    plugged = [fabric.switches[s].model for link in fabric.links for s in (link.a, link.b) for _ in link.cables]
+    plugged += [fabric.switches[host.switch].model for host in fabric.hosts]
+    optics = [table.transceiver_watts for model in plugged if (table := _table(model, power))]
+    hosts = [port_watts(fabric.switches[host.switch].model, DEFAULT_SPEED_MBPS, power) for host in fabric.hosts]
+    links = [link_watts(fabric, i, power=power) for i, link in enumerate(fabric.links) if link.up]
+    return fsum([*chassis, *optics, *hosts, *links])
 
 
-def link_watts(fabric: Fabric, link: int) -> float:
-    """Give the watts of a link's ports, two for each cable, while it is up."""
+def link_watts(fabric: Fabric, link: int, speed_mbps: int = 0, power: Mapping[str, PortWatts] | None = None) -> float:
+    """Give the watts of a link's ports, two a cable, while it is up, at its own speed or another, without optics."""
     cable = fabric.links[link]
-    speed = cable.speed_mbps or DEFAULT_SPEED_MBPS
-    return len(cable.cables) * fsum(port_watts(fabric.switches[s].model, speed) for s in (cable.a, cable.b))
+    speed = speed_mbps or cable.speed_mbps or DEFAULT_SPEED_MBPS
+    return len(cable.cables) * fsum(port_watts(fabric.switches[s].model, speed, power) for s in (cable.a, cable.b))
 
 
-def port_watts(model: str, speed_mbps: int) -> float:
+def port_watts(model: str, speed_mbps: int, power: Mapping[str, PortWatts] | None = None) -> float:
     """Give one port's watts at a speed; a speed the table does not have counts as the nearest lower one it has."""
-    table = platforms.load(model).watts
+    table = _table(model, power)
     if table is None:
         return 0.0
     known = [s for s in sorted(table.per_port) if s <= speed_mbps]
     return table.per_port[known[-1] if known else min(table.per_port)]
+
+
+def _table(model: str, power: Mapping[str, PortWatts] | None) -> PortWatts | None:
+    return power[model] if power and model in power else platforms.load(model).watts
+
+
+def read_power(path: Path) -> dict[str, PortWatts]:
+    """Read power tables by model, to go before those tagloom has. Raises InputError with all findings.
+
+    ``MODEL: {base: W, per_port: {1000: W, 100: W}, transceiver: W, source: TEXT}``; speeds in Mb/s. `transceiver` is
+    what a plugged module draws per port whether the port is up or not (0 without it).
+    """
+    try:
+        raw: Any = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError([Finding(str(path), "a readable YAML file", str(error).splitlines()[0])]) from None
+    if not isinstance(raw, dict) or not raw:
+        raise InputError([Finding(str(path), "MODEL: {base, per_port, source}", repr(raw)[:60])])
+    findings: list[Finding] = []
+    tables: dict[str, PortWatts] = {}
+    for model, table in raw.items():
+        where = f"{path}: {model}"
+        if not isinstance(table, dict) or not {"base", "per_port", "source"} <= set(table) or set(table) - KEYS:
+            findings.append(
+                Finding(where, "the keys base, per_port, source, and at most transceiver", repr(table)[:60])
+            )
+            continue
+        ports = table["per_port"]
+        if not isinstance(ports, dict) or not ports or not all(isinstance(s, int) and s > 0 for s in ports):
+            findings.append(Finding(f"{where}.per_port", "watts by speed in Mb/s", repr(ports)[:60]))
+            continue
+        numbers = {"base": table["base"], "transceiver": table.get("transceiver", 0.0)}
+        numbers |= {f"per_port.{s}": watts for s, watts in ports.items()}
+        wrong = [
+            Finding(f"{where}.{key}", f"watts from 0 to {ABSURD_WATTS:g}", repr(value))
+            for key, value in numbers.items()
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= ABSURD_WATTS
+        ]
+        if not str(table["source"] or "").strip():
+            wrong.append(Finding(f"{where}.source", "where the figures are from", repr(table["source"])))
+        findings += wrong
+        if not wrong:
+            per_port = {s: float(watts) for s, watts in ports.items()}
+            source = str(table["source"])
+            tables[str(model)] = PortWatts(float(table["base"]), per_port, source, float(numbers["transceiver"]))
+    if findings:
+        raise InputError(findings)
+    return tables
+
+
+def lpi_share(
+    load: float, frames_per_second: float, sleep_seconds: float, wake_seconds: float, timeout_seconds: float = 0.0
+) -> float:
+    """Give the share of time a direction spends in low power idle, Poisson frames, time-out policy; exact.
+
+    After the queue empties the port waits `timeout_seconds`, falls asleep (which cannot be aborted), sleeps until a
+    frame comes, wakes and sends until the queue is empty. `load` is the share of time it sends. With x = rate Ts, a
+    cycle without sending lasts Z = Ts + exp(-x) / rate + Tw + (exp(rate H) - 1) / rate, of which exp(-x) / rate is
+    sleep; cycles without sending fill 1 - load of the time.
+
+    >>> round(1 - 0.9 * lpi_share(0.1, 0.1e9 / 12000, 182e-6, 16.5e-6), 3)  # 1000BASE-T, 1500 bytes, LPI at a tenth
+    0.905
+    """
+    if load >= 1:
+        return 0.0
+    if frames_per_second <= 0:
+        return 1.0
+    rate = frames_per_second
+    if rate * timeout_seconds > 700:  # exp would overflow: the time-out never ends
+        return 0.0
+    asleep = exp(-rate * sleep_seconds) / rate
+    cycle = sleep_seconds + asleep + wake_seconds + expm1(rate * timeout_seconds) / rate
+    return (1 - load) * asleep / cycle

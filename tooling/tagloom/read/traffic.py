@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import csv
+import itertools
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.read.patterns import PREFIX, pattern
+from tagloom.read.profiles import kind_of, read_ranks
 from tagloom.records.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from tagloom.read.profiles import RankMatrix
     from tagloom.records.fabric import Fabric
 
 ABSURD_BYTES = 1e18  # an exabyte between two hosts: a unit error
@@ -23,12 +28,24 @@ RANK_HEADER = ("src", "dst")
 HOST_HEADER = ("source", "destination", "bytes")
 
 
-def read_traffic(path: Path, fabric: Fabric, placement: str = "") -> Traffic:
-    """Read a host matrix (``source,destination,bytes[,messages]``) or a rank matrix (``src,dst,..,wire_bytes,..``).
+def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | None = None) -> Traffic:
+    """Read traffic: a host or rank matrix as CSV, what a profiler wrote, flows as CSV, or a synthetic pattern.
 
+    Formats: ``source,destination,bytes[,messages]``; ``src,dst,..,wire_bytes,wire_msgs`` by rank; Open MPI monitoring
+    ``*.prof``, TAU, paraprof and mpiP (`read.profiles`); ``nfdump -o csv``; ``pattern:NAME`` (`read.patterns`).
     A comment line ``# seconds: 3600`` says how long it took. Messages to oneself are dropped: they never leave the
-    host (NAS CG and MG send them). Raises InputError with all findings.
+    host (NAS CG and MG send them). `ranks` says how many ran where a format does not. Raises InputError with all
+    findings; what the format cannot know stands in the remarks.
     """
+    if str(path).startswith(PREFIX):
+        return pattern(fabric, str(path))
+    kind = kind_of(path)
+    if kind == "nfdump":
+        return _flows(path, fabric, placement)
+    if kind:
+        return _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
+    if path.is_dir():
+        raise InputError([Finding(str(path), "Open MPI .prof files or TAU profiles in it", "neither")])
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +76,70 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "") -> Traffic:
     traffic = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
     if findings:
         raise InputError(findings)
-    return Traffic(*traffic, seconds)
+    unknown = () if seconds is not None else ("the matrix does not say how many seconds it took (# seconds: N)",)
+    return Traffic(*traffic, seconds, unknown)
+
+
+def _placed(matrix: RankMatrix, fabric: Fabric, placement: str, where: str) -> Traffic:
+    """Put a rank matrix on hosts; messages to oneself, and between ranks of one host, are dropped."""
+    hosts = place(fabric, matrix.ranks, placement, where)
+    volume = np.zeros((len(fabric.hosts),) * 2)
+    messages = np.zeros_like(volume)
+    for (a, b), (size, count) in matrix.cells.items():
+        if hosts[a] != hosts[b]:
+            volume[hosts[a], hosts[b]] += size
+            messages[hosts[a], hosts[b]] += count
+    if np.any(volume > ABSURD_BYTES):
+        raise InputError([Finding(where, f"at most {ABSURD_BYTES:g} bytes between two ranks", f"{volume.max():g}")])
+    return Traffic(volume, messages, matrix.seconds, matrix.remarks)
+
+
+def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
+    """Read ``nfdump -o csv``; `placement` is a file of address,host lines unless hosts are named by their addresses.
+
+    Columns are found by name: sa, da, ipkt, ibyt, and ts and te for the seconds the flows span (nfdump(1)). Rows end
+    at the line "Summary".
+    """
+    findings: list[Finding] = []
+    names = {host.name: i for i, host in enumerate(fabric.hosts)}
+    if placement not in {"", "block", "spread"}:
+        names |= _named_places(fabric, placement)
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(itertools.takewhile(lambda line: not line.startswith("Summary"), file))
+        columns = reader.fieldnames or []
+        if missing := [c for c in ("ts", "te", "sa", "da", "ipkt", "ibyt") if c not in columns]:
+            raise InputError([Finding(f"{path}:1", "columns ts, te, sa, da, ipkt, ibyt", f"no {', '.join(missing)}")])
+        volume = np.zeros((len(fabric.hosts),) * 2)
+        messages = np.zeros_like(volume)
+        times: list[datetime] = []
+        for at, row in enumerate(reader, start=2):
+            where = f"{path}:{at}"
+            ends = [names.get((row[c] or "").strip()) for c in ("sa", "da")]
+            findings += [
+                Finding(where, "the address of a host of the fabric", repr(row[c]))
+                for c, end in zip(("sa", "da"), ends, strict=True)
+                if end is None
+            ]
+            size = _number(f"{where}  ibyt", row["ibyt"] or "", findings)
+            count = _number(f"{where}  ipkt", row["ipkt"] or "", findings)
+            try:
+                times += [datetime.fromisoformat((row[c] or "").strip()) for c in ("ts", "te")]
+            except ValueError:
+                findings.append(Finding(where, "times as YYYY-MM-DD HH:MM:SS", f"{row['ts']}, {row['te']}"))
+            a, b = ends
+            if a is not None and b is not None and a != b:
+                volume[a, b] += size
+                messages[a, b] += count
+    if not times:
+        findings.append(Finding(str(path), "flows", "none"))
+    if findings:
+        raise InputError(findings)
+    seconds = (max(times) - min(times)).total_seconds()
+    remarks = (
+        "flows count IP bytes and packets, without Ethernet's headers, and sampled ones only a part",
+        "a flow that both of its hosts exported is counted twice",
+    )
+    return Traffic(volume, messages, seconds or None, remarks)
 
 
 def _fill(
@@ -104,14 +184,18 @@ def _ranks(path: Path, rows: list[tuple[int, list[str]]], findings: list[Finding
 def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[int]:
     """Give the host of each rank: rank i on host i where there are as many hosts, else spread over the switches.
 
-    `placement` is "", "block" (fill hosts in order), or "spread" (one host of every switch, then the next of each).
-    Raises InputError where there are more ranks than hosts.
+    `placement` is "", "block" (fill hosts in order), "spread" (one host of every switch, then the next of each), or a
+    file of rank,host lines, which may put several ranks on a host.
+    Raises InputError where there are more ranks than hosts, or a rank has no place.
     """
     hosts = len(fabric.hosts)
+    if placement not in {"", "block", "spread"}:
+        places = _named_places(fabric, placement)
+        if missing := [rank for rank in range(ranks) if str(rank) not in places]:
+            raise InputError([Finding(placement, f"a line for each rank, 0 to {ranks - 1}", f"none for {missing}")])
+        return [places[str(rank)] for rank in range(ranks)]
     if ranks > hosts:
         raise InputError([Finding(where, f"at most {hosts} ranks, one per host", str(ranks))])
-    if placement not in {"", "block", "spread"}:
-        raise InputError([Finding("--placement", "block or spread", repr(placement))])
     if placement == "block" or (placement == "" and ranks == hosts):
         return range(ranks)
     turn: dict[int, int] = {}
@@ -125,6 +209,32 @@ def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[in
     if ranks < switches:
         return [spread[i * switches // ranks] for i in range(ranks)]
     return spread[:ranks]
+
+
+def _named_places(fabric: Fabric, placement: str) -> dict[str, int]:
+    """Read a placement file: a rank (or an address) and its host on each line, with a comma between."""
+    try:
+        lines = Path(placement).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            [Finding("--placement", "block, spread, or a file of rank,host lines", repr(placement))]
+        ) from None
+    hosts = {host.name: i for i, host in enumerate(fabric.hosts)}
+    places: dict[str, int] = {}
+    findings: list[Finding] = []
+    for at, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        rank, _, host = (cell.strip() for cell in line.partition(","))
+        if host not in hosts:
+            findings.append(Finding(f"{placement}:{at}", "rank,host with a host of the fabric", repr(line)))
+        elif rank in places:
+            findings.append(Finding(f"{placement}:{at}", f"one place for {rank}", "a second one"))
+        else:
+            places[rank] = hosts[host]
+    if findings:
+        raise InputError(findings)
+    return places
 
 
 def _number(where: str, text: str, findings: list[Finding], least: float = 0.0) -> float:

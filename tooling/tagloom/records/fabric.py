@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     import networkx as nx
     from numpy.typing import NDArray
@@ -224,6 +224,11 @@ class Fabric:
     def with_links_down(self, down: Collection[int]) -> Fabric:
         """Give the same fabric with the links of these indices wanted down, besides those that are."""
         links = tuple(replace(link, up=link.up and i not in down) for i, link in enumerate(self.links))
+        return replace(self, links=links)
+
+    def with_speeds(self, speed_mbps: Mapping[int, int]) -> Fabric:
+        """Give the same fabric with the links of these indices at other speeds, in Mb/s."""
+        links = tuple(replace(link, speed_mbps=speed_mbps.get(i, link.speed_mbps)) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
     def with_links_up(self) -> Fabric:

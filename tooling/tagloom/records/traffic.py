@@ -18,11 +18,13 @@ class Traffic:
     volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
     messages      float64[H, H]
     seconds       how long it took, or None where nobody said
+    remarks       what the format it came in cannot know, for people
     """
 
     volume_bytes: NDArray[np.float64]
     messages: NDArray[np.float64]
     seconds: float | None = None
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):

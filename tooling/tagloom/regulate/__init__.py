@@ -1,5 +1,9 @@
 """Choose the links that traffic does not need."""
 
-from tagloom.regulate.static import static
+from tagloom.regulate.forest import routes_of
+from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.optimal import optimal
+from tagloom.regulate.program import lower_bound
+from tagloom.regulate.static import connected, static, two_connected
 
-__all__ = ["static"]
+__all__ = ["Rules", "connected", "greedy", "lower_bound", "optimal", "routes_of", "static", "two_connected"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from tagloom.records.routes import channel_load
@@ -21,18 +22,23 @@ def static(
     reroute: Callable[[Fabric], Routes | None],
     watts: Callable[[Fabric], float],
     progress: Callable[[int, int], None] = lambda _done, _of: None,
+    *,
+    limit: float = inf,
+    keep_two: bool = False,
 ) -> LinkSettings:
     """Choose links to turn off, the least loaded first, each with all paths moved away before the next is tried.
 
     A link goes when the fabric stays connected, `reroute` finds deadlock-free paths without it, and every channel
     carries at most the former maximum. (The paper asks for less than that, which would refuse the busiest channel
-    itself.) Host links stay. `reroute` gives None where it finds no paths.
+    itself.) Host links stay. `reroute` gives None where it finds no paths. `limit` asks for less than the former
+    maximum, `keep_two` that no link becomes the only way, where none was before: neither is the paper's.
     """
     routes = reroute(fabric)
     if routes is None:
         raise ValueError("the fabric has no paths to begin with")
     load = channel_load(fabric, routes, traffic.volume_bytes)
-    allowed = float(load.max(initial=0.0))
+    before = float(load.max(initial=0.0))
+    allowed, keep_two = min(before, limit), keep_two and two_connected(fabric)
     current, off = fabric, []
     candidates = [i for i, link in enumerate(fabric.links) if link.up]
     tried: set[int] = set()
@@ -42,7 +48,7 @@ def static(
         tried.add(i)
         progress(len(tried), len(candidates))
         smaller = current.with_links_down({i})
-        if not connected(smaller):
+        if not (two_connected if keep_two else connected)(smaller):
             continue
         moved = reroute(smaller)
         if moved is None:
@@ -54,7 +60,7 @@ def static(
     return LinkSettings(
         method="static",
         links_off=tuple(sorted(off)),
-        max_channel_load_before=allowed,
+        max_channel_load_before=before,
         max_channel_load_after=float(load.max(initial=0.0)),
         watts_before=watts(fabric),
         watts_after=watts(current),

@@ -4,7 +4,7 @@ from tagloom.render.bridge import read_bridge
 from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
 from tagloom.render.effects import line_changes, line_effects
-from tagloom.render.hosts import learning, static_arp
+from tagloom.render.hosts import learning, sleeping, static_arp
 from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "read_state",
     "render_commands",
     "render_configuration",
+    "sleeping",
     "static_arp",
 ]

@@ -28,6 +28,32 @@ def static_arp(fabric: Fabric) -> str:
     )
 
 
+def sleeping(name: str, hosts: tuple[str, ...]) -> str:
+    """Write the play that lets the hosts' own ports sleep: both ends of a link must agree on EEE.
+
+    ethtool(8), --set-eee; a port that cannot says so, and the play ends there for that host only.
+    """
+    return "\n".join(
+        [
+            "---",
+            f"# Let the ports of {name}'s hosts sleep (IEEE 802.3az); the switches' side is in the configurations.",
+            "#   ansible-playbook -i hosts.yml -e interface=eth0 build/hosts/eee.yml",
+            f"- name: Let host ports of {name} sleep",
+            f"  hosts: {','.join(hosts)}",
+            "  become: true",
+            "  gather_facts: false",
+            "  vars:",
+            "    interface: eth0",
+            "  tasks:",
+            "    - name: Turn EEE on",
+            "      ansible.builtin.command:",
+            '        argv: [ethtool, --set-eee, "{{ interface }}", eee, "on"]',
+            "      changed_when: true",
+            "",
+        ]
+    )
+
+
 LEARNING = """\
 #!/bin/sh
 # Teach the switches where this host is, in every VLAN of fabric {name}: one tagged broadcast in each. Run it as root on

@@ -176,13 +176,20 @@ def settings_lines(page: Mapping[str, Any]) -> list[str]:
         *row(
             "saving",
             f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W "
-            f"(no connected fabric draws less than {page['lower_bound_watts']:.1f} W)",
+            f"(no choice draws less than {page['lower_bound_watts']:.1f} W: gap {page['gap_percent']:.1f} %)",
         ),
-        *row("links", f"{count(page['links_off'], 'link')} off, least loaded first; {connected}"),
+        *row("links", f"{count(page['links_off'], 'link')} off ({page['method']}); {connected}"),
+        *(row("slowed", count(page["links_slowed"], "link")) if page["links_slowed"] else []),
+        *(
+            row("asleep", f"{count(page['links_asleep'], 'link')}, {count(page['hosts_asleep'], 'host port')} by EEE")
+            if page["links_asleep"] or page["hosts_asleep"]
+            else []
+        ),
         *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
     ]
     names = ", ".join("-".join(link["ends"]) for link in page["off"])
-    return lines + (row("off", names) if names else [])
+    notes = [line for remark in page["remarks"] for line in row("note", remark)]
+    return lines + (row("off", names) if names else []) + notes
 
 
 def forecast_page(forecast: Forecast) -> dict[str, Any]:

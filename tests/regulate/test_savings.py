@@ -1,0 +1,24 @@
+"""docs/savings.md says what the script that wrote it computes."""
+
+import importlib.util
+
+import pytest
+
+from fabrics import ROOT
+
+spec = importlib.util.spec_from_file_location("savings", ROOT / "benchmarks" / "savings.py")
+savings = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(savings)
+
+
+@pytest.mark.parametrize(("cluster", "percent"), savings.CLUSTERS)
+def test_the_arithmetic_stands_in_the_docs(cluster, percent):
+    page = (ROOT / "docs" / "savings.md").read_text("utf-8")
+    assert f"| {' | '.join(savings.arithmetic(cluster, percent))} |" in page
+
+
+@pytest.mark.parametrize("name", ["lu.S.16", "ep.S.16"])
+def test_a_row_of_misc_stands_in_the_docs(name):
+    section = (ROOT / "docs" / "savings.md").read_text("utf-8").split("## misc")[1].split("## ")[0]
+    row = savings.row("misc", name, savings.METHODS[:2])
+    assert f"| {' | '.join(row[:3])} |" in section

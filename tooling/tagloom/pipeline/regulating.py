@@ -1,0 +1,343 @@
+"""Choose link settings for traffic, say what they save and how far from the best that is, and read them back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
+from tagloom.records.routes import channel_load
+from tagloom.records.settings import LinkSettings
+from tagloom.regulate import Rules, greedy, lower_bound, optimal, routes_of, static, two_connected
+from tagloom.route import route
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tagloom.platforms import PortWatts
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.traffic import Traffic
+
+METHODS = ("static", "greedy", "optimal")
+SPEEDS_MBPS = (10, 100, 1000)
+HOST_MBPS = 1000
+STATIC_LINKS = 100  # links up to which greedy also starts from what static leaves
+BOUND_SECONDS = 10.0  # for the bound beside static's and greedy's answers
+SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
+FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes for the bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """Say how links are to be chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
+
+    `headroom` is the share of every channel's capacity that must stay free, None for no more than before.
+    `clock` gives seconds; only the time limit of the programs looks at it.
+    """
+
+    method: str = "static"
+    levels: tuple[int, ...] = (0,)
+    sleep: bool = False
+    allow_cut: bool = False
+    headroom: float | None = None
+    time_limit_seconds: float = 60.0
+    power: Mapping[str, PortWatts] | None = None
+
+
+def read_levels(text: str) -> tuple[tuple[int, ...], bool]:
+    """Read ``off,10,100,1000,eee``: (Mb/s with 0 for off, whether eee is there). Raises InputError."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    known = {"off": 0, **{str(s): s for s in SPEEDS_MBPS}}
+    wrong = [word for word in words if word not in known and word != "eee"]
+    if wrong or not words:
+        raise InputError([Finding("--levels", "some of off, 10, 100, 1000, eee, by commas", repr(text))])
+    return tuple(sorted({known[word] for word in words if word != "eee"})), "eee" in words
+
+
+def regulate(
+    fabric: Fabric,
+    traffic: Traffic,
+    route_of: Callable[[Fabric], Routes],
+    assignment: str,
+    wish: Wish,
+    progress: Callable[[int, int], None],
+    clock: Callable[[], float],
+) -> LinkSettings:
+    """Choose link settings by the method wished for, with a lower bound of what any choice draws.
+
+    `route_of` gives the planner's own routes of a fabric; the busiest channel they have with all links on is the limit.
+    Raises PlanError where the traffic does not fit the limit, InputError where a method cannot do what is wished.
+    """
+    _check(wish, traffic, assignment)
+    everything = route_of(fabric)
+    load = channel_load(fabric, everything, traffic.volume_bytes)
+    before = float(load.max(initial=0.0))
+    limit = _limit(fabric, traffic, wish, load, before)
+    watts = partial(fabric_watts, power=wish.power)
+    two = not wish.allow_cut and two_connected(fabric)
+
+    def of_link(link: int, mbps: int) -> float:
+        return link_watts(fabric, link, mbps, wish.power) if mbps else 0.0
+
+    most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
+    slower = tuple(s for s in wish.levels if s)
+    rules = Rules(limit, two and wish.method != "static", 0 in wish.levels, slower, of_link, most)
+    full = watts(fabric)
+    fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
+    remarks = list(traffic.remarks)
+
+    def reroute(smaller: Fabric) -> Routes | None:
+        try:
+            return route_of(smaller)
+        except PlanError:
+            return None
+
+    began = clock()
+    patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
+    bound = lower_bound(fabric, traffic, rules, patience / 2, clock)
+    if wish.method == "static":
+        chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
+    else:
+        starts = _starts(fabric, traffic, everything, reroute, watts, limit, keep_two=two)
+        if wish.method == "greedy":
+            choice = greedy(fabric, traffic, starts, rules, progress)
+        else:
+            until = began + wish.time_limit_seconds
+            choice = optimal(fabric, traffic, starts, rules, progress, bound, clock, until)
+        if choice is None:
+            raise PlanError(
+                "the traffic must fit with all links on",
+                f"no set of trees was found with at most {limit:,.0f} bytes on every channel",
+                "less --headroom, or faster links",
+            )
+        down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
+        chosen = LinkSettings(
+            wish.method,
+            choice.off,
+            before,
+            choice.max_load,
+            full,
+            watts(down),
+            two_connected(down),
+            links_slowed=tuple(sorted(choice.slowed.items())),
+            forest=tuple(tuple(tree) for tree in choice.forest),
+            tree_of_host=tuple(choice.tree_of_host.tolist()),
+        )
+    remarks = list(traffic.remarks)
+    remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
+    lower = min(fixed + bound.watts, chosen.watts_after)
+    settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
+    return _asleep(fabric, traffic, settings, wish) if wish.sleep else settings
+
+
+def _check(wish: Wish, traffic: Traffic, assignment: str) -> None:
+    findings: list[Finding] = []
+    if wish.method == "static" and (set(wish.levels) != {0} or wish.sleep):
+        findings.append(Finding("--levels", "off: static only turns links off", "others (use --method greedy)"))
+    if wish.method != "static" and assignment != "fixed":
+        findings.append(Finding("--assignment", f"fixed: {wish.method} gives every host a tree", assignment))
+    if wish.headroom is not None and not 0 <= wish.headroom < 1:
+        findings.append(Finding("--headroom", "a share from 0 to less than 1", f"{wish.headroom:g}"))
+    if wish.time_limit_seconds <= 0:
+        findings.append(Finding("--time-limit", "seconds above 0", f"{wish.time_limit_seconds:g}"))
+    if (wish.headroom is not None or wish.sleep) and traffic.seconds is None:
+        what = "--headroom" if wish.headroom is not None else "--levels eee"
+        findings.append(
+            Finding(what, "traffic that says how long it took (# seconds: N, or --seconds)", "nothing said")
+        )
+    if findings:
+        raise InputError(findings)
+
+
+def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float64], before: float) -> float:
+    """Give the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
+
+    Raises PlanError where the planner's routes over all links exceed that, with the channel and by how much, or where
+    a host's own link would have to carry more than its speed.
+    """
+    if traffic.seconds is None:
+        return before
+    capacity = (1 - (wish.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
+    for what, sums in (("sends", traffic.volume_bytes.sum(axis=1)), ("receives", traffic.volume_bytes.sum(axis=0))):
+        host = int(np.argmax(sums))
+        if sums[host] > capacity:
+            raise PlanError(
+                f"a host's link must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s",
+                f"{fabric.hosts[host].name} {what} {sums[host]:,.0f}, {sums[host] - capacity:,.0f} too many",
+                "less --headroom, or traffic over more seconds",
+            )
+    if before > capacity and wish.method == "static":
+        worst = int(np.argmax(load))
+        a, b = fabric.switches[fabric.tail[worst]].name, fabric.switches[fabric.head[worst]].name
+        raise PlanError(
+            f"every channel must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s, with all links on",
+            f"the busiest, {a} to {b}, carries {before:,.0f}: {before - capacity:,.0f} too many",
+            "less --headroom, or --method greedy, which moves hosts to other trees",
+        )
+    return min(before, capacity)
+
+
+def _starts(
+    fabric: Fabric,
+    traffic: Traffic,
+    everything: Routes,
+    reroute: Callable[[Fabric], Routes | None],
+    watts: Callable[[Fabric], float],
+    limit: float,
+    *,
+    keep_two: bool,
+) -> list[tuple[Fabric, Routes]]:
+    """List what greedy starts from: the planner's routes, up*/down*, and on small fabrics what static leaves.
+
+    The last makes sure that greedy is never worse than static under the same connectivity rule.
+    """
+    starts = [(fabric, everything)]
+    if everything.method != "up-down":
+        starts.append((fabric, route(fabric, "up-down")))
+    if len(fabric.links) <= STATIC_LINKS:
+        left = static(fabric, traffic, reroute, watts, limit=limit, keep_two=keep_two)
+        smaller = fabric.with_links_down(left.links_off)
+        if (routes := reroute(smaller)) is not None:
+            starts.append((smaller, routes))
+    return [start for start in starts if start[1].parent is not None]
+
+
+def _asleep(fabric: Fabric, traffic: Traffic, settings: LinkSettings, wish: Wish) -> LinkSettings:
+    """Let ports sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
+
+    1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
+    send frames of the greatest length at random times, which sleeps longest for their bytes.
+    """
+    assert traffic.seconds is not None  # noqa: S101 - _check saw to it
+    able = [platforms.load(switch.model).eee for switch in fabric.switches]
+    smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
+    routes = settings_routes(smaller, settings)
+    load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
+    saved = 0.0
+    links: list[int] = []
+    full = HOST_MBPS * 1e6 / 8 * traffic.seconds
+
+    def share(one: float, other: float) -> float:
+        return float(np.prod([_quiet(amount, full, traffic.seconds or 1.0) for amount in (one, other)]))
+
+    for i, link in enumerate(smaller.links):
+        if link.up and load is not None and able[link.a] and able[link.b] and link.speed_mbps in {0, HOST_MBPS}:
+            links.append(i)
+            saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=wish.power)
+    hosts = [h for h, host in enumerate(fabric.hosts) if able[host.switch]]
+    out, into = traffic.volume_bytes.sum(axis=1), traffic.volume_bytes.sum(axis=0)
+    for h in hosts:
+        watts = port_watts(fabric.switches[fabric.hosts[h].switch].model, HOST_MBPS, wish.power)
+        saved += (1 - LPI_POWER) * share(out[h], into[h]) * watts
+    remarks = settings.remarks
+    if not links and not hosts:
+        remarks = (*remarks, "no model here has EEE (IEEE 802.3az): no port will sleep")
+    after = settings.watts_after - saved
+    return replace(
+        settings,
+        watts_after=after,
+        links_asleep=tuple(links),
+        hosts_asleep=tuple(hosts),
+        lower_bound_watts=min(settings.lower_bound_watts, after),
+        remarks=(*remarks, "the lower bound knows no sleep") if saved else remarks,
+    )
+
+
+def _quiet(amount: float, full: float, seconds: float) -> float:
+    return lpi_share(amount / full, amount / FRAME_BYTES / seconds, SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS)
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def settings_page(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
+    """Give chosen settings with the keys of the command line; `off`, `slowed` and `asleep` name links by both ends."""
+    after = settings.watts_after
+    lower = settings.lower_bound_watts
+    return {
+        "method": settings.method,
+        "links_off": len(settings.links_off),
+        "links_slowed": len(settings.links_slowed),
+        "links_asleep": len(settings.links_asleep),
+        "hosts_asleep": len(settings.hosts_asleep),
+        "watts_before": round(settings.watts_before, 6),
+        "watts_after": round(after, 6),
+        "saving_percent": round(settings.saving_percent, 6),
+        "max_channel_load_before": round(settings.max_channel_load_before),
+        "max_channel_load_after": round(settings.max_channel_load_after),
+        "lower_bound_watts": round(lower, 6),
+        "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
+        "bound_source": settings.bound_source,
+        "two_connected": settings.two_connected,
+        "remarks": list(settings.remarks),
+        "off": [{"ends": list(link_ends(fabric, i))} for i in settings.links_off],
+        "slowed": [{"ends": list(link_ends(fabric, i)), "mbps": s} for i, s in settings.links_slowed],
+        "asleep": [{"ends": list(link_ends(fabric, i))} for i in settings.links_asleep],
+        "sleeping_hosts": [fabric.hosts[h].name for h in settings.hosts_asleep],
+        "trees": [list(tree) for tree in settings.forest],
+        "tree_of_host": list(settings.tree_of_host),
+    }
+
+
+def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
+    """Name a link by its ends, in their models' own words."""
+    cable = fabric.links[link]
+    ends = ((cable.a, cable.a_port), (cable.b, cable.b_port))
+    named = [(fabric.switches[s], port) for s, port in ends]
+    a, b = (f"{switch.name}:{platforms.load(switch.model).port_name(port)}" for switch, port in named)
+    return a, b
+
+
+def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
+    """Give the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
+    if not settings.forest:
+        return None
+    forest = [list(tree) for tree in settings.forest]
+    reason = f"{len(forest)} trees chosen for the traffic with the links ({settings.method})"
+    return routes_of(fabric, forest, np.array(settings.tree_of_host), "regulated", reason)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Hold what a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
+
+    routes: Routes | None
+    asleep: dict[str, set[int]]
+    sleeping_hosts: tuple[str, ...]
+
+
+def chosen(fabric: Fabric, path: Path) -> Chosen:
+    """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
+    try:
+        page = json.loads(path.read_text("utf-8"))
+        forest, tree_of_host = page.get("trees", []), page.get("tree_of_host", [])
+        hosts = {host.name: host for host in fabric.hosts}
+        ports = [end for link in page.get("asleep", []) for end in link["ends"]]
+        asleep: dict[str, set[int]] = {}
+        for end in ports:
+            name, _, word = end.partition(":")
+            port = platforms.load(fabric.switches[fabric.index[name]].model).port_number(word)
+            asleep.setdefault(name, set()).add(int(port or 0))
+        sleeping = tuple(page.get("sleeping_hosts", []))
+        for name in sleeping:
+            asleep.setdefault(fabric.switches[hosts[name].switch].name, set()).add(hosts[name].port)
+        routes = None
+        if forest:
+            if len(tree_of_host) != len(fabric.hosts) or not all(fabric.links[i].up for tree in forest for i in tree):
+                raise ValueError("trees over links that are off, or for other hosts")  # noqa: TRY301 - a fault like the others
+            reason = f"{len(forest)} trees chosen for the traffic with the links ({page['method']})"
+            routes = routes_of(fabric, forest, np.array(tree_of_host), "regulated", reason)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        expected = "settings made by tagloom regulate for this fabric"
+        raise InputError([Finding(str(path), expected, str(error) or "another file")]) from None
+    return Chosen(routes, asleep, sleeping)

@@ -1,0 +1,264 @@
+"""Read what profilers of parallel programs say about messages: Open MPI monitoring, TAU, paraprof and mpiP."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROF = re.compile(r"([EI])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
+TAU_FILE = re.compile(r"profile\.(\d+)\.(\d+)\.(\d+)$")
+TAU_EVENT = re.compile(r'"Message size sent to node (\d+)\s*" (\S+) (\S+) (\S+) (\S+) ')
+TAU_TIMER = re.compile(r'"(.+?)\s*" (\S+) \S+ (\S+) (\S+) ')
+MICROSECONDS = 1e-6
+SECONDS_ROWS = ("Max", "Mean", "Min", "Stddev", "Aggregate")
+
+
+@dataclass(frozen=True, eq=False)
+class RankMatrix:
+    """Hold bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks."""
+
+    ranks: int
+    cells: dict[tuple[int, int], tuple[float, float]]
+    seconds: float | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class _Cells:
+    findings: list[Finding] = field(default_factory=list)
+    cells: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+
+    def add(self, a: int, b: int, size: float, count: float) -> None:
+        old = self.cells.get((a, b), (0.0, 0.0))
+        self.cells[a, b] = old[0] + size, old[1] + count
+
+    def done(self, ranks: int, seconds: float | None, remarks: tuple[str, ...]) -> RankMatrix:
+        if self.findings:
+            raise InputError(self.findings)
+        return RankMatrix(ranks, self.cells, seconds, remarks)
+
+
+def kind_of(path: Path) -> str:
+    """Tell which tool wrote a file or folder, "" where it is none of those read here."""
+    if path.is_dir():
+        if any(path.glob("*.prof")):
+            return "open-mpi"
+        return "tau" if any(TAU_FILE.match(p.name) for p in path.rglob("profile.*")) else ""
+    if path.suffix == ".prof":
+        return "open-mpi"
+    head = _lines(path)[:8]
+    if any(line.startswith("@ mpiP") for line in head):
+        return "mpip"
+    if any("Bytes Transferred" in line for line in head):
+        return "paraprof"
+    if any(line.startswith("ts,") and ",sa,da," in line for line in head[:1]):
+        return "nfdump"
+    return ""
+
+
+def read_ranks(path: Path, kind: str, ranks: int | None = None) -> RankMatrix:
+    """Read a rank matrix of a kind. Raises InputError with all findings.
+
+    `ranks` says how many there were where the format does not: paraprof's summary.
+    """
+    if kind == "open-mpi":
+        return open_mpi(path)
+    if kind == "tau":
+        return tau(path)
+    return mpip(path) if kind == "mpip" else paraprof(path, ranks)
+
+
+def open_mpi(path: Path) -> RankMatrix:
+    """Read Open MPI's monitoring output, PREFIX.<rank>.prof; naming one rank's file reads those of all.
+
+    External (E) and internal (I) point-to-point lines are added: which is which is the sign of the tag, which
+    collectives over persistent requests set wrongly. Collective lines (C, O2A, A2O, A2A) are nominal, of messages that
+    the E and I lines already hold. Source: Open MPI 4.1, ompi/mca/common/monitoring.
+    """
+    if path.is_dir():
+        files = sorted(path.glob("*.prof"))
+    else:
+        prefix = re.sub(r"\.\d+\.prof$", "", path.name)
+        files = [p for p in path.parent.glob("*.prof") if re.sub(r"\.\d+\.prof$", "", p.name) == prefix]
+    found = _Cells()
+    numbers = set()
+    for file in sorted(files):
+        number = re.search(r"\.(\d+)\.prof$", file.name)
+        if number is None:
+            found.findings.append(Finding(str(file), "PREFIX.RANK.prof", file.name))
+            continue
+        numbers.add(int(number[1]))
+        for at, line in enumerate(_lines(file), start=1):
+            if line[:2] not in {"E\t", "I\t"}:
+                continue
+            cell = PROF.match(line)
+            if cell is None:
+                found.findings.append(Finding(f"{file}:{at}", "E|I, ranks, bytes and msgs sent by tabs", line[:60]))
+            elif int(cell[2]) != int(number[1]):
+                found.findings.append(Finding(f"{file}:{at}", f"lines of rank {number[1]}", f"rank {cell[2]}"))
+            else:
+                found.add(int(cell[2]), int(cell[3]), float(cell[4]), float(cell[5]))
+    ranks = 1 + max([*numbers, *(max(pair) for pair in found.cells)], default=-1)
+    missing = sorted(set(range(ranks)) - numbers)
+    if missing or not numbers:
+        found.findings.append(Finding(str(path), f"a file of each rank, 0 to {ranks - 1}", f"none of {missing}"))
+    told = "Open MPI monitoring does not say how long the run took, nor when messages were sent"
+    return found.done(ranks, None, (told,))
+
+
+def tau(path: Path) -> RankMatrix:
+    """Read TAU profiles (profile.N.C.T) written with TAU_COMM_MATRIX=1: bytes are events times their mean.
+
+    Times are microseconds; the run took as long as the longest inclusive time of any rank.
+    """
+    files = sorted(p for p in path.rglob("profile.*") if TAU_FILE.match(p.name)) if path.is_dir() else [path]
+    found = _Cells()
+    nodes: set[int] = set()
+    longest, collective = 0.0, False
+    for file in files:
+        name = TAU_FILE.match(file.name)
+        if name is None:
+            found.findings.append(Finding(str(file), "profile.NODE.CONTEXT.THREAD", file.name))
+            continue
+        node = int(name[1])
+        nodes.add(node)
+        for at, line in enumerate(_lines(file), start=1):
+            if line.startswith('"Message size') and " : " not in line:
+                collective = collective or line.startswith('"Message size for')
+                event = TAU_EVENT.match(line)
+                if event is not None:
+                    try:
+                        count, mean = float(event[2]), float(event[5])
+                    except ValueError:
+                        found.findings.append(Finding(f"{file}:{at}", "numbers", line[:60]))
+                        continue
+                    found.add(node, int(event[1]), round(count * mean), count)
+            elif (timer := TAU_TIMER.match(line)) is not None and "GROUP=" in line:
+                longest = max(longest, float(timer[4]) * MICROSECONDS)
+    ranks = 1 + max([*nodes, *(max(pair) for pair in found.cells)], default=-1)
+    if not found.cells:
+        expected = 'events "Message size sent to node N" (set TAU_COMM_MATRIX=1 for the run)'
+        found.findings.append(Finding(str(path), expected, "none"))
+    if len(nodes) < ranks:
+        found.findings.append(Finding(str(path), f"profiles of {ranks} nodes", f"{len(nodes)} of them"))
+    remarks = ["TAU does not say when messages were sent"]
+    if collective:
+        remarks.append("TAU knows no partners of collective messages: they are not in the matrix")
+    return found.done(ranks, longest or None, tuple(remarks))
+
+
+def paraprof(path: Path, ranks: int | None) -> RankMatrix:
+    """Read `paraprof --dumpmpisummary`: calls and times only; point-to-point bytes are spread over all pairs evenly.
+
+    Columns are of fixed width (6 of 12 and 9 of 16, or 3 and 6 with -x), so that wide numbers may abut. "Bytes
+    Transferred" is the size of one message, and 0 for collectives: what it gives is messages times the mean size.
+    """
+    if ranks is None or ranks < 2:
+        raise InputError(
+            [Finding("--ranks", "how many ranks ran (2 or more): paraprof's summary does not say", str(ranks))]
+        )
+    found = _Cells()
+    sent = count = 0.0
+    longest = 0.0
+    rows = 0
+    for at, line in enumerate(_lines(path), start=1):
+        if not re.match(r"\s+\d", line) or "   " not in line:
+            continue
+        wide = len(line) > 6 * 12 + 9 * 16
+        narrow, broad = (6, 9) if wide else (3, 6)
+        edges = [12 * i for i in range(narrow + 1)] + [12 * narrow + 16 * (i + 1) for i in range(broad)]
+        try:
+            cells = [float(line[a:b]) for a, b in itertools.pairwise(edges)]
+        except ValueError:
+            found.findings.append(Finding(f"{path}:{at}", f"{narrow} columns of 12 and {broad} of 16", line[:60]))
+            continue
+        rows += 1
+        name = line[edges[-1] :].strip()
+        longest = max(longest, cells[-5] * MICROSECONDS)
+        if name.startswith(("MPI_Send(", "MPI_Isend(", "MPI_Ssend(", "MPI_Bsend(", "MPI_Rsend(", "MPI_Sendrecv(")):
+            calls = cells[2] * ranks
+            count += calls
+            sent += calls * cells[-1]
+    if not rows:
+        found.findings.append(Finding(str(path), "rows of paraprof --dumpmpisummary", "none"))
+    if rows and sent == 0:
+        found.findings.append(
+            Finding(str(path), "point-to-point messages: the summary has no bytes of collectives", "none")
+        )
+    remarks = (
+        "paraprof's summary does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
+        "paraprof's summary has no bytes of collectives: they are not in the matrix",
+    )
+    return _even(found, ranks, sent, count, longest or None, remarks)
+
+
+def mpip(path: Path) -> RankMatrix:
+    """Read an mpiP report: what was sent in all, spread over all pairs evenly; Alltoall counts one destination there.
+
+    A rank's Alltoall really sends to the P - 1 others, so its bytes are scaled so. Other figures stay as reported.
+    """
+    found = _Cells()
+    ranks, seconds = 0, None
+    sent = count = 0.0
+    inside, vectors = "", False
+    for at, line in enumerate(_lines(path), start=1):
+        if line.startswith("@ MPI Task Assignment"):
+            ranks += 1
+        if line.startswith("@---"):
+            inside = line
+            continue
+        cells = line.split()
+        try:
+            if "Task Time" in inside or "MPI Time (seconds)" in inside:
+                if cells[:1] == ["Max"]:
+                    seconds = float(cells[1])
+                elif cells[:1] == ["Mean"]:
+                    mean = float(cells[1])
+                elif cells[:1] == ["Aggregate"]:
+                    ranks = ranks or round(float(cells[1]) / mean)
+                elif len(cells) == 4 and cells[0].isdigit():
+                    seconds = max(seconds or 0.0, float(cells[1]))
+                    ranks = max(ranks, int(cells[0]) + 1)
+            elif "Aggregate Time" in inside:
+                vectors = vectors or line.startswith("Alltoallv")
+            elif "Aggregate Sent" in inside and len(cells) == 6 and cells[1].isdigit():
+                others = max(1, ranks - 1) if cells[0] == "Alltoall" else 1
+                count += float(cells[2]) * others
+                sent += float(cells[3]) * others
+        except (ValueError, NameError):
+            found.findings.append(Finding(f"{path}:{at}", "a row of an mpiP 3.5 report", line[:60]))
+    if ranks < 2:
+        found.findings.append(Finding(str(path), "the task times of two or more ranks", str(ranks)))
+        raise InputError(found.findings)
+    remarks = [
+        "mpiP does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
+        "mpiP prints three significant digits, of the twenty calls that sent most",
+    ]
+    if vectors:
+        remarks.append("mpiP has no bytes of Alltoallv: they are missing")
+    return _even(found, ranks, sent, count, seconds, tuple(remarks))
+
+
+def _even(
+    found: _Cells, ranks: int, sent: float, count: float, seconds: float | None, remarks: tuple[str, ...]
+) -> RankMatrix:
+    pairs = ranks * (ranks - 1)
+    for a in range(ranks):
+        for b in range(ranks):
+            if a != b:
+                found.add(a, b, sent / pairs, count / pairs)
+    return found.done(ranks, seconds, remarks)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Finding(str(path), "a readable traffic file", str(error))]) from None

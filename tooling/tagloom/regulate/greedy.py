@@ -1,0 +1,224 @@
+"""Turn links off or slow them down one at a time, what saves most per lost capacity first, moving all paths away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.regulate.forest import links_of, net_of, trees_of
+from tagloom.regulate.moves import bridges, ease, gather, slower, without
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.traffic import Traffic
+    from tagloom.regulate.moves import Net, Trees
+
+JOINS = 2_000_000  # joins weighed per tree and link, times hosts and switches: many on small fabrics, few on large
+ROUNDS = 40  # moves off an overloaded channel before a link is kept on
+PACKED = 16  # trees tried as the one that most hosts share
+CHANCE = 1.0  # standard deviation of the log of what a price is multiplied by after the first try
+FIRST = 1e-6  # price of the links that are to go before all others
+EXCHANGES = 24_000_000  # links tried off while exchanging, times hosts and switches
+MOST_EXCHANGES = 6_000
+SMALL = 100  # switches up to which there are TRIES descents, not one
+TRIES = 4
+FEW_ROUNDS = 1  # as ROUNDS, on large fabrics
+PATIENCE = 50  # links refused in a row before a large fabric is done
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Say what a choice must keep to.
+
+    limit    bytes that no channel may exceed, scaled to 1 Gb/s
+    two_connected  that no link may become the only way between two switches
+    levels   Mb/s that links may be slowed to; `off` whether they may be turned off
+    watts    (link, Mb/s) -> watts of its two ports; 0 Mb/s is off
+    most_trees  different trees there may be, VLANs before merging
+    """
+
+    limit: float
+    two_connected: bool
+    off: bool
+    levels: tuple[int, ...]
+    watts: Callable[[int, int], float]
+    most_trees: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Hold a choice: links off, links slowed (Mb/s by link), and the trees hosts send over, as lists of links."""
+
+    off: tuple[int, ...]
+    slowed: dict[int, int]
+    forest: list[list[int]]
+    tree_of_host: NDArray[np.int64]
+    watts: float  # of the links alone
+    max_load: float
+
+
+def greedy(
+    fabric: Fabric,
+    traffic: Traffic,
+    starts: Sequence[tuple[Fabric, Routes]],
+    rules: Rules,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+    seed: int = 1,
+    first: Collection[int] = (),
+) -> Choice | None:
+    """Give the best of the choices reached from each start (a fabric with some links down, and routes over the rest).
+
+    A link goes when every tree that used it can be joined by another without closing a dependency cycle, and after
+    moves of trees and single hosts off channels that became too busy, none carries more than `rules.limit`. Links go
+    in the order of watts saved per load moved, looked up anew after each; those of `first` before all others. On small
+    fabrics there are several descents, every other one with most hosts on one tree, later ones with chance in the
+    order; the best is improved by exchanging links. Gives None where no start fits the limit. Deterministic.
+    """
+    net = net_of(fabric, traffic)
+    links, work = len(fabric.links), max(1, len(fabric.hosts) * len(fabric.switches))
+    most = max(3, min(32, JOINS // work))
+    tries = TRIES if len(fabric.switches) <= SMALL else 1
+    speed = np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64)
+    saves = np.array([rules.watts(i, int(s)) - rules.watts(i, 0) for i, s in enumerate(speed)])
+    alive = np.array([switch.up for switch in fabric.switches], np.bool_)
+    chance = np.random.default_rng(seed)
+    best: Trees | None = None
+    for n in range(tries):
+        for i, (smaller, routes) in enumerate(starts):
+            price = np.exp(chance.normal(0.0, CHANCE, links)) if n > 1 else np.ones(links)
+            price[list(first)] *= FIRST
+            trees = _packed(smaller, net, routes, rules) if n % 2 else trees_of(smaller, net, routes, rules.most_trees)
+            if trees is None or not ease(net, trees, rules.limit, most, 10 * ROUNDS):
+                continue
+            at = n * len(starts) + i
+
+            def note(done: int, of: int, at: int = at) -> None:
+                progress(done + at * of, of * len(starts) * tries)
+
+            if rules.off:
+                _turn_off(net, trees, alive, saves * 1000.0 / speed / price, rules, most, note)
+            if best is None or saves[trees.on].sum() < saves[best.on].sum():
+                best = trees
+    if best is None:
+        return None
+    if rules.off and len(fabric.switches) <= SMALL:
+        usable = np.array([link.up for link in fabric.links], np.bool_)
+        _exchange(net, best, alive, usable, saves, rules, most, chance, min(MOST_EXCHANGES, EXCHANGES // work))
+    slowed = _slow(net, best, speed.astype(int).tolist(), rules, most)
+    _, tree_of_host = np.unique(best.tree_of, return_inverse=True)
+    off = np.flatnonzero(~best.on & [link.up for link in fabric.links])
+    return Choice(
+        tuple(off.tolist()),
+        slowed,
+        links_of(best),
+        tree_of_host.astype(np.int64),
+        sum(rules.watts(i, slowed.get(i, int(speed[i]))) for i in np.flatnonzero(best.on).tolist()),
+        float((best.load * best.scale).max(initial=0.0)),
+    )
+
+
+def _packed(fabric: Fabric, net: Net, routes: Routes, rules: Rules) -> Trees | None:
+    """Put as many hosts as fit on one tree, the one of the first few that takes most of them."""
+    best: tuple[int, Trees] | None = None
+    for k in range(PACKED):
+        trees = trees_of(fabric, net, routes, rules.most_trees)
+        if trees is None or k >= trees.used[0]:
+            break
+        stay = gather(net, trees, k * int(trees.used[0]) // min(PACKED, int(trees.used[0])), rules.limit)
+        if best is None or stay < best[0]:
+            best = stay, trees
+    return best[1] if best is not None else None
+
+
+def _turn_off(
+    net: Net,
+    trees: Trees,
+    alive: NDArray[np.bool_],
+    worth: NDArray[np.float64],
+    rules: Rules,
+    most: int,
+    progress: Callable[[int, int], None],
+) -> None:
+    left = trees.on & (worth > 0)
+    links = len(left)
+    allowed = bridges(net, trees.on, alive)
+    patience, rounds = (links, ROUNDS) if len(alive) <= SMALL else (PATIENCE, FEW_ROUNDS)
+    unit = rules.limit if rules.limit > 0 else 1.0
+    refused = 0
+    while left.any() and refused < patience:
+        busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1)
+        price = np.where(left, (busy / unit + 1e-3) / np.maximum(worth, 1e-12), np.inf)
+        i = int(np.argmin(price))
+        left[i] = False
+        progress(links - int(left.sum()), links)
+        trees.on[i] = False
+        after = bridges(net, trees.on, alive)
+        trees.on[i] = True
+        if after < 0 or (rules.two_connected and after > allowed):
+            continue
+        gone = without(net, trees, i, rules.limit, most, rounds)
+        refused = 0 if gone else refused + 1
+
+
+def _exchange(
+    net: Net,
+    trees: Trees,
+    alive: NDArray[np.bool_],
+    usable: NDArray[np.bool_],
+    saves: NDArray[np.float64],
+    rules: Rules,
+    most: int,
+    chance: np.random.Generator,
+    trials: int,
+) -> None:
+    """Turn a link on again and try to turn off two others for it, or one: equal choices are walked through.
+
+    At most `trials` links are tried off in all; the count of those on never grows.
+    """
+    links = len(trees.on)
+    candidates = np.flatnonzero(usable & ~trees.on)
+    while trials > 0 and len(candidates):
+        i = int(chance.choice(candidates))
+        base = bridges(net, trees.on, alive)
+        trees.on[i] = True
+        gone = 0.0
+        busy = (trees.load * trees.scale).reshape(links, 2).max(axis=1) * np.exp(chance.normal(0, CHANCE, links))
+        for j in np.argsort(busy, kind="stable").tolist():
+            if not trees.on[j] or j == i or saves[j] < saves[i] * (1 - 1e-9):
+                continue
+            trees.on[j] = False
+            after = bridges(net, trees.on, alive)
+            trees.on[j] = True
+            if after < 0 or (rules.two_connected and after > base):
+                continue
+            trials -= 1
+            if without(net, trees, j, rules.limit, most, ROUNDS):
+                gone += saves[j]
+                if gone > saves[i] * (1 + 1e-9):
+                    break
+        if not gone:
+            trees.on[i] = False
+        trials -= 1
+        candidates = np.flatnonzero(usable & ~trees.on)
+
+
+def _slow(net: Net, trees: Trees, speed: list[int], rules: Rules, most: int) -> dict[int, int]:
+    """Slow the links that are on, the idlest first, each as far as what it carries allows."""
+    slowed: dict[int, int] = {}
+    if not rules.levels:
+        return slowed
+    busy = (trees.load * trees.scale).reshape(len(speed), 2).max(axis=1)
+    for i in np.argsort(busy, kind="stable").tolist():
+        speeds = [s for s in rules.levels if s < speed[i] and rules.watts(i, s) < rules.watts(i, speed[i])]
+        for _, s in sorted((rules.watts(i, s), s) for s in speeds) if trees.on[i] else ():
+            if slower(net, trees, i, 1000.0 / s, rules.limit, most, ROUNDS):
+                slowed[i] = s
+                break
+    return slowed

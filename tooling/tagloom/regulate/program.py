@@ -1,0 +1,270 @@
+"""Bound the watts of every possible choice from below, by a mixed-integer program of links and flow (HiGHS)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.traffic import Traffic
+    from tagloom.regulate.greedy import Rules
+
+FLOW_TERMS = 60_000  # flow variables beyond which flow is bounded at every switch and in all, not along paths
+MIP_GAP = 1e-6
+ROUND_UP = 1e-6  # watts by which HiGHS' tolerances may have overstated a bound
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """Hold a lower bound of the links' watts, what it was made of, and the links of the program's own best choice.
+
+    `out` tells whether the time ended before the program was solved; the bound holds all the same.
+    """
+
+    watts: float
+    source: str
+    out: bool
+    on: dict[int, int]  # Mb/s by link, {} where the program found no choice
+
+
+@dataclass(frozen=True, eq=False)
+class _Bundles:
+    """Hold the groups of links that may stand for one another: same ends, same speed, same watts.
+
+    ends     int[B, 2]; links: the indices of each
+    level    the (Mb/s, watts) each link of a group may have besides off, cheapest last
+    """
+
+    ends: NDArray[np.int64]
+    links: list[list[int]]
+    level: list[list[tuple[int, float]]]
+
+
+def lower_bound(
+    fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_seconds: float, clock: Callable[[], float]
+) -> Bound:
+    """Bound the watts of all links that are on, whatever routing, trees and moves a method may use.
+
+    How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
+    fractions over as many ways as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a
+    flow, so no choice draws less. Every switch keeps a link, two under the two-connected rule (where it has two), and
+    so does every set of switches that a solution cut off, for as long as solutions do that and time is left.
+    Where flow would need more than FLOW_TERMS variables, it is bounded by what leaves and enters every switch, and by
+    bytes times least hops in all, which a spanning set of links must carry together.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+
+    bundles = _bundles(fabric, rules)
+    demand = _demand(fabric, traffic)
+    alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
+    at: list[tuple[int, int]] = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
+    of_bundle: dict[int, list[int]] = defaultdict(list)
+    for x, (b, _) in enumerate(at):
+        of_bundle[b].append(x)
+    rows = _Rows(len(at))
+    for b, links in enumerate(bundles.links):
+        rows.add(dict.fromkeys(of_bundle[b], 1.0), 0.0 if rules.off else len(links), len(links))
+    least = 2 if rules.two_connected else 1
+    cuts = [{s} for s in alive] if len(alive) > 1 else []
+    for cut in cuts:
+        _cut(rows, cut, bundles, of_bundle, least)
+    sources = np.flatnonzero(demand.sum(axis=1) > 0)
+    exact = 2 * len(bundles.ends) * len(sources) <= FLOW_TERMS
+    if rules.limit > 0 and len(sources):
+        capacity = {x: rules.limit * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(at)}
+        (_flow if exact else _degrees)(rows, demand, bundles, of_bundle, capacity, sources)
+    cost = np.zeros(rows.columns)
+    cost[: len(at)] = [bundles.level[b][j][1] for b, j in at]
+    whole = np.zeros(rows.columns)
+    whole[: len(at)] = 1
+    top = np.full(rows.columns, np.inf)
+    top[: len(at)] = [len(bundles.links[b]) for b, _ in at]
+    best, on, out, left = 0.0, dict[int, int](), False, time_limit_seconds
+
+    while True:
+        began = clock()
+        matrix = csr_matrix((rows.value, (rows.row, rows.column)), (len(rows.low), rows.columns))
+        with _aside():
+            answer = milp(
+                cost,
+                integrality=whole,
+                bounds=Bounds(np.zeros(rows.columns), top),
+                constraints=LinearConstraint(matrix, rows.low, rows.high),
+                options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
+            )
+        left -= clock() - began
+        if answer.status == 2:
+            return Bound(np.inf, "no flow fits", False, {})
+        best = max(best, float(answer.mip_dual_bound or 0.0))
+        out = answer.status == 1
+        if answer.x is None:
+            break
+        taken = np.rint(answer.x[: len(at)]).astype(int)
+        on = {}
+        for b, links in enumerate(bundles.links):
+            rest = iter(links)
+            for x in of_bundle[b]:
+                for _ in range(taken[x]):
+                    on[next(rest)] = bundles.level[b][at[x][1]][0]
+        loose = _loose(fabric, alive, on, two=rules.two_connected)
+        if out or left <= 0 or not loose:
+            break
+        for cut in loose:
+            _cut(rows, cut, bundles, of_bundle, least)
+    source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
+    return Bound(best - ROUND_UP, source, out, on)
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Send what HiGHS prints for its own makers to standard error: standard output is the answer's alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+class _Rows:
+    """Gather the rows of a sparse program."""
+
+    def __init__(self, columns: int) -> None:
+        self.columns = columns
+        self.row: list[int] = []
+        self.column: list[int] = []
+        self.value: list[float] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def add(self, terms: dict[int, float], low: float, high: float) -> None:
+        self.row += [len(self.low)] * len(terms)
+        self.column += terms.keys()
+        self.value += terms.values()
+        self.low.append(low)
+        self.high.append(high)
+
+
+def _bundles(fabric: Fabric, rules: Rules) -> _Bundles:
+    groups: dict[tuple[int, int, int, tuple[tuple[int, float], ...]], list[int]] = defaultdict(list)
+    for i, link in enumerate(fabric.links):
+        if not link.up:
+            continue
+        full = link.speed_mbps or 1000
+        speeds = [full, *sorted((s for s in rules.levels if s < full), reverse=True)]
+        levels = tuple((s, rules.watts(i, s)) for s in speeds)
+        groups[min(link.a, link.b), max(link.a, link.b), full, levels].append(i)
+    keys = list(groups)
+    return _Bundles(
+        np.array([key[:2] for key in keys]).reshape(-1, 2), list(groups.values()), [list(k[3]) for k in keys]
+    )
+
+
+def _demand(fabric: Fabric, traffic: Traffic) -> NDArray[np.float64]:
+    """Add up bytes between switches, float64[N, N], 0 for a switch with itself."""
+    n = len(fabric.switches)
+    demand = np.zeros((n, n))
+    np.add.at(demand, (fabric.host_switch[:, None], fabric.host_switch[None, :]), traffic.volume_bytes)
+    np.fill_diagonal(demand, 0.0)
+    return demand
+
+
+def _cut(rows: _Rows, cut: set[int], bundles: _Bundles, of_bundle: dict[int, list[int]], least: int) -> None:
+    """Ask for `least` links between a set of switches and the rest, or for all where there are fewer."""
+    across = [b for b, (u, v) in enumerate(bundles.ends.tolist()) if (u in cut) != (v in cut)]
+    there = sum(len(bundles.links[b]) for b in across)
+    rows.add({x: 1.0 for b in across for x in of_bundle[b]}, min(least, there), np.inf)
+
+
+def _flow(
+    rows: _Rows,
+    demand: NDArray[np.float64],
+    bundles: _Bundles,
+    of_bundle: dict[int, list[int]],
+    capacity: dict[int, float],
+    sources: NDArray[np.int64],
+) -> None:
+    """Add the flow of every source over both channels of every bundle: conserved, and within capacity."""
+    first, width = rows.columns, 2 * len(bundles.ends)
+    rows.columns += width * len(sources)
+    unit = max(capacity.values())
+    for k, s in enumerate(sources.tolist()):
+        base = first + k * width
+        balance: list[dict[int, float]] = [{} for _ in range(len(demand))]
+        for b, (u, v) in enumerate(bundles.ends.tolist()):
+            for way, (tail, head) in enumerate(((u, v), (v, u))):
+                balance[head][base + 2 * b + way] = 1.0
+                balance[tail][base + 2 * b + way] = -1.0
+        for v, terms in enumerate(balance):
+            if v != s and terms:
+                rows.add(terms, demand[s, v] / unit, demand[s, v] / unit)
+    for b in range(len(bundles.ends)):
+        for way in range(2):
+            terms = {first + k * width + 2 * b + way: 1.0 for k in range(len(sources))}
+            rows.add(terms | {x: -capacity[x] / unit for x in of_bundle[b]}, -np.inf, 0.0)
+
+
+def _degrees(
+    rows: _Rows,
+    demand: NDArray[np.float64],
+    bundles: _Bundles,
+    of_bundle: dict[int, list[int]],
+    capacity: dict[int, float],
+    sources: NDArray[np.int64],
+) -> None:
+    """Add what must leave and enter every switch, and bytes times least hops in all."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
+
+    n, unit = len(demand), max(capacity.values())
+    touching: list[list[int]] = [[] for _ in range(n)]
+    for b, (u, v) in enumerate(bundles.ends.tolist()):
+        touching[u] += of_bundle[b]
+        touching[v] += of_bundle[b]
+    most = np.maximum(demand.sum(axis=0), demand.sum(axis=1))
+    for v in np.flatnonzero(most).tolist():
+        rows.add({x: capacity[x] / unit for x in touching[v]}, most[v] / unit, np.inf)
+    u, v = bundles.ends.T
+    graph = csr_matrix((np.ones(2 * len(u)), (np.r_[u, v], np.r_[v, u])), (n, n))
+    hops = shortest_path(graph, unweighted=True, indices=sources)
+    work = float((demand[sources] * np.where(np.isfinite(hops), hops, 0.0)).sum())
+    rows.add({x: 2 * amount / unit for x, amount in capacity.items()}, work / unit, np.inf)
+
+
+def _loose(fabric: Fabric, alive: list[int], on: dict[int, int], *, two: bool) -> list[set[int]]:
+    """List sets of switches that the links in `on` leave cut off, or with `two` hanging by a single link."""
+    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(alive)
+    times = Counter(tuple(sorted((fabric.links[i].a, fabric.links[i].b))) for i in on)
+    graph.add_edges_from(times)
+    parts = list(nx.connected_components(graph))
+    if len(parts) > 1:
+        return [set(part) for part in parts]
+    if not two:
+        return []
+    loose: list[set[int]] = []
+    for a, b in list(nx.bridges(graph)):
+        if times[min(a, b), max(a, b)] == 1:
+            graph.remove_edge(a, b)
+            part = set(nx.node_connected_component(graph, a))
+            graph.add_edge(a, b)
+            across = sum(link.up and (link.a in part) != (link.b in part) for link in fabric.links)
+            if across > 1:
+                loose.append(part)
+    return loose
