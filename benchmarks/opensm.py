@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -85,13 +86,32 @@ def netlist(fabric: Fabric) -> str:
     return "\n".join(lines)
 
 
-def opensm(fabric: Fabric, engine: str, root: int, folder: Path) -> float | None:
-    """Give the wall seconds that OpenSM takes for the routes, None where it gave up on the engine."""
+def torus_seed(dims: tuple[int, ...]) -> str:
+    """Write what torus-2QoS must be told of a torus whose switches are numbered first dimension fastest."""
+    lines = ["torus " + " ".join(map(str, (*dims, 1, 1)[:3]))]
+    stride = 1
+    for axis, k in zip("xyz", dims, strict=False):
+        first = 0x200000
+        lines.append(f"{axis}p_link {first:#x} {first + stride:#x}")
+        lines.append(f"{axis}m_link {first:#x} {first + (k - 1) * stride:#x}")
+        stride *= k
+    return "\n".join(lines) + "\n"
+
+
+def opensm(
+    fabric: Fabric, engine: str, root: int, folder: Path, dims: tuple[int, ...] = (), *, dumps: bool = False
+) -> float | None:
+    """Give the wall seconds that OpenSM takes for the routes, None where it gave up on the engine.
+
+    `dims` are those of the torus that torus-2QoS is told of; `dumps` has tables written that ibdmchk reads.
+    """
     for name, text in {
         "net": netlist(fabric),
         "roots": f"{0x200000 + root:#x}\n",
         "modules": "osm_ucast_mgr.c 0x07\n",
-        "opensm.conf": f"per_module_logging_file {folder}/modules\n",
+        "torus": torus_seed(dims) if dims else "",
+        "opensm.conf": f"per_module_logging_file {folder}/modules\ntorus_config {folder}/torus\n"
+        f"dump_files_dir {folder}\n",
     }.items():
         (folder / name).write_text(text)
     place = {"IBSIM_SOCKNAME": f"bench{os.getpid()}", "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)}
@@ -103,7 +123,8 @@ def opensm(fabric: Fabric, engine: str, root: int, folder: Path) -> float | None
         )
         try:
             time.sleep(1.0)  # it reads the netlist, then listens
-            words = ["opensm", "-o", "-e", "-F", str(folder / "opensm.conf"), "-f", str(log)]
+            more = [*(["-Q"] if dims else []), *(["-D", "0x43"] if dumps else [])]
+            words = ["opensm", *more, "-o", "-e", "-F", str(folder / "opensm.conf"), "-f", str(log)]
             subprocess.run(
                 ["ibsim-run", *words, "-R", engine, "-a", str(folder / "roots")],
                 env=os.environ | place,
@@ -126,6 +147,18 @@ def opensm(fabric: Fabric, engine: str, root: int, folder: Path) -> float | None
             elif stage[3] == engine and begin is not None:
                 return at - begin
     return None
+
+
+def credit_loops(folder: Path) -> tuple[float, str]:
+    """Let ibdmchk look for credit loops in the tables OpenSM dumped: its CPU seconds, parsing too, and its word."""
+    files = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    asked = ["ibdmchk", *(str(folder / word) if "." in word else word for word in files)]
+    said = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=False).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    verdicts = {"credit loops in routing": "a loop", "no credit loops found": "none"}
+    return seconds, next((word for key, word in verdicts.items() if key in said), "no verdict")
 
 
 def median(make: Callable[[], object]) -> float:

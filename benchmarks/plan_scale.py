@@ -1,8 +1,9 @@
 """Measure how planning and proving grow with the fabric, against memcpy, networkx and scipy in the same run.
 
 Plans are of tori with two links between neighbours and one host a switch, renamed, without texts, each in a process of
-its own, so that its peak memory is its own. OpenSM's figures are quoted, not measured here: torus-2QoS of version
-3.3.23, routes only, without a proof. `--texts` adds texts written and proven at 1,024 switches; `--to N` stops early.
+its own, so that its peak memory is its own. OpenSM's quoted figures are of torus-2QoS of version 3.3.23, routes only,
+without a proof; where Debian's opensm, ibsim-utils and ibutils are installed, they run beside ours. `--texts` adds
+texts written and proven at 1,024 switches; `--to N` stops early.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ import argparse
 import json
 import math
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from opensm import credit_loops, opensm
 
 from tagloom import pipeline
 from tagloom.read.fabric_file import parse_fabric
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 TORI = ((8, 8), (16, 16), (32, 32), (64, 64), (16, 16, 16))
+CHECKED_UP_TO = 1024  # switches: ibdmchk takes 7 CPU-s for as many
 OPENSM_SECONDS = {(32, 32): 0.42, (16, 16, 16): 7.95}
 
 
@@ -94,6 +102,26 @@ def peers(dims: tuple[int, ...]) -> None:
     print(f"  networkx all pairs, lengths only {networkx:.3f} CPU-s: {networkx / ours:.1f} times ours")
 
 
+def fabric_manager(dims: tuple[int, ...], page: dict[str, float]) -> None:
+    """Let OpenSM route the same torus by torus-2QoS, and ibdmchk look for loops in tables of its up*/down*."""
+    if not all(map(shutil.which, ("opensm", "ibsim", "ibsim-run", "ibdmchk"))):
+        print(f"{'':>12} opensm, ibsim or ibdmchk is not installed (Debian: opensm, ibsim-utils, ibutils)")
+        return
+    fabric = parse_fabric(f"name: t\nmodel: linux-bridge\nshape: {{family: torus, dims: {list(dims)}}}\n", "benchmark")
+    mine = page["routes"] + page["proof"]
+    with tempfile.TemporaryDirectory() as folder:
+        took = opensm(fabric, "torus-2QoS", 0, Path(folder), dims)
+        if took is not None:
+            print(f"{'':>12} OpenSM torus-2QoS here: {took:.3f} s of one thread (wall) = {took / mine:.0f} times ours")
+    if len(fabric.switches) <= CHECKED_UP_TO:
+        with tempfile.TemporaryDirectory() as folder:
+            opensm(fabric, "updn", 0, Path(folder), dumps=True)
+            seconds, verdict = credit_loops(Path(folder))
+            times = seconds / page["proof"]
+            what = f"CPU-s for one table, parsing too ({verdict})"
+            print(f"{'':>12} ibdmchk here: {seconds:.2f} {what} = {times:.0f} times ours")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--to", type=int, default=4096, metavar="N", help="largest fabric, switches (default 4096)")
@@ -133,6 +161,7 @@ def main() -> None:
                 f" OpenSM torus-2QoS, quoted, no proof: {reference} CPU-s = {reference / mine:.0f} times ours"
                 f" (goal: 50); following all static entries as well: {page['written']:.2f} CPU-s"
             )
+            fabric_manager(dims, page)
         last = n, page
     for dims in ((32, 32), (16, 16, 16)):
         if math.prod(dims) <= args.to:
