@@ -9,7 +9,6 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import InputError, PlanError
-from tagloom.pipeline import operating
 from tagloom.platforms import load
 from tagloom.platforms.iproute2 import Shell, commands
 from tagloom.records.change import difference
@@ -322,13 +321,6 @@ def test_texts_alone_are_proven_and_a_spoilt_one_is_not():
     assert not proof.proven
     assert "s0:" in str(proof.findings[0])
     assert proof.off_path_pairs > 0
-
-
-def test_nobody_logs_in_to_a_bridge_yet_and_apply_says_so(tmp_path):
-    build, proof, texts = pipeline.plan(make_fabric("mesh", 2, 2, model="linux-bridge"), TEMPLATES)
-    pipeline.write_build(build, build.summary(proof), texts, tmp_path / "build", proof)
-    with pytest.raises(InputError, match="log in to"):
-        operating.prepare(tmp_path / "build")
 
 
 def test_every_line_has_a_mark_and_every_step_a_place():
