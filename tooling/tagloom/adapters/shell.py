@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagloom.adapters.ssh import Session
 from tagloom.errors import DeviceError
@@ -13,8 +13,6 @@ from tagloom.platforms.iproute2 import ETHTOOL_PAGES, PAGES, commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from netmiko import BaseConnection
 
 _MARK = "tagloom-status"
 _ASK = f"echo {_MARK}=$?"
@@ -43,8 +41,8 @@ class LinuxSwitch(Session):
             ports = [str(link["ifname"]) for link in links if link.get("master") == commands().bridge]
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise DeviceError(self.name, PAGES[0], f"no JSON of links: {pages[0][1][:60]!r}") from error
-        for command in (page.format(port=port) for port in ports for page in ETHTOOL_PAGES):
-            pages.append((command, self._run(command)[0]))  # virtual ports have none: Operation not supported
+        asked = [page.format(port=port) for port in ports for page in ETHTOOL_PAGES]
+        pages += [(command, self._run(command)[0]) for command in asked]  # virtual ports: Operation not supported
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -74,7 +72,7 @@ class LinuxSwitch(Session):
         self._asked(f"mv {new} {old}")
         return True
 
-    def _log_in(self, wire: BaseConnection) -> None:
+    def _log_in(self, wire: Any) -> None:
         wire.establish_connection()
         wire.session_preparation()
         self._asked(_QUIET, plain=True)

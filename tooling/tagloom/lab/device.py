@@ -195,8 +195,9 @@ class Device:
         """Come up again from the startup configuration, with nothing learned and nobody logged in."""
         state, foreign = self._startup
         self._start(factory(self.platform) if self.is_linux else SwitchEditor.of(state))
-        for line in self.files.get(self.BOOT, "").splitlines() if self.shell else ():
-            self.shell.feed(line)
+        if self.shell is not None:
+            for line in self.startup_config().splitlines():
+                self.shell.feed(line)
         self.foreign = foreign.copy()
         self.learned, self.editing = {}, None
 

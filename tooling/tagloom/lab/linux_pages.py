@@ -100,10 +100,10 @@ def _vlans(device: Device) -> str:
 def _entries(device: Device) -> str:
     """Answer `bridge -j fdb show`: what is pinned, then what the data plane last saw the bridge learn."""
     bridge, name = commands().bridge, device.platform.port_name
-    pinned = [(key, ports[0], ["sticky"], "static") for key, ports in sorted(device.editor.entries.items())]
-    learned = [(key, port, [], "") for key, port in sorted(device.learned.items()) if key not in device.editor.entries]
+    pinned = {key: ports[0] for key, ports in sorted(device.editor.entries.items())}
     rows: list[dict[str, Any]] = []
-    for (vlan, mac), port, flags, state in [*pinned, *learned]:
+    for (vlan, mac), port in [*pinned.items(), *sorted(device.learned.items() - pinned.items())]:
+        flags, state = (["sticky"], "static") if (vlan, mac) in pinned else ([], "")
         row = {"mac": format_mac(mac), "ifname": name(port), "vlan": vlan, "flags": flags}
         rows.append(row | {"master": bridge, "state": state})
     return _rows(rows)
@@ -131,4 +131,6 @@ def _pause(device: Device, port: int, name: str) -> str:
 
 
 def _eee(device: Device, port: int, name: str) -> str:
-    return f"EEE settings for {name}:\n\tEEE status: {'enabled - inactive' if device.editor.eee[port - 1] else 'disabled'}"
+    return (
+        f"EEE settings for {name}:\n\tEEE status: {'enabled - inactive' if device.editor.eee[port - 1] else 'disabled'}"
+    )

@@ -98,7 +98,7 @@ class ShellConsole:
     def _program(self, command: str) -> tuple[str, int]:
         if command == "uname -sr":
             return KERNEL, 0
-        word = command.split()[0]
+        word = command.split(maxsplit=1)[0]
         if word in ("rm", "mv", "chmod", "printf", "cat"):
             return self._file(command)
         if word not in _UNKNOWN:
@@ -116,7 +116,7 @@ class ShellConsole:
         outcome = shell.feed(command)
         if outcome.kind is OutcomeKind.UNKNOWN:
             text, status = _UNKNOWN[word]
-            return text.format(word=(command.split() + [""])[1]), status
+            return text.format(word=[*command.split(), ""][1]), status
         return (outcome.text, 0) if outcome.accepted else (outcome.text, 2)
 
     def _file(self, command: str) -> tuple[str, int]:
