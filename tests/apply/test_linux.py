@@ -1,4 +1,4 @@
-"""Real ansible-playbook, real SSH, Linux machines of the virtual rack: a ring is pushed, changed, rebooted, and fails."""
+"""Real ansible-playbook, real SSH, Linux machines of the virtual rack: a ring is pushed, changed, rebooted, refused."""
 
 import json
 import os
@@ -182,18 +182,28 @@ def configs(ring):
     return (ring.home / "b/configs/s0.cfg").read_text().splitlines()
 
 
-def test_ansible_playbook_alone_does_the_same(ring):
+def play(ring, playbook, **arguments):
     share = share_directory()
-    arguments = json.dumps(
-        {"tagloom_apply_build": str(ring.home / "b"), "tagloom_apply_directory": str(ring.home / "by-hand")}
-    )
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "apply.yml")),
-            *("--inventory", str(inventory_source(ring.rack)), "--extra-vars", arguments),
+            *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / playbook)),
+            *("--inventory", str(inventory_source(ring.rack)), "--extra-vars", json.dumps(arguments)),
         ],
         env=ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, share, 4),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ansible_playbook_alone_pushes_and_reads(ring):
+    play(
+        ring,
+        "apply.yml",
+        tagloom_apply_build=str(ring.home / "b"),
+        tagloom_apply_directory=str(ring.home / "by-hand"),
+    )
     assert ring.reached() == 12
+    play(ring, "read.yml", tagloom_read_directory=str(ring.home / "running"))
+    for name in ALL:
+        text = (ring.home / "running" / f"{name}.cfg").read_text()
+        assert parse_configuration(LINUX, text).state == ring.planned(name)

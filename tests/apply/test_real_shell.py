@@ -1,4 +1,4 @@
-"""A real shell on a real terminal with the real iproute2, in a network namespace of its own, behind the same connection."""
+"""Hold the Linux connection against real shells on a terminal, with iproute2 in a network namespace of its own."""
 
 import asyncio
 import fcntl
