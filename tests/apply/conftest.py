@@ -18,7 +18,7 @@ from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.platforms.detect import mistaken
-from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import difference
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
@@ -66,11 +66,11 @@ def language(model):
     return Language(
         parse=lambda text: read_state(platform, text, "switch", range(1, platform.ports + 1)),
         text=lambda state: render_configuration(platform, state, TEMPLATES),
-        commands=lambda changes: render_commands(platform, changes, TEMPLATES),
+        commands=lambda changes, before: render_commands(platform, changes, TEMPLATES, before),
         mistaken=lambda text: mistaken(model, text, "switch"),
         port_name=platform.port_name,
         physical_ports=platform.physical_ports,
-        switchwide=Grammar.of(platform).switchwide,
+        switchwide=switchwide(platform),
     )
 
 
@@ -139,7 +139,8 @@ class Bench:
     def load(self, switch, text):
         """Make a switch forward as a text says, by what its user would type."""
         speak = language(self.models[switch])
-        self.type(switch, *speak.commands(difference(self.state(switch), speak.parse(text)[0])))
+        running = self.state(switch)
+        self.type(switch, *speak.commands(difference(running, speak.parse(text)[0]), running))
 
     def type(self, switch, *lines):
         with self.connection(switch) as connection:

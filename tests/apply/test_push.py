@@ -13,6 +13,7 @@ import pytest
 from tagloom.apply.outcomes import Outcome
 from tagloom.apply.playbook import request_stop
 from tagloom.errors import InputError
+from tagloom.pipeline import operating
 from tagloom.records.ownership import overlay
 
 NAMES = ("s0", "s1", "s2", "s3")
@@ -317,3 +318,9 @@ def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):
         "(1.3.6.1.4.1.674.10895.3011)"
     )
     assert (outcome.sent, outcome.changed) == ((), False)
+
+
+def test_a_model_that_nobody_can_log_in_to_is_refused(tmp_path):
+    (tmp_path / "fabric.yml").write_text("model: sf-0420g\nshape: {family: ring, dims: [3]}\n")
+    with pytest.raises(InputError, match="model sf-0420g: expected a model that tagloom can log in to"):
+        operating.prepare(tmp_path)

@@ -1,7 +1,8 @@
 """Give the switches that every connection is held against: the virtual rack's, and a real one where one is named.
 
 TAGLOOM_SWITCH="model,address,port,user,password" adds a real switch; the tests make and remove one VLAN of their own
-(id 3999, which must be free) and save once.
+(id 3999, which must be free) and save once. A Linux machine must have no bridge named tagloom, a port swp1 that may be
+taken, and root for a user.
 """
 
 import os
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from tagloom import platforms
-from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.adapters.connect import connect
+from tagloom.adapters.ssh import Access
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 
-MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series")
+MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series", "linux-bridge")
 REAL = os.environ.get("TAGLOOM_SWITCH", "")
 
 
@@ -57,6 +59,6 @@ def log_in(target, platform):
     """Make connections; `with log_in() as switch:` logs in."""
 
     def make(**changes):
-        return SshSwitch("switch", platform, replace(target[1], **changes))
+        return connect("switch", platform, replace(target[1], **changes))
 
     return make

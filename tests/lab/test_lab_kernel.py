@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fabrics import ROOT, make_fabric
+from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
@@ -15,7 +16,9 @@ from tagloom.lab.directory import Order
 from tagloom.lab.kernel import machine
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.platforms import load
+from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
+from tagloom.render import parse_configuration, render_commands
 from tagloom.route import route
 from tagloom.weave import weave
 
@@ -141,3 +144,29 @@ def test_a_line_typed_at_a_console_steers_the_kernel(tmp_path):
     assert "halted" in (tmp_path / "kernel.log").read_text("utf-8").lower()
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(tmp_path) not in running
+
+
+def test_a_linux_machine_planned_and_pushed_steers_the_kernel_line_by_line(tmp_path):
+    fabric = make_fabric("ring", 3, model="linux-bridge")
+    info = process.up(Order(fabric, TEMPLATES, dataplane="kernel"), tmp_path)
+    planned = states(fabric, "fixed")
+    linux = load("linux-bridge")
+
+    def console(name):
+        known_hosts = str(tmp_path / "known_hosts")
+        access = Access("127.0.0.1", info.ports[name], "lab", "lab", known_hosts=known_hosts, fast_cli=True)
+        return LinuxSwitch(name, linux, access)
+
+    try:
+        assert process.ping(tmp_path)["reached"] == 0
+        for name, state in planned.items():
+            with console(name) as shell:
+                born = parse_configuration(linux, shell.running_configuration()).state
+                shell.send(render_commands(linux, difference(born, state), TEMPLATES, born))
+                assert parse_configuration(linux, shell.running_configuration()).state == state
+        assert process.ping(tmp_path)["reached"] == 6
+        with console("s0") as shell:
+            shell.send(["ip link set dev swp3 down"])
+        assert process.ping(tmp_path)["reached"] == 2
+    finally:
+        process.down(tmp_path)

@@ -9,7 +9,6 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import InputError, PlanError
-from tagloom.pipeline import operating
 from tagloom.platforms import load
 from tagloom.platforms.iproute2 import Shell, commands
 from tagloom.records.change import difference
@@ -279,6 +278,84 @@ def test_an_answer_that_is_no_json_of_rows_is_a_finding(text):
         read_bridge(LINUX, text, "[]", "[]")
 
 
+def said(changes=(), **ethtool):
+    """Give the recorded pages as a connection reads them, pieces of text replaced, and ethtool's answers on swp1."""
+    commands_of = {"links": "ip -j -d link show", "vlans": "bridge -j vlan show", "entries": "bridge -j fdb show"}
+    pages = {command: KERNEL[name].strip() for name, command in commands_of.items()}
+    for old, new in changes:
+        assert any(old in page for page in pages.values())
+        pages = {command: page.replace(old, new) for command, page in pages.items()}
+    words = {"settings": "ethtool swp1", "pause": "ethtool --show-pause swp1", "eee": "ethtool --show-eee swp1"}
+    pages |= {words[name]: text for name, text in ethtool.items()}
+    return "".join(f"$ {command}\n{page}\n" for command, page in pages.items())
+
+
+SETTINGS = """Settings for swp1:
+	Supported link modes:   10baseT/Half 10baseT/Full
+				100baseT/Half 100baseT/Full
+	Supports auto-negotiation: Yes
+	Advertised link modes:  100baseT/Full
+	Speed: 100Mb/s
+	Duplex: Full
+	Auto-negotiation: off
+	Link detected: yes"""
+VIRTUAL = """Settings for swp1:
+	Supported link modes:   Not reported
+	Supports auto-negotiation: No
+	Speed: 10000Mb/s
+	Auto-negotiation: off
+	Link detected: no"""
+PAUSE = "Pause parameters for swp1:\nAutonegotiate:\t{}\nRX:\t\t{}\nTX:\t\t{}\nRX negotiated: on\nTX negotiated: on\n"
+NONE = "netlink error: Operation not supported"
+
+
+def test_pages_of_a_machine_are_its_state_and_what_ethtool_does_not_know_is_as_it_was_born():
+    """The answers of a virtual cable are recorded (ethtool 6.1); those of a real port follow its manual page."""
+    bridge = read_bridge(LINUX, **KERNEL)
+    assert parse_configuration(LINUX, said()).state == bridge
+    assert parse_configuration(LINUX, said(settings=VIRTUAL, pause=NONE, eee=NONE)).state == bridge
+    text = said(
+        settings=SETTINGS,
+        pause=PAUSE.format("off", "on", "on"),
+        eee="EEE settings for swp1:\n\tEEE status: enabled - active\n\tTx LPI: 17 (us)",
+    )
+    port = parse_configuration(LINUX, text).state.port(1)
+    assert (port.negotiation, port.speed_mbps, port.flow_control, port.eee) == (False, 100, FlowControl.ON, True)
+    assert parse_configuration(LINUX, text).state.port(2) == bridge.port(2)
+    port = parse_configuration(
+        LINUX, said(pause=PAUSE.format("on", "on", "on"), eee="\tEEE status: disabled")
+    ).state.port(1)
+    assert (port.flow_control, port.eee) == (FlowControl.AUTO, False)
+
+
+def test_a_bridge_that_is_down_has_no_open_port_and_is_brought_up_again():
+    wanted = read_bridge(LINUX, **KERNEL)
+    links = json.loads(KERNEL["links"])
+    next(link for link in links if link["ifname"] == "tagloom")["flags"] = ["BROADCAST", "MULTICAST"]
+    running = read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
+    assert not any(running.port(port).enabled for port in (1, 2, 3))
+    lines = render_commands(LINUX, difference(running, wanted), TEMPLATES, running)
+    assert lines == ("ip link set dev tagloom up", *(f"ip link set dev swp{port} up" for port in (1, 2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('"vlan_filtering":1', '"vlan_filtering":0', "bridge tagloom vlan_filtering"),
+        ('"swp1"', '"eth1"', "bridge tagloom eth1"),
+        ('"master":"tagloom"', '"master":"other"', "bridge tagloom"),
+    ],
+)
+def test_a_machine_that_cannot_be_understood_is_a_finding_and_no_traceback(old, new, where):
+    _, findings = read_state(LINUX, said([(old, new)]), "s0", [1])
+    assert [finding.where for finding in findings] == [f"s0: {where}"]
+
+
+def test_a_page_that_is_missing_is_a_finding():
+    _, findings = read_state(LINUX, "$ ip -j -d link show\n[]\n", "s0", [1])
+    assert [finding.where for finding in findings] == ["s0: bridge -j vlan show", "s0: bridge -j fdb show"]
+
+
 def test_a_machine_without_the_bridge_holds_nothing():
     assert read_bridge(LINUX, "[]", "[]", "[]") == SwitchEditor.blank(LINUX.ports).freeze()
 
@@ -322,13 +399,6 @@ def test_texts_alone_are_proven_and_a_spoilt_one_is_not():
     assert not proof.proven
     assert "s0:" in str(proof.findings[0])
     assert proof.off_path_pairs > 0
-
-
-def test_nobody_logs_in_to_a_bridge_yet_and_apply_says_so(tmp_path):
-    build, proof, texts = pipeline.plan(make_fabric("mesh", 2, 2, model="linux-bridge"), TEMPLATES)
-    pipeline.write_build(build, build.summary(proof), texts, tmp_path / "build", proof)
-    with pytest.raises(InputError, match="log in to"):
-        operating.prepare(tmp_path / "build")
 
 
 def test_every_line_has_a_mark_and_every_step_a_place():

@@ -9,13 +9,14 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
-from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.adapters.connect import connect
+from tagloom.adapters.ssh import Access
 from tagloom.apply.outcomes import Outcome
 from tagloom.apply.playbook import RunDirectory
 from tagloom.apply.switch import Language, bring
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
-from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.grammar import switchwide
 from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
 from tagloom.share import share_directory
 
@@ -63,15 +64,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         language = Language(
             parse=lambda text: read_state(platform, text, switch, arguments["ports"]),
             text=lambda state: render_configuration(platform, state, templates),
-            commands=lambda changes: render_commands(platform, changes, templates),
+            commands=lambda changes, before: render_commands(platform, changes, templates, before),
             mistaken=lambda text: mistaken(model, text, switch),
             port_name=platform.port_name,
             physical_ports=platform.physical_ports,
-            switchwide=Grammar.of(platform).switchwide,
+            switchwide=switchwide(platform),
         )
         try:
             outcome = bring(
-                SshSwitch(switch, platform, Access.of_host(access)),
+                connect(switch, platform, Access.of_host(access)),
                 switch,
                 language,
                 target_of(wave["configs"]),

@@ -8,7 +8,8 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
-from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.adapters.connect import connect
+from tagloom.adapters.ssh import Access
 from tagloom.apply.keep import write_private
 from tagloom.errors import TagloomError
 from tagloom.platforms.detect import mistaken
@@ -32,7 +33,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         path = Path(arguments["directory"]).absolute() / f"{switch}.cfg"
         access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
         try:
-            with SshSwitch(switch, platforms.load(arguments["model"]), Access.of_host(access)) as connection:
+            with connect(switch, platforms.load(arguments["model"]), Access.of_host(access)) as connection:
                 if wrong := mistaken(arguments["model"], connection.identity(), switch):
                     return result | {"failed": True, "msg": str(wrong[0])}
                 write_private(path, connection.running_configuration())

@@ -69,6 +69,8 @@ class Access:
     host_key_checking  false takes any key: only where the operator says so
     fast_cli           netmiko's short delays; a real 5324 needs the long ones to log in
     echo               wait for each line's echo before its answer; off for a switch that garbles echoes
+    become             what a Linux machine's commands run by, such as ``sudo -n``; "" = the user is root
+    save_to            the file of a Linux machine that its configuration is kept in; "" = a reboot forgets it
     answer_seconds     how long one line may take; `vlan 2-4094` takes a 5500 minutes
     """
 
@@ -81,6 +83,8 @@ class Access:
     host_key_checking: bool = True
     fast_cli: bool = False
     echo: bool = True
+    become: str = ""
+    save_to: str = ""
     login_seconds: float = LOGIN_SECONDS
     answer_seconds: float = ANSWER_SECONDS
 
@@ -88,7 +92,7 @@ class Access:
         *("inventory_hostname", "ansible_host", "ansible_port"),
         *("ansible_user", "ansible_password", "ansible_become_password"),
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
-        *("tagloom_login_seconds", "tagloom_answer_seconds"),
+        *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
     )
 
     @classmethod
@@ -105,6 +109,8 @@ class Access:
             host_key_checking=_yes(say("tagloom_host_key_checking", True)),
             fast_cli=_yes(say("tagloom_fast_cli", False)),
             echo=_yes(say("tagloom_echo", True)),
+            become=str(say("tagloom_become") or ""),
+            save_to=str(say("tagloom_save_to") or ""),
             login_seconds=float(say("tagloom_login_seconds", LOGIN_SECONDS)),
             answer_seconds=float(say("tagloom_answer_seconds", ANSWER_SECONDS)),
         )
@@ -115,14 +121,11 @@ def _yes(value: object) -> bool:
     return str(value).strip().lower() not in ("false", "no", "off", "0", "n", "f", "none", "")
 
 
-class SshSwitch:
+class Session:
     """Hold one login to one switch; enter it as a context to log in, leave it to log out.
 
     Every method raises DeviceError: with the line and the switch's answer where one was refused, and with what
     happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far.
-    netmiko brings the connection, the login dialogs, `enable` and the paging commands. The conversation after that
-    is ours, because netmiko does not notice sub-modes, waits its whole time-out after a session has been cut, and
-    spends seconds of silence on every change of mode.
     """
 
     def __init__(self, name: str, platform: Platform, access: Access) -> None:
@@ -130,15 +133,13 @@ class SshSwitch:
         self.sent: list[str] = []
         self._platform = platform
         self._access = access
-        self._is_error = Grammar.of(platform).is_error
         self._wire: BaseConnection | None = None
         self._unread = ""
-        self._prompt = re.compile("")
-        self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
 
     def __enter__(self) -> Self:
-        """Log in, leave paging, and stand at the privileged prompt."""
+        """Log in, and make the session ready for commands."""
         access = self._access
+        keys = self._platform.netmiko_driver == "linux" and not access.password
         try:
             self._wire = ConnectHandler(
                 device_type=self._platform.netmiko_driver,
@@ -147,6 +148,8 @@ class SshSwitch:
                 username=access.user,
                 password=access.password,
                 secret=access.enable_password,
+                use_keys=keys,
+                allow_agent=keys,
                 fast_cli=access.fast_cli,
                 conn_timeout=access.login_seconds,
                 banner_timeout=access.login_seconds,
@@ -168,80 +171,17 @@ class SshSwitch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the modes a lost batch stood in, and log out."""
+        """Leave what a lost batch stood in, and log out."""
         with contextlib.suppress(DeviceError):
             if self._wire is not None:
-                self._leave_configuration()
-                self._write("exit\n", "exit")
+                self._leave()
         self._hang_up()
 
-    def identity(self) -> str:
-        """Give what the switch says of itself: `show system`, and `show version` of those that have no such page."""
-        pages = (self._exchange("show system"), self._exchange("show version"))
-        return "\n".join(page for page in pages if not self._is_error(page))
-
-    def running_configuration(self) -> str:
-        """Give the running configuration as the switch shows it, secrets and all."""
-        text = self._exchange("show running-config")
-        self._check("show running-config", text)
-        return text.strip("\n") + "\n"
-
-    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.
-
-        `lines` begin and end at ``(config)#``. The first line that is refused ends the batch.
-        """
-        transcript: list[tuple[str, str]] = []
-        if not lines:
-            return ()
-        self._check("configure", self._exchange("configure"))
-        for line in lines:
-            answer = self._exchange(line)
-            if self._is_error(answer):
-                with contextlib.suppress(DeviceError):
-                    self._leave_configuration()
-            self._check(line, answer)
-            self.sent.append(line)
-            transcript.append((line, answer))
-        left_in = self._mode
-        self._leave_configuration()
-        if left_in != "(config)":
-            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in}, not at (config)")
-        return tuple(transcript)
-
-    def save(self) -> None:
-        """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
-        command = "copy running-config startup-config"
-        yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
-        self._write(f"{command}\n", command)
-        if self._access.echo:
-            self._until(self._echo_of(command), command)
-        asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
-        text, found = self._until(asked, command)
-        if not self._prompt.match(found):
-            self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
-            text, _ = self._until(self._prompt, command)
-            self._settle()
-        if not _SAVED.search(text):
-            raise DeviceError(self.name, command, scrub(text).strip() or "the switch did not say that it saved")
-
-    # The session
-
     def _log_in(self, wire: BaseConnection) -> None:
-        wire.establish_connection()  # with the dialog of the ROS family, which asks inside the session
-        _, found = self._until(_LOGIN_ENDS, "login", self._access.login_seconds)
-        if not _LOGGED_IN.search(found):
-            raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
-        wire.write_channel(wire.RETURN)
-        wire.session_preparation()
-        self._settle()
-        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
+        raise NotImplementedError
 
-    def _settle(self) -> None:
-        """Forget what is printed yet and answers nothing we asked: prompts of empty commands."""
-        if self._wire is not None:
-            self._wire.clear_buffer()
-        self._unread = ""
+    def _leave(self) -> None:
+        self._write("exit\n", "exit")
 
     def _why_no_login(self, error: Exception) -> str:
         access, cause = self._access, error.__context__ or error
@@ -258,42 +198,6 @@ class SshSwitch:
             with contextlib.suppress(Exception):  # nothing that fails on the way out changes what was done
                 self._wire.paramiko_cleanup()
             self._wire = None
-
-    def _leave_configuration(self) -> None:
-        for _ in range(_SUBMODES_DEEP):
-            if not self._mode:
-                return
-            self._exchange("exit")
-        raise DeviceError(self.name, "exit", f"does not leave {self._mode}")
-
-    # One line and its answer
-
-    def _exchange(self, line: str) -> str:
-        """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
-        self._write(f"{line}\n", line)
-        if self._access.echo:
-            self._until(self._echo_of(line), line)
-        pieces: list[str] = []
-        stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
-        while True:
-            text, found = self._until(stop, line)
-            pieces.append(text)
-            if prompt := self._prompt.match(found):
-                self._mode = prompt[1] or ""
-                break
-            self._write(" ", line)  # old firmware without a way to turn paging off
-        answer = "".join(pieces)
-        if not self._access.echo:
-            answer = answer.replace(line, "", 1)
-        return _LOG_LINE.sub("", answer)
-
-    def _check(self, line: str, answer: str) -> None:
-        if self._is_error(answer):
-            raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
-
-    @staticmethod
-    def _echo_of(line: str) -> re.Pattern[str]:
-        return re.compile(re.escape(line) + r"[ \t]*\n")
 
     def _write(self, text: str, command: str) -> None:
         if self._wire is None:
@@ -330,3 +234,128 @@ class SshSwitch:
     def _lost(self, command: str, how: str) -> DeviceError:
         self._hang_up()  # so that nobody waits for this session a second time
         return DeviceError(self.name, command, how)
+
+
+class SshSwitch(Session):
+    """Speak to a switch with a command line of modes: privileged exec, configuration, and its sub-modes.
+
+    netmiko brings the connection, the login dialogs, `enable` and the paging commands. The conversation after that
+    is ours, because netmiko does not notice sub-modes, waits its whole time-out after a session has been cut, and
+    spends seconds of silence on every change of mode.
+    """
+
+    def __init__(self, name: str, platform: Platform, access: Access) -> None:
+        super().__init__(name, platform, access)
+        self._is_error = Grammar.of(platform).is_error
+        self._prompt = re.compile("")
+        self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
+
+    def identity(self) -> str:
+        """Give what the switch says of itself: `show system`, and `show version` of those that have no such page."""
+        pages = (self._exchange("show system"), self._exchange("show version"))
+        return "\n".join(page for page in pages if not self._is_error(page))
+
+    def running_configuration(self) -> str:
+        """Give the running configuration as the switch shows it, secrets and all."""
+        text = self._exchange("show running-config")
+        self._check("show running-config", text)
+        return text.strip("\n") + "\n"
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.
+
+        `lines` begin and end at ``(config)#``. The first line that is refused ends the batch.
+        """
+        transcript: list[tuple[str, str]] = []
+        if not lines:
+            return ()
+        self._check("configure", self._exchange("configure"))
+        for line in lines:
+            answer = self._exchange(line)
+            if self._is_error(answer):
+                with contextlib.suppress(DeviceError):
+                    self._leave_configuration()
+            self._check(line, answer)
+            self.sent.append(line)
+            transcript.append((line, answer))
+        left_in = self._mode
+        self._leave_configuration()
+        if left_in != "(config)":
+            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in}, not at (config)")
+        return tuple(transcript)
+
+    def save(self, text: str = "") -> bool:
+        """Copy the running to the startup configuration, answer the switch's question, and see that it was done."""
+        del text  # the switch knows what it holds
+        command = "copy running-config startup-config"
+        yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
+        self._write(f"{command}\n", command)
+        if self._access.echo:
+            self._until(self._echo_of(command), command)
+        asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
+        text, found = self._until(asked, command)
+        if not self._prompt.match(found):
+            self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
+            text, _ = self._until(self._prompt, command)
+            self._settle()
+        if not _SAVED.search(text):
+            raise DeviceError(self.name, command, scrub(text).strip() or "the switch did not say that it saved")
+        return True
+
+    # The session
+
+    def _log_in(self, wire: BaseConnection) -> None:
+        wire.establish_connection()  # with the dialog of the ROS family, which asks inside the session
+        _, found = self._until(_LOGIN_ENDS, "login", self._access.login_seconds)
+        if not _LOGGED_IN.search(found):
+            raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
+        wire.write_channel(wire.RETURN)
+        wire.session_preparation()
+        self._settle()
+        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
+
+    def _leave(self) -> None:
+        self._leave_configuration()
+        super()._leave()
+
+    def _settle(self) -> None:
+        """Forget what is printed yet and answers nothing we asked: prompts of empty commands."""
+        if self._wire is not None:
+            self._wire.clear_buffer()
+        self._unread = ""
+
+    def _leave_configuration(self) -> None:
+        for _ in range(_SUBMODES_DEEP):
+            if not self._mode:
+                return
+            self._exchange("exit")
+        raise DeviceError(self.name, "exit", f"does not leave {self._mode}")
+
+    # One line and its answer
+
+    def _exchange(self, line: str) -> str:
+        """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
+        self._write(f"{line}\n", line)
+        if self._access.echo:
+            self._until(self._echo_of(line), line)
+        pieces: list[str] = []
+        stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
+        while True:
+            text, found = self._until(stop, line)
+            pieces.append(text)
+            if prompt := self._prompt.match(found):
+                self._mode = prompt[1] or ""
+                break
+            self._write(" ", line)  # old firmware without a way to turn paging off
+        answer = "".join(pieces)
+        if not self._access.echo:
+            answer = answer.replace(line, "", 1)
+        return _LOG_LINE.sub("", answer)
+
+    def _check(self, line: str, answer: str) -> None:
+        if self._is_error(answer):
+            raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
+
+    @staticmethod
+    def _echo_of(line: str) -> re.Pattern[str]:
+        return re.compile(re.escape(line) + r"[ \t]*\n")

@@ -22,6 +22,7 @@ class Outcome:
     before, after  the state found and the state wanted, rendered; equal where nothing is to do
     error      "" = good; else one sentence, `command` being the line it happened at, which may or may not be done
     findings   conflicts, drift, or cells that a read-back did not find as sent
+    volatile   the switch keeps no configuration of its own: a reboot forgets what was sent
     backup     where the whole running configuration was kept before the first line, with all its secrets
     """
 
@@ -36,6 +37,7 @@ class Outcome:
     error: str = ""
     command: str = ""
     findings: tuple[Finding, ...] = ()
+    volatile: bool = False
     backup: str = ""
     seconds: float = 0.0
 
@@ -67,6 +69,7 @@ class Outcome:
             "error": self.error,
             "command": self.command,
             "findings": [finding.as_json() for finding in self.findings],
+            "volatile": self.volatile,
             "backup": self.backup,
             "seconds": self.seconds,
         }

@@ -46,8 +46,8 @@ class SwitchConnection(Protocol):
         """Send configuration lines up to the first one refused; give (line, answer) pairs."""
         ...
 
-    def save(self) -> None:
-        """Make the running configuration the one the switch starts with."""
+    def save(self, text: str) -> bool:
+        """Make the running configuration, which `text` says, the one the switch starts with; False where it cannot."""
         ...
 
 
@@ -56,13 +56,14 @@ class Language:
     """Hold a switch's language as functions: its text to a state, a state to text, changes to command lines.
 
     `parse` also gives a finding for each line that it does not understand and that bears on our ports or VLANs;
-    `mistaken` gives one where what a switch says of itself is not the model. `port_name` names a port, `switchwide` are
-    the cells that one line sets on all ports, `physical_ports` counts the ports that are no port-channels.
+    `commands` takes the state that the changes start from, too; `mistaken` gives a finding where what a switch says of
+    itself is not the model. `port_name` names a port, `switchwide` are the cells that one line sets on all ports,
+    `physical_ports` counts the ports that are no port-channels.
     """
 
     parse: Callable[[str], tuple[SwitchState, tuple[Finding, ...]]]
     text: Callable[[SwitchState], str]
-    commands: Callable[[tuple[Change, ...]], tuple[str, ...]]
+    commands: Callable[[tuple[Change, ...], SwitchState], tuple[str, ...]]
     mistaken: Callable[[str], tuple[Finding, ...]]
     port_name: Callable[[int], str]
     physical_ports: int
@@ -115,7 +116,7 @@ def bring(
                 else:
                     findings += _drift(switch, running, assumed, wanted, language.port_name)
             changes = difference(running, wanted)
-            commands = language.commands(changes)
+            commands = language.commands(changes, running)
             outcome = replace(
                 outcome,
                 changed=bool(changes) and check and not findings,
@@ -135,7 +136,7 @@ def bring(
                     error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
                     outcome = replace(outcome, error=error, findings=missed)
                 else:
-                    connection.save()
+                    outcome = replace(outcome, volatile=not connection.save(outcome.after))
     except DeviceError as error:
         outcome = replace(outcome, error=error.text, command=error.command)
     except PlanError as error:  # the model has no words for a change

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
+from tagloom.lab import linux_pages
+from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
-from tagloom.records.switch_state import SwitchEditor
+from tagloom.records.switch_state import PortMode, SwitchEditor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -110,6 +112,8 @@ class Foreign:
 
         The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
         """
+        if platform.grammar == iproute2.FAMILY:  # what else such a machine does is not in its bridge
+            return cls({"": [f"hostname {name}"]})
         address = f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"
         users = f"username plant password {number:032x} level 15 encrypted"
         everywhere = [users, "snmp-server community watchtower ro", "logging 192.0.2.254", f"hostname {name}"]
@@ -135,8 +139,12 @@ class Device:
 
     `render` writes a state in the family's running-configuration form; `carrier` tells whether a port has link;
     `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
-    inside `configure`, when that is exclusive.
+    inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
+    starts with the lines of its file `BOOT`.
     """
+
+    BOOT: ClassVar = "/etc/tagloom/bridge.sh"
+    FOLDERS: ClassVar = ("/etc/tagloom", "/tmp")  # noqa: S108 - of the machine played
 
     name: str
     platform: Platform
@@ -148,10 +156,30 @@ class Device:
     carrier: Callable[[int], bool] = _no_carrier
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
     editing: object | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    shell: iproute2.Shell | None = None
 
     def __post_init__(self) -> None:
-        self.editor = factory(self.platform)
+        self._start(factory(self.platform))
         self.save()
+
+    def _start(self, editor: SwitchEditor) -> None:
+        self.editor = editor
+        if self.is_linux:
+            self.shell = iproute2.Shell(self.platform, editor)
+
+    @property
+    def is_linux(self) -> bool:
+        """Tell whether the switch is a Linux machine."""
+        return self.platform.grammar == iproute2.FAMILY
+
+    def forwarding(self) -> SwitchState:
+        """Give what frames find: a Linux machine forwards nothing between ports outside its bridge."""
+        if not self.is_linux:
+            return self.editor.freeze()
+        seen = SwitchEditor.of(self.editor.freeze())
+        seen.enabled = [up and m is PortMode.GENERAL for up, m in zip(seen.enabled, seen.mode, strict=True)]
+        return seen.freeze()
 
     @property
     def hostname(self) -> str:
@@ -166,7 +194,11 @@ class Device:
     def reboot(self) -> None:
         """Come up again from the startup configuration, with nothing learned and nobody logged in."""
         state, foreign = self._startup
-        self.editor, self.foreign = SwitchEditor.of(state), foreign.copy()
+        self._start(factory(self.platform) if self.is_linux else SwitchEditor.of(state))
+        if self.shell is not None:
+            for line in self.startup_config().splitlines():
+                self.shell.feed(line)
+        self.foreign = foreign.copy()
         self.learned, self.editing = {}, None
 
     def drop_done(self) -> None:
@@ -174,11 +206,18 @@ class Device:
         self.quirks = replace(self.quirks, drop_after=0)
 
     def running_config(self) -> str:
-        """Give the running configuration as text: the state in the family's shape, then the foreign lines."""
+        """Give the running configuration as text: the state in the family's shape, then the foreign lines.
+
+        Of a Linux machine, the pages that tell of its state.
+        """
+        if self.is_linux:
+            return linux_pages.transcript(self)
         return self._text(self.editor.freeze(), self.foreign)
 
     def startup_config(self) -> str:
-        """Give the startup configuration as text."""
+        """Give the startup configuration as text; of a Linux machine, the script it starts with."""
+        if self.is_linux:
+            return self.files.get(self.BOOT, "")
         return self._text(*self._startup)
 
     def _text(self, state: SwitchState, foreign: Foreign) -> str:

@@ -132,7 +132,7 @@ class Rack:
         return [sorted(p for at, p in self._far if at == s) for s in range(len(self.fabric.switches))]
 
     def _states(self) -> dict[str, SwitchState]:
-        return {name: device.editor.freeze() for name, device in self.devices.items()}
+        return {name: device.forwarding() for name, device in self.devices.items()}
 
     async def start(self) -> str:
         """Open every switch's port; gives the known_hosts lines. Raises OSError for a port in use."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from tagloom.lab.console import FAMILIES, Console
+from tagloom.lab.shell_console import ShellConsole
 from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class _Login(asyncssh.SSHServer):
 
     def begin_auth(self, username: str) -> bool:
         del username  # ROS takes authentication "none" of anyone, and asks inside the shell
+        if self._device.is_linux:
+            return True
         return not FAMILIES[Grammar.of(self._device.platform).code].login_in_shell
 
     def password_auth_supported(self) -> bool:
@@ -68,7 +71,7 @@ class _Login(asyncssh.SSHServer):
 
 
 async def _talk(process: asyncssh.SSHServerProcess[str], device: Device) -> None:
-    console = Console(device)
+    console = ShellConsole(device) if device.is_linux else Console(device)
     process.stdout.write(console.start())
     try:
         while not console.closed:

@@ -71,7 +71,7 @@ def prepare(directory: Path) -> Push:
     fabric = read_fabric(fabric_file(directory))
     models = sorted({s.model for s in fabric.live if not platforms.load(s.model).netmiko_driver})
     if models:
-        actual = "no login is known: let a shell run each text on its machine"
+        actual = "no login is known"
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
     proof = None

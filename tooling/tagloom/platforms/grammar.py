@@ -353,3 +353,8 @@ def _read_mbps(text: str) -> int:
     if text not in ("10", "100", "1000", "10000"):
         raise ValueError(f"not a speed: {text!r}")
     return int(text)
+
+
+def switchwide(platform: Platform) -> frozenset[Cell]:
+    """Give the cells that one line of a model sets on all of its ports; a Linux machine's lines name their ports."""
+    return frozenset() if platform.grammar == "linux-bridge" else Grammar.of(platform).switchwide

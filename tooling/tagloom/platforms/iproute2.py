@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 FAMILY = "linux-bridge"
+# What a machine says of itself: all links, VLANs and entries as iproute2's JSON, then each port of the bridge in the
+# words of ethtool(8), whose JSON older releases have not.
+PAGES = ("ip -j -d link show", "bridge -j vlan show", "bridge -j fdb show")
+ETHTOOL_PAGES = ("ethtool {port}", "ethtool --show-pause {port}", "ethtool --show-eee {port}")
 GROUP_BIT = 1 << 40  # IEEE 802-2014, 8.2: an address to many; a bridge floods or filters those without its FDB
 _DONE = Outcome(OutcomeKind.DONE)
 _WORD = {"port": r"\S+", "mac": r"[0-9A-Fa-f:]{17}", "switch": "0|1", "on": "on|off", "vlans": r"\d{1,4}(?:-\d{1,4})?"}
@@ -93,6 +97,13 @@ def flow_words(flow: FlowControl) -> tuple[str, str]:
     return _FLOW[flow]
 
 
+def flow_of(negotiated: str | None, rx: str | None, tx: str | None) -> FlowControl:
+    """Give what `ethtool --show-pause` says, OFF where it says nothing; one direction alone counts as ON."""
+    if "on" not in (rx, tx):
+        return FlowControl.OFF
+    return FlowControl.AUTO if negotiated == "on" else FlowControl.ON
+
+
 class _RefusedError(Exception):
     """Refuse a line with the answer a shell shows for it; never leaves this module."""
 
@@ -109,6 +120,11 @@ class Shell:
         self.platform, self.editor = platform, editor
         self._commands = commands()
         self._bridge = any(mode is PortMode.GENERAL for mode in editor.mode)
+
+    @property
+    def has_bridge(self) -> bool:
+        """Tell whether there is a bridge, with or without ports."""
+        return self._bridge
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line; a blank line or a comment is carried out by doing nothing."""

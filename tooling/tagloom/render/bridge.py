@@ -1,12 +1,13 @@
-"""Read what a kernel's bridge holds, from iproute2's JSON, into a switch state."""
+"""Read what a Linux machine says of its bridge and ports into a switch state."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.iproute2 import GROUP_BIT, commands
+from tagloom.platforms.iproute2 import ETHTOOL_PAGES, GROUP_BIT, PAGES, commands, flow_of
 from tagloom.records.switch_state import (
     DEFAULT_VLAN,
     DISCARD_PVID,
@@ -22,23 +23,69 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import SwitchState
 
 
+_PROMPT = "$ "
+_FIELD = re.compile(r"^\s*([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
+
+
+def is_transcript(text: str) -> bool:
+    """Tell whether a text is what a machine said, page by page, and not a script of commands."""
+    return text.startswith(_PROMPT)
+
+
+def read_transcript(platform: Platform, text: str) -> SwitchState:
+    """Read the pages of `PAGES` and `ETHTOOL_PAGES`, each behind a line of ``$`` and its command.
+
+    What ethtool does not know of a port, as of virtual ones, is as it was born. Raises InputError as `read_bridge`.
+    """
+    pages: dict[str, str] = {}
+    for part in f"\n{text}".split(f"\n{_PROMPT}")[1:]:
+        command, _, answer = part.partition("\n")
+        pages[command] = answer
+    if missing := [command for command in PAGES if command not in pages]:
+        raise InputError(Finding(command, "its answer", "none") for command in missing)
+    editor = SwitchEditor.of(read_bridge(platform, *(pages[command] for command in PAGES)))
+    for at, mode in enumerate(editor.mode):
+        if mode is PortMode.GENERAL:
+            name = platform.port_name(at + 1)
+            speed, pause, eee = (dict(_FIELD.findall(pages.get(p.format(port=name), ""))) for p in ETHTOOL_PAGES)
+            editor.negotiation[at], editor.speed_mbps[at] = _speed(speed)
+            editor.flow_control[at] = flow_of(pause.get("Autonegotiate"), pause.get("RX"), pause.get("TX"))
+            editor.eee[at] = eee.get("EEE status", "").startswith("enabled")
+    return editor.freeze()
+
+
+def _speed(page: dict[str, str]) -> tuple[bool, int]:
+    """Read whether a port negotiates, and the speed it was told if not; one that never could is as it was born."""
+    if page.get("Auto-negotiation") != "off" or page.get("Supports auto-negotiation") != "Yes":
+        return True, 0
+    speed = re.match(r"(\d+)Mb/s", page.get("Speed", ""))
+    return False, int(speed[1]) if speed else 0
+
+
 def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> SwitchState:
     """Read the answers to `ip -j -d link show`, `bridge -j vlan show` and `bridge -j fdb show`.
 
     Ports outside the bridge named tagloom are as they were born, and so is what ethtool sets: nothing of it stands
-    there. Learned entries, and static ones that would move (not `sticky`), are no entries. Raises InputError where an
-    answer is not JSON of that shape, or the bridge forwards by other rules (no VLAN filtering, snooping).
+    there. Learned entries, and static ones that would move (not `sticky`), are no entries. While the bridge is down
+    its ports are not enabled. Raises InputError where an answer is not JSON of that shape, or the bridge forwards by
+    other rules (no VLAN filtering, snooping), has ports of others, or none (a push that was cut short).
     """
     name, editor = commands().bridge, SwitchEditor.blank(platform.ports)
-    bridge, ports, findings = None, {}, []
-    for link in _rows(links, "ip -j -d link show"):
-        if link.get("ifname") == name:
-            bridge = link.get("linkinfo", {}).get("info_data", {})
-        elif link.get("master") == name and (port := platform.port_number(str(link.get("ifname")))):
-            ports[str(link["ifname"])] = port
-            _join(editor, port, up="UP" in link.get("flags", ()))
-    if bridge is None:
+    rows = _rows(links, PAGES[0])
+    itself = next((link for link in rows if link.get("ifname") == name), None)
+    if itself is None:
         return editor.freeze()
+    bridge, ports, findings = itself.get("linkinfo", {}).get("info_data", {}), {}, []
+    for link in (link for link in rows if link.get("master") == name):
+        word = str(link.get("ifname"))
+        if (port := platform.port_number(word)) is None:
+            findings.append(Finding(f"bridge {name} {word}", f"a port of a {platform.title}", "none of that name"))
+            continue
+        ports[word] = port
+        _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()))
+    if not ports:
+        way_out = commands().write("delete")
+        findings.append(Finding(f"bridge {name}", "ports", f"none, as a push leaves it that was cut short: {way_out}"))
     for key, wanted in {"vlan_filtering": 1, "vlan_default_pvid": 0, "mcast_snooping": 0}.items():
         if bridge.get(key) != wanted:
             findings.append(Finding(f"bridge {name} {key}", str(wanted), repr(bridge.get(key))))
@@ -46,11 +93,11 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
         raise InputError(findings)
     editor.spanning_tree = bool(bridge.get("stp_state"))
     editor.aging_seconds = int(bridge.get("ageing_time", 0)) // 100
-    for row in _rows(vlans, "bridge -j vlan show"):
+    for row in _rows(vlans, PAGES[1]):
         if (port := ports.get(str(row.get("ifname")))) is not None:
             for vlan in row.get("vlans", ()):
                 _member(editor, port, vlan)
-    for row in _rows(entries, "bridge -j fdb show"):
+    for row in _rows(entries, PAGES[2]):
         pinned = row.get("state") == "static" and "sticky" in row.get("flags", ())
         if (port := ports.get(str(row.get("ifname")))) is None or not pinned or "vlan" not in row:
             continue

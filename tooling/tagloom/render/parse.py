@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import Finding
+from tagloom.errors import Finding, InputError
 from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import CONFIG, Context
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
+from tagloom.render.bridge import is_transcript, read_transcript
 from tagloom.render.console_text import NOISE, clean_lines
 
 if TYPE_CHECKING:
@@ -58,8 +59,11 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
 
     Terminal escapes, pager prompts, log lines, prompts and the echoed command are passed over, and so are lines of
     others outside the blocks of ours. A line that the switch would refuse at its place is tried again at the end:
-    relatives of ROS print settings before the mode they need.
+    relatives of ROS print settings before the mode they need. Of a Linux machine both its commands and what it says
+    of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood.
     """
+    if platform.grammar == iproute2.FAMILY and is_transcript(text):
+        return Parsed(read_transcript(platform, text), ())
     if platform.grammar == iproute2.FAMILY:
         return _parse_commands(platform, clean_lines(text))
     interpreter = Interpreter(platform, factory(platform))
@@ -120,7 +124,11 @@ def read_state(
 
     `where` names the switch. Such a line may change what the ports do, so the state alone proves nothing.
     """
-    parsed = parse_configuration(platform, text)
+    try:
+        parsed = parse_configuration(platform, text)
+    except InputError as error:
+        findings = [replace(finding, where=f"{where}: {finding.where}") for finding in error.findings]
+        return factory(platform).freeze(), tuple(findings)
     columns = np.array(sorted(ports), np.int64) - 1
     joined = parsed.state.vlans[parsed.state.membership[:, columns].any(axis=1)]
     vlans = {*parsed.state.owned_vlans, *joined.tolist(), *parsed.state.pvid[columns].tolist()}

@@ -51,16 +51,22 @@ def _steps(platform: Platform, old: SwitchEditor, new: SwitchEditor) -> Iterator
     switch, centiseconds = int(new.spanning_tree), 100 * new.aging_seconds
     if not had:
         yield "create", write("create", switch=switch, centiseconds=centiseconds)
-        yield "bridge_up", write("bridge_up")
     else:
         if old.spanning_tree != new.spanning_tree:
             step = "spanning_tree_on" if new.spanning_tree else "spanning_tree_off"
             yield step, write("spanning_tree", switch=switch)
         if old.aging_seconds != new.aging_seconds:
             yield "aging", write("aging", centiseconds=centiseconds)
+    if any(_carries(new)) and not any(_carries(old)):  # also where the bridge was there, but down
+        yield "bridge_up", write("bridge_up")
     for port in range(1, platform.ports + 1):
         yield from _port_steps(platform.port_name(port), port, old, new)
     yield from _entry_steps(platform, old, new)
+
+
+def _carries(editor: SwitchEditor) -> Iterator[bool]:
+    """Tell of every port whether it is an open port of the bridge."""
+    return (mode is PortMode.GENERAL and up for mode, up in zip(editor.mode, editor.enabled, strict=True))
 
 
 def _port_steps(name: str, port: int, old: SwitchEditor, new: SwitchEditor) -> Iterator[Step]:

@@ -326,6 +326,8 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[
         lines += row("stopped", outcomes.error)
     if outcomes.stopped:
         lines += row("stopped", f"after wave {outcomes.reached} of {outcomes.waves}, in a proven state, as asked")
+    if volatile := sorted({outcome.switch for outcome in outcomes.outcomes if outcome.volatile}):
+        lines += row("reboot", f"forgets it all on {', '.join(volatile)}: set tagloom_save_to in the inventory")
     verb = "would change" if checked else "changed"
     of_waves = f" in {count(waves, 'wave')}" if outcomes.changed else ""
     text = f"{verb} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"

@@ -1,0 +1,17 @@
+"""Choose the connection that speaks a switch's language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom.adapters.shell import LinuxSwitch
+from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.platforms import iproute2
+
+if TYPE_CHECKING:
+    from tagloom.platforms import Platform
+
+
+def connect(name: str, platform: Platform, access: Access) -> SshSwitch | LinuxSwitch:
+    """Give a connection to the switch called `name`, which is not logged in yet."""
+    return (LinuxSwitch if platform.grammar == iproute2.FAMILY else SshSwitch)(name, platform, access)
