@@ -215,7 +215,7 @@ def test_up_down_is_rooted_where_asked(tmp_path, run, answer):
             status, out, _ = run(*words)
             assert status == 0
             assert (f"from {root};" in out) == (root != "best")
-            assert ("the best of the 16 most central roots" in out) == (root == "best")
+            assert ("the best of the 12 most central roots" in out) == (root == "best")
             assert answer("verify", build)[0] == 0
             pages[root, assignment] = answer(*words)[1]
     unasked = answer("plan", fabric, "-o", build, "--routing", "up-down")[1]

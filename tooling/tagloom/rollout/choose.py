@@ -1,7 +1,7 @@
 """Choose how a fabric gets from one state to another: the shortest order of waves that can be proven.
 
-Source: section 3 of the rollout research beside the design. Every strategy composes waves, and a wave counts only once
-it is proven down to the single command line; what does not prove is told, with what stood in the way.
+Every strategy composes waves, and a wave counts only once it is proven down to the single command line; what does not
+prove is told, with what stood in the way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find spanning trees whose turns close no cycle with paths in use, and chains of trees that lead from one to another.
 
-Sources: sections 2 (lemma 7) and 3 of the rollout research beside the design, section 4 of that on routing. Two trees
-that differ by one link moved to a neighbouring place on its cycle are acyclic together; two that differ by more mostly
-are not. Next to an acyclic path set there nearly always is a tree, but not always: none found is an answer.
+Two trees that differ by one link are acyclic together if and only if the link that goes and the one that comes share a
+switch: of the cycle that both close, one tree lacks the turns at the ends of the one link, the other those at the ends
+of the other. Next to an acyclic path set there nearly always is a tree, but not always: none found is an answer.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def up_down(fabric: Fabric, top: int | None = None) -> Routes:
 
 def root_words(fabric: Fabric, chosen: int, asked: int | None) -> str:
     """Name the root, and say why it is the root where nobody asked for it."""
-    why = f", the best of the {CANDIDATE_ROOTS} most central roots" if asked is None else ""
+    tried = min(CANDIDATE_ROOTS, len(fabric.live))
+    why = f", the best of the {tried} most central roots" if asked is None else ""
     return fabric.switches[chosen].name + why
 
 
