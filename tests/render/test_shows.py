@@ -196,6 +196,9 @@ def test_switchport_pages_tell_tagged_from_untagged():
 def test_descriptions_are_the_maintained_templates_work():
     rows = read_descriptions(page("dell_powerconnect_descriptions"))
     assert (rows["g1"], rows["g46"], rows["g48"]) == ("TO_SRV05-VSAN_[DRAC]", "", "ADMIN_[1Gbit]")
+    cousin = read_descriptions(page("cisco_s300_descriptions"))
+    assert (cousin["fa3"], cousin["fa5"], cousin["gi4"]) == ("Socket_7/7", "", "Eltex2124-8 - gi1/0/5")
+    assert len(cousin) == 28 + 8
 
 
 def test_the_maintained_templates_refuse_the_pages_of_a_switch_that_tagloom_configured():

@@ -172,7 +172,8 @@ def read_descriptions(text: str) -> dict[str, str]:
     from ntc_templates.parse import parse_output  # noqa: PLC0415 - a tenth of a second that few callers need
 
     page = "\n".join(line for line in page_lines(text) if line)
-    rows = parse_output(platform="dell_powerconnect", command="show interfaces description", data=page)
+    # the template of its cousin: that of dell_powerconnect refuses a description of several words
+    rows = parse_output(platform="cisco_s300", command="show interfaces description", data=page)
     return {row["interface"]: row["description"] for row in rows}
 
 
