@@ -8,7 +8,7 @@ import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.records.routes import Routes
-from tagloom.route.trees import per_switch, pruned, rooted
+from tagloom.route.trees import per_switch, pruned, rooted_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def shared_tree(fabric: Fabric) -> Routes:
     top = central(fabric)[0]
     parent = whole_trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0]
     links = {int(channel) // 2 for channel in parent if channel >= 0}
-    trees = np.stack([rooted(fabric, links, int(s)) for s in root])
+    trees = rooted_at(fabric, links, root)
     reason = f"one breadth-first tree from {fabric.switches[top].name}"
     return Routes("tree", reason, source_of_host, root, pruned(fabric, trees))
 
