@@ -261,19 +261,30 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.history import History  # noqa: PLC0415 - as above
     from tagloom.pipeline import observing, operating  # noqa: PLC0415 - as above
 
+    every, listening, findings = 0.0, ("", 0), []
+    if args.count is not None and args.count < 1:
+        findings.append(Finding("--count", "1 or more", str(args.count)))
+    try:
+        every = _seconds(args.every) if args.every else 0.0
+    except InputError as error:
+        findings += error.findings
+    try:
+        listening = _listening(args.prometheus) if args.prometheus else listening
+    except InputError as error:
+        findings += error.findings
+    if findings:
+        raise InputError(findings)
+    count = args.count or (0 if args.every else 1)
     site = _site(args)
     fabric = observing.fabric_of(site.inventory)
     settings = _snmp_settings(args, site.inventory)
     agents = observing.agents_of(fabric, settings.addresses, settings.port)
-    if args.count is not None and args.count < 1:
-        raise InputError([Finding("--count", "1 or more", str(args.count))])
-    every, count = _seconds(args.every) if args.every else 0.0, args.count or (0 if args.every else 1)
     build = pipeline.read_build(args.against) if args.against else None
     shots, code = 0, GOOD
     with ExitStack() as stack:
         snmp = stack.enter_context(_snmp(args, settings))
         history = stack.enter_context(closing(History(args.output))) if args.output else None
-        exporter = stack.enter_context(closing(Exporter(_listening(args.prometheus)))) if args.prometheus else None
+        exporter = stack.enter_context(closing(Exporter(listening))) if args.prometheus else None
         before = history.last(fabric.name) if history else {}
         page: dict[str, Any] = {}
         try:
