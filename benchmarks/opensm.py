@@ -14,6 +14,7 @@ machine. One host per switch (fat tree: one per edge switch).
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import resource
@@ -171,11 +172,16 @@ def median(make: Callable[[], object]) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=GRAPHS, help="this graph alone")
+    options = parser.parse_args()
     peers = shutil.which("opensm") and shutil.which("ibsim") and shutil.which("ibsim-run")
     if not peers:
         print("opensm and ibsim are not installed (Debian: opensm, ibsim-utils); only the references stand below")
     print(f"{'graph':22} {'routing':30} {'CPU s':>8}  peer   here s  ratio  reference s  ratio")
     for name, (make, *references) in GRAPHS.items():
+        if options.only not in (None, name):
+            continue
         fabric = make()
         top = best_root(fabric)
         here: dict[str, float | None] = {}
