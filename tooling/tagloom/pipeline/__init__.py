@@ -4,6 +4,7 @@ from tagloom.pipeline.files import read_build, read_texts, write_build, write_ro
 from tagloom.pipeline.planning import (
     Build,
     host_pages,
+    may_finish,
     parse,
     plan,
     predict,
@@ -26,6 +27,7 @@ __all__ = [
     "chosen",
     "host_pages",
     "link_ends",
+    "may_finish",
     "parse",
     "plan",
     "predict",

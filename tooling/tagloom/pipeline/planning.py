@@ -18,19 +18,20 @@ from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
+from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import Judge, choose
+from tagloom.rollout import Judge, choose, finish
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import Plan, broadcasts_once, channel_name, missing_entry, prove_wave, verify
+from tagloom.verify import Plan, broadcasts_once, channel_name, live_vlans, missing_entry, prove_wave, verify
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -39,10 +40,11 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.forecast import Forecast
+    from tagloom.records.lines import Lines
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
     from tagloom.records.sleep import Eee
-    from tagloom.records.switch_state import FabricState
+    from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
 
@@ -456,18 +458,46 @@ def rollout(
     return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
 
 
+def may_finish(
+    fabric: Fabric,
+    states: Sequence[FabricState],
+    number: int,
+    stuck: Collection[str],
+    *,
+    duplicates_allowed: bool = False,
+) -> list[FabricState]:
+    """Give the ends of waves `number` .. n that all but the `stuck` switches may still go to; PlanError where none is.
+
+    `states` are the one before the rollout and the end of each of its n waves. See `rollout.finish`.
+    """
+    return finish(fabric, states, number, stuck, rollout_judge(fabric, duplicates_allowed=duplicates_allowed))
+
+
 def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
     models = [platforms.load(switch.model) for switch in fabric.switches]
 
-    def wave(before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
-        lines = {
+    def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
+        return {
             switch.name: line_effects(model, before[switch.name], after[switch.name])
             for switch, model in zip(fabric.switches, models, strict=True)
-            if before[switch.name] is not after[switch.name] and switch.up
+            if switch.name in after and before[switch.name] is not after[switch.name] and switch.up
         }
-        proof = prove_wave(fabric, before, lines, duplicates_allowed=duplicates_allowed, paused=paused)
+
+    def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
+        held = {name: old for name, (old, _) in stuck.items()}
+        return held, lines_to({name: new for name, (_, new) in stuck.items()}, held)
+
+    def wave(before: FabricState, after: FabricState, terms: Terms = AS_PLANNED) -> tuple[WaveProof, int]:
+        held, possible = stuck_lines(terms.stuck)
+        lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
+        together = lines | possible
+        proof = prove_wave(fabric, before | held, together, duplicates_allowed=duplicates_allowed, terms=terms)
         return proof, sum(each.count for each in lines.values())
+
+    def live(state: FabricState, stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> set[tuple[int, int]]:
+        held, possible = stuck_lines(stuck)
+        return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
         alone = prove_wave(fabric, state, {}, duplicates_allowed=True, sources=sources)
@@ -476,6 +506,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     return Judge(
         verify=partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed)),
         wave=wave,
+        live=live,
         dependencies=dependencies,
         name_channel=partial(channel_name, fabric),
         room=lambda s: (models[s].max_vlans, models[s].mac_table),

@@ -287,13 +287,13 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         if not asked.fits(here, step.state):
             asked.refused.append(f"{title}: the tables have no room for both at once")
             return None
-        proof, lines = asked.judge.wave(here, step.state, paused=step.paused)
+        proof, lines = asked.judge.wave(here, step.state, step.terms)
         if not proof.proven:
             asked.refused.append(f"{title}: {proof.findings[0]}")
             return None
         busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
         seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
-        down = seconds if step.paused else 0.0
+        down = seconds if step.terms.paused else 0.0
         waves.append(
             Wave(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent)
         )

@@ -10,6 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.records.numbering import owned
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.rollout.layers import (
     RETRAINING,
     beside,
@@ -31,19 +32,21 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
+PAUSED = Terms(paused=True)
+
 
 @dataclass(frozen=True)
 class Step:
-    """Hold what a wave leads to and the wait after it.
+    """Hold what a wave leads to, the wait after it, and the terms it is proven under.
 
-    Where `paused`, hosts' frames may be dropped as they enter; where `silent`, they all are once it has ended.
+    Where `silent`, what hosts send is dropped once it has ended.
     """
 
     name: str
     why: str
     state: FabricState
     wait_seconds: float = 0.0
-    paused: bool = False
+    terms: Terms = AS_PLANNED
     silent: bool = False
 
 
@@ -119,15 +122,15 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
         state = _added(change, _raised(change) if rising else state, state, after)
         steps.append(Step("add", _WHY["add"], state, change.up_seconds if rising else 0.0))
     silence = {name: _silent(fabric, name, held) for name, held in state.items()}
-    steps.append(Step("pause", _WHY["pause"], silence, change.drain_seconds, paused=True, silent=True))
+    steps.append(Step("pause", _WHY["pause"], silence, change.drain_seconds, terms=PAUSED, silent=True))
     if not beside_each_other:
         rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
         trained = bool(retrained(fabric, change.before, after).any() or np.any(_rising(change)))
         wait = change.up_seconds if trained else 0.0
-        steps.append(Step("rebuild", _WHY["rebuild"], rebuilt, wait, paused=True, silent=True))
+        steps.append(Step("rebuild", _WHY["rebuild"], rebuilt, wait, terms=PAUSED, silent=True))
         state = rebuilt
     silent = silence if beside_each_other else state
-    steps.append(Step("resume", _WHY["resume"], hosts_to(fabric, silent, after, everyone), paused=True))
+    steps.append(Step("resume", _WHY["resume"], hosts_to(fabric, silent, after, everyone), terms=PAUSED))
     steps.append(Step("remove", _WHY["end"], after))
     return _worth(change.before, steps)
 
