@@ -510,6 +510,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         dependencies=dependencies,
         name_channel=partial(channel_name, fabric),
         room=lambda s: (models[s].max_vlans, models[s].mac_table),
+        vlan_limit=lambda s: models[s].max_vlan_id,
         up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
     )
 

@@ -17,9 +17,10 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.numbering import renumbered
 from tagloom.records.rollout import Rollout, Wave
-from tagloom.records.switch_state import MAX_VLAN, FlowControl
+from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
-from tagloom.rollout.layers import RETRAINING, links_on, retrained, untagged_links
+from tagloom.rollout.layers import RETRAINING, leaving, links_on, retrained
+from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, through
 from tagloom.rollout.trees import chain, tree_state, trees_beside
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.judge import Judge
 
-STRATEGIES = ("auto", "direct", "batches", "park", "slides", "drain")
+STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "drain")
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
 LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a switch to the power of the hops
 BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
@@ -107,7 +108,7 @@ class _Asked:
     @cached_property
     def confusable(self) -> list[int]:
         """List the channels on which old and new frames both travel untagged."""
-        both = untagged_links(self.fabric, self.before) & untagged_links(self.fabric, self.after)
+        both = leaving(self.fabric, self.before) & leaving(self.fabric, self.after)
         return [int(c) for c in np.flatnonzero(both)]
 
     @cached_property
@@ -132,7 +133,15 @@ class _Asked:
 
     @cached_property
     def change(self) -> Change:
-        return Change(self.fabric, self.before, self.after, self._drain_seconds(), self._up_seconds(), self.fits)
+        return Change(
+            self.fabric,
+            self.before,
+            self.after,
+            self._drain_seconds(),
+            self._up_seconds(),
+            self.fits,
+            self.judge.vlan_limit,
+        )
 
     def fits(self, one: FabricState, other: FabricState) -> bool:
         return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
@@ -211,6 +220,8 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
     if not asked.hosts_retrained:
         if "park" in wanted:
             yield from _parked(asked)
+        if "per-port" in wanted:
+            yield from _by_ports(asked)
         slides = _slid(asked) if "slides" in wanted else None
         few = len(batches) if batches is not None else len(asked.fabric.hosts) + 1
         if slides is not None and len(slides.steps) <= 2 + few:
@@ -236,6 +247,20 @@ def _parked(asked: _Asked) -> Iterator[_Plan]:
         yield _Plan("park", through(asked.change, [tree_state(asked.fabric, tree, vlans[0]), asked.after]))
     if not found:
         asked.refused.append("no spanning tree was found whose turns fit beside both")
+
+
+def _by_ports(asked: _Asked) -> Iterator[_Plan]:
+    """Lead every in-port through VLANs of its own, where frames travel untagged before and after."""
+    ends = asked.before, asked.after
+    tagged = any(leaving(asked.fabric, state, Membership.TAGGED).any() for state in ends)
+    if tagged or asked.cycle or asked.retrained.any():
+        asked.refused.append("three VLANs per port need untagged frames, acyclic together, and no link retrained")
+        return
+    steps = per_port(asked.change)
+    if steps is None:
+        asked.refused.append("three VLANs per port: a switch has too few VLAN ids left")
+    else:
+        yield _Plan("per-port", steps)
 
 
 def _slid(asked: _Asked) -> _Plan | None:

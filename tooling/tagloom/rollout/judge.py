@@ -45,6 +45,7 @@ class Judge:
     dependencies  lists the channel dependencies of a state
     name_channel  writes a channel as its two ports
     room          how many VLANs and static entries the switch of this index holds
+    vlan_limit    the highest VLAN id of the switch of this index
     up_seconds    how long the switch of this index takes to bring a port up after "on_off", or from one speed to
                   another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 where that is not known
     """
@@ -55,4 +56,5 @@ class Judge:
     dependencies: Dependencies
     name_channel: Callable[[int], str]
     room: Callable[[int], tuple[int, int]]
+    vlan_limit: Callable[[int], int]
     up_seconds: Callable[[int, str], float]

@@ -98,13 +98,13 @@ def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     return on[ends[0]] & on[ends[1]]
 
 
-def untagged_links(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Tell on which channels frames of tagloom's VLANs leave untagged, bool[C]."""
+def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNTAGGED) -> NDArray[np.bool_]:
+    """Tell on which channels frames of tagloom's VLANs leave untagged (or tagged, by `how`), bool[C]."""
     ports = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         rows = [held.vlan_index[v] for v in held.owned_vlans]
-        ports[s, 1 : held.ports + 1] = held.enabled & np.any(held.membership[rows] == Membership.UNTAGGED, axis=0)
+        ports[s, 1 : held.ports + 1] = held.enabled & np.any(held.membership[rows] == how, axis=0)
     return ports[fabric.tail, fabric.tail_port]
 
 

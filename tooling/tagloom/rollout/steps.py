@@ -9,17 +9,17 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.records.numbering import owned
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.rollout.layers import (
     RETRAINING,
     beside,
     hosts_to,
+    leaving,
     link_ports,
     links_on,
     retrained,
     taking_all,
-    untagged_links,
     with_cells,
     without,
 )
@@ -57,6 +57,7 @@ class Change:
     drain_seconds  until frames of the old kind have left the fabric
     up_seconds     until a port that was raised or retrained carries frames
     fits           tells whether a switch can hold the VLANs and entries of two states at once
+    vlan_limit     gives the highest VLAN id of the switch of this index
     """
 
     fabric: Fabric
@@ -65,6 +66,7 @@ class Change:
     drain_seconds: float
     up_seconds: float
     fits: Callable[[FabricState, FabricState], bool]
+    vlan_limit: Callable[[int], int] = lambda _: MAX_VLAN
 
 
 def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDArray[np.bool_]] = ()) -> list[Step]:
@@ -88,24 +90,24 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
             if change.fits(state, _added(change, cleared, live, layer)):  # lines add before they remove
                 names.append("remove")
             else:
-                steps.append(Step("remove", _WHY["remove"], cleared))
+                steps.append(Step("remove", WHY["remove"], cleared))
             state = cleared
-        elif np.any(_rising(change)):
-            state, wait = _raised(change), change.up_seconds
+        elif np.any(rising(change)):
+            state, wait = raised(change), change.up_seconds
         if number == 1:
             state, wait = _retrained(change, state)
         state = _added(change, state, live, layer)
         names.append("add")
-        steps.append(Step(" and ".join(names), _WHY[" and ".join(names)], state, wait))
+        steps.append(Step(" and ".join(names), WHY[" and ".join(names)], state, wait))
         last = number == len(layers) - 1
         flipped = np.zeros(len(fabric.hosts), np.bool_)
         for batch in (batches or everyone) if last else everyone:
             flipped = flipped | batch
             state = hosts_to(fabric, state, layer, batch)
-            steps.append(Step("flip", _WHY["flip"], state, change.drain_seconds))
+            steps.append(Step("flip", WHY["flip"], state, change.drain_seconds))
         dead, live = live, layer
-    steps.append(Step("remove", _WHY["end"], after))
-    return _worth(change.before, steps)
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
 
 
 def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
@@ -118,24 +120,24 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
     state = change.before
     steps: list[Step] = []
     if beside_each_other:
-        rising = np.any(_rising(change))
-        state = _added(change, _raised(change) if rising else state, state, after)
-        steps.append(Step("add", _WHY["add"], state, change.up_seconds if rising else 0.0))
+        more = bool(rising(change).any())
+        state = _added(change, raised(change) if more else state, state, after)
+        steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0))
     silence = {name: _silent(fabric, name, held) for name, held in state.items()}
-    steps.append(Step("pause", _WHY["pause"], silence, change.drain_seconds, terms=PAUSED, silent=True))
+    steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, terms=PAUSED, silent=True))
     if not beside_each_other:
         rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
-        trained = bool(retrained(fabric, change.before, after).any() or np.any(_rising(change)))
+        trained = bool(retrained(fabric, change.before, after).any() or np.any(rising(change)))
         wait = change.up_seconds if trained else 0.0
-        steps.append(Step("rebuild", _WHY["rebuild"], rebuilt, wait, terms=PAUSED, silent=True))
+        steps.append(Step("rebuild", WHY["rebuild"], rebuilt, wait, terms=PAUSED, silent=True))
         state = rebuilt
     silent = silence if beside_each_other else state
-    steps.append(Step("resume", _WHY["resume"], hosts_to(fabric, silent, after, everyone), terms=PAUSED))
-    steps.append(Step("remove", _WHY["end"], after))
-    return _worth(change.before, steps)
+    steps.append(Step("resume", WHY["resume"], hosts_to(fabric, silent, after, everyone), terms=PAUSED))
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
 
 
-_WHY = {
+WHY = {
     "add": "VLANs, members and entries that nothing names yet; links that will be needed come up",
     "remove and add": "the old VLANs, once their last frames are gone, and new ones that nothing names yet",
     "remove": "the old VLANs, once their last frames are gone",
@@ -147,7 +149,7 @@ _WHY = {
 }
 
 
-def _worth(before: FabricState, steps: list[Step]) -> list[Step]:
+def worth(before: FabricState, steps: list[Step]) -> list[Step]:
     """Leave out steps that change nothing."""
     kept: list[Step] = []
     here = before
@@ -165,7 +167,7 @@ def _added(change: Change, state: FabricState, live: FabricState, layer: FabricS
     there yet.
     """
     fabric, vlans = change.fabric, owned(layer)
-    untagged = untagged_links(fabric, layer).any() and not untagged_links(fabric, live).any()
+    untagged = leaving(fabric, layer).any() and not leaving(fabric, live).any()
     added: FabricState = {}
     for s, switch in enumerate(fabric.switches):
         held = beside(state[switch.name], layer[switch.name], vlans)
@@ -194,13 +196,14 @@ def _cleared(
     return cleared
 
 
-def _rising(change: Change) -> NDArray[np.bool_]:
+def rising(change: Change) -> NDArray[np.bool_]:
+    """Tell which links `after` has on and `before` has not, bool[L]."""
     return links_on(change.fabric, change.after) & ~links_on(change.fabric, change.before)
 
 
-def _raised(change: Change) -> FabricState:
+def raised(change: Change) -> FabricState:
     """Enable the links that `after` needs, as it wants them, at both ends."""
-    return _ends_as_wanted(change, change.before, _rising(change), ("enabled", *RETRAINING))
+    return _ends_as_wanted(change, change.before, rising(change), ("enabled", *RETRAINING))
 
 
 def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
