@@ -3,11 +3,11 @@
 import random
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from test_wave_proof import a_fabric, one_wave
+from test_wave_proof import one_wave
 
 from fabrics import make_fabric, make_irregular
 from tagloom.errors import PlanError
@@ -34,7 +34,11 @@ def renamed(fabric, chance):
 def pairs(seed, count):
     chance = random.Random(seed)
     while count:
-        fabric = a_fabric(chance)
+        switches = chance.randint(4, 6)
+        links = [(chance.randrange(s), s) for s in range(1, switches)]
+        others = [pair for pair in combinations(range(switches), 2) if pair not in links]
+        links += chance.sample(others, min(len(others), chance.randint(2, 4)))
+        fabric = make_irregular([1] * switches, links, model="powerconnect-5324")
         try:
             before, after = renamed(fabric, chance), renamed(fabric, chance)
         except PlanError:
@@ -46,12 +50,13 @@ def pairs(seed, count):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n(seed):
-    proven = once = without_m = without_n = 0
-    for fabric, before, after in pairs(seed, 40):
+    proven = once = without_m = without_n = cyclic = 0
+    for fabric, before, after in pairs(seed, 30):
         free = acyclic(len(fabric.tail), dependencies(fabric, before), dependencies(fabric, after))
         strategy = attempt(fabric, before, after, "per-port")
         assert bool(strategy) is free
         if strategy != "per-port":
+            cyclic += not free
             continue
         change = rollout(fabric, before, after, strategy="per-port", duplicates_allowed=True)
         if len(change.waves) < 5:
@@ -63,9 +68,9 @@ def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_
         without_m += _proves(fabric, add, by_n)
         without_n += _proves(fabric, by_m, by_f)
         once += all(one_wave(fabric, wave.before, wave.state).proven for wave in change.waves)
-    assert proven > 20
-    assert proven - without_m > 10
-    assert proven - without_n > 10
+    assert min(proven, cyclic) > 5
+    assert without_m < proven / 2
+    assert without_n < proven / 2
     assert once > 0
 
 
