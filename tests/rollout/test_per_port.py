@@ -45,10 +45,9 @@ def pairs(seed, count):
             yield fabric, before, after
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n(seed):
+def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n():
     proven = without_m = without_n = cyclic = 0
-    for fabric, before, after in pairs(seed, 30):
+    for fabric, before, after in pairs(0, 40):
         free = acyclic(len(fabric.tail), *map(rollout_judge(fabric).dependencies, (before, after)))
         strategy = attempt(fabric, before, after, "per-port")
         assert bool(strategy) is free
