@@ -296,7 +296,7 @@ def commands(fabric: Fabric, wave: Wave, templates: Path) -> dict[str, tuple[str
     """Write the command lines of a wave, by the name of each switch that it changes."""
     return {
         patch.switch: render_commands(
-            platforms.load(fabric.switches[fabric.index[patch.switch]].model),
+            platforms.of(fabric.switches[fabric.index[patch.switch]]),
             patch.changes,
             templates,
             wave.before[patch.switch],
@@ -475,7 +475,7 @@ def may_finish(
 
 def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
-    models = [platforms.load(switch.model) for switch in fabric.switches]
+    models = [platforms.of(switch) for switch in fabric.switches]
 
     def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
         return {

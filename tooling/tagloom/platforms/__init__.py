@@ -72,6 +72,11 @@ class Platform:
         """Tell whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
 
+    @property
+    def bounces(self) -> frozenset[str]:
+        """Give the cells, by their names, a line on which may take its link down for a moment."""
+        return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())
+
     def at_once(self, line: str) -> bool:
         """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
         lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}

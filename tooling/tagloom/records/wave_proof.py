@@ -20,7 +20,7 @@ class Terms:
     """Say under which terms a wave is proven; those of a fabric that runs as planned are the default.
 
     paused    what hosts send may be dropped as it enters
-    learning  unicasts that no entry pins are flooded, or follow what was learned: for VLANs that are one tree only,
+    learning  VLANs in which unicasts that no entry pins are flooded, or follow what was learned: each must be one tree,
               where both lead to the same host, once
     lossy     no port sends PAUSE, so no frame holds a buffer while it waits and nothing can deadlock; that no frame
               goes round is then proven destination by destination
@@ -29,7 +29,7 @@ class Terms:
     """
 
     paused: bool = False
-    learning: bool = False
+    learning: frozenset[int] = frozenset()
     lossy: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ prove is told, with what stood in the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,10 +18,11 @@ from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.numbering import renumbered
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
+from tagloom.records.wave_proof import Terms
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
-from tagloom.rollout.layers import RETRAINING, leaving, links_on, retrained
+from tagloom.rollout.layers import bouncing, leaving, links_on, retrained
 from tagloom.rollout.per_port import per_port
-from tagloom.rollout.steps import Change, Step, paused, through
+from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.judge import Judge
 
-STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "drain")
+STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "pause-off", "drain")
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
 LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a switch to the power of the hops
 BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
@@ -99,6 +100,7 @@ class _Asked:
     def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, judge: Judge) -> None:
         self.fabric, self.before, self.after, self.judge = fabric, before, after, judge
         self.refused: list[str] = []
+        self.short = False  # whether tables or VLAN ids were too few for some strategy
         self.old, self.new = judge.dependencies(before), judge.dependencies(after)
 
     @cached_property
@@ -120,8 +122,9 @@ class _Asked:
         """List the hosts whose own port changes speed, negotiation, flow control or EEE."""
         found = []
         for host in self.fabric.hosts:
-            name, p = self.fabric.switches[host.switch].name, host.port - 1
-            if any(getattr(self.before[name], cell)[p] != getattr(self.after[name], cell)[p] for cell in RETRAINING):
+            switch, p = self.fabric.switches[host.switch], host.port - 1
+            old, new = self.before[switch.name], self.after[switch.name]
+            if any(getattr(old, cell)[p] != getattr(new, cell)[p] for cell in bouncing(switch)):
                 found.append(host.name)
         return found
 
@@ -212,6 +215,8 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
         asked.refused.append("all sources may flip at once: there is nothing to split")
     if apart and not asked.cycle and "direct" in wanted:
         yield _Plan("direct", through(asked.change, [asked.after]))
+    if apart and not asked.cycle and "batches" in wanted and not asked.fits(asked.before, asked.after):
+        yield from _pieces(asked)
     batches: list[NDArray[np.bool_]] | None = None
     if apart and asked.cycle and "batches" in wanted:
         batches = _batches(asked)
@@ -231,10 +236,36 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
             yield _Plan("batches", through(asked.change, [asked.after], batches))
         if slides is not None:
             yield slides
+    if apart and asked.cycle and "pause-off" in wanted:
+        yield _Plan("pause-off", unpaused(asked.change))
     if "drain" in wanted and allow_drain:
         if not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained:
             yield _Plan("drain", paused(asked.change, beside_each_other=True))
         yield _Plan("drain", paused(asked.change, beside_each_other=False))
+
+
+def _pieces(asked: _Asked) -> Iterator[_Plan]:
+    """Install new VLANs one by one where both sets have no room beside each other: first what frees most old ones."""
+    fabric, hosts = asked.fabric, len(asked.fabric.hosts)
+    ends = asked.before, asked.after
+    if any(leaving(fabric, state).any() for state in ends):
+        asked.refused.append("VLANs go one by one only where frames keep theirs all the way")
+        return
+    old, new = (
+        np.array([state[fabric.switches[h.switch].name].pvid[h.port - 1] for h in fabric.hosts]) for state in ends
+    )
+    waiting = np.ones(hosts, np.bool_)
+    batches: list[NDArray[np.bool_]] = []
+    while waiting.any():
+        best, freed = waiting, -1
+        for vlan in np.unique(new[waiting]).tolist():
+            batch = waiting & (new == vlan)
+            gone = len(np.unique(old[waiting])) - len(np.unique(old[waiting & ~batch]))
+            if gone > freed:
+                best, freed = batch, gone
+        batches.append(best)
+        waiting = waiting & ~best
+    yield _Plan("batches", piecewise(asked.change, batches))
 
 
 def _parked(asked: _Asked) -> Iterator[_Plan]:
@@ -244,7 +275,13 @@ def _parked(asked: _Asked) -> Iterator[_Plan]:
         if number == TREES_TRIED or not vlans:
             break
         found = True
-        yield _Plan("park", through(asked.change, [tree_state(asked.fabric, tree, vlans[0]), asked.after]))
+        layer = tree_state(asked.fabric, tree, vlans[0])
+        yield _Plan("park", through(asked.change, [layer, asked.after]))
+        if number == 0 and asked.short:  # without entries it floods, still once to each host: it is one tree
+            bare = tree_state(asked.fabric, tree, vlans[0], pinned=False)
+            terms = Terms(learning=frozenset(vlans))
+            steps = through(asked.change, [bare, asked.after])
+            yield _Plan("park", [replace(step, terms=terms) for step in steps])
     if not found:
         asked.refused.append("no spanning tree was found whose turns fit beside both")
 
@@ -311,6 +348,7 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         title = f"{plan.strategy}, wave {number} ({step.name})"
         if not asked.fits(here, step.state):
             asked.refused.append(f"{title}: the tables have no room for both at once")
+            asked.short = True
             return None
         proof, lines = asked.judge.wave(here, step.state, step.terms)
         if not proof.proven:
@@ -329,6 +367,8 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
 def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
     names = [asked.judge.name_channel(c) for c in asked.cycle]
     rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
+    if asked.short:
+        rule = "an order of waves that fits the switches' tables was not found (there may be one)"
     if names:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
     witness = "; ".join([*names, *dict.fromkeys(asked.refused)])

@@ -20,12 +20,13 @@ from tagloom.rollout.layers import (
     links_on,
     retrained,
     taking_all,
+    unpausing,
     with_cells,
     without,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -110,6 +111,58 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
     return worth(change.before, steps)
 
 
+def piecewise(change: Change, batches: Sequence[NDArray[np.bool_]]) -> list[Step]:
+    """Lead `batches` of hosts one after another, each with only the VLANs it needs beside those still in use.
+
+    For tables with no room for both path sets; only where frames keep their VLAN all the way, so that a VLAN is needed
+    exactly while some host's PVID names it.
+    """
+    fabric, after = change.fabric, change.after
+    more = bool(rising(change).any())
+    state = raised(change) if more else change.before
+    steps: list[Step] = []
+    waiting = np.ones(len(fabric.hosts), np.bool_)
+    wait = change.up_seconds if more else 0.0
+    for batch in batches:
+        used = _named(fabric, change.before, waiting) | _named(fabric, after, ~waiting)
+        cleared = {name: without(held, set(held.owned_vlans) - used) for name, held in state.items()}
+        needed = _named(fabric, after, batch)
+        added = {name: beside(held, after[name], needed) for name, held in cleared.items()}
+        if not change.fits(state, added):  # lines add before they remove
+            steps.append(Step("remove", WHY["remove"], cleared))
+        steps.append(Step("remove and add" if waiting.sum() < len(waiting) else "add", WHY["piece"], added, wait))
+        wait = 0.0
+        state = hosts_to(fabric, added, after, batch)
+        steps.append(Step("flip", WHY["flip"], state, change.drain_seconds))
+        waiting = waiting & ~batch
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
+
+
+def _named(fabric: Fabric, state: FabricState, hosts: NDArray[np.bool_]) -> set[int]:
+    at = np.flatnonzero(hosts)
+    return {int(state[fabric.switches[fabric.host_switch[h]].name].pvid[fabric.host_port[h] - 1]) for h in at}
+
+
+def unpaused(change: Change) -> list[Step]:
+    """Change directly while no link sends PAUSE: what closes a dependency cycle then loses frames and waits for none.
+
+    Flow control goes off first and comes on again last, in waves of their own.
+    """
+    quiet = unpausing(change.fabric, change.before)
+    goal = unpausing(change.fabric, change.after)
+    lossy = Terms(lossy=True)
+    between = through(replace(change, before=quiet, after=goal), [goal])
+    return worth(
+        change.before,
+        [
+            Step("flow control off", WHY["unpause"], quiet),
+            *(replace(step, terms=lossy) for step in between),
+            Step("flow control on", WHY["pause again"], change.after),
+        ],
+    )
+
+
 def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
     """Pause the hosts by discarding what they send, and change everything while nothing is under way.
 
@@ -140,6 +193,9 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
 WHY = {
     "add": "VLANs, members and entries that nothing names yet; links that will be needed come up",
     "remove and add": "the old VLANs, once their last frames are gone, and new ones that nothing names yet",
+    "piece": "the VLANs of the hosts that go next, in the place of those that nobody names any more",
+    "unpause": "no link sends PAUSE: what cannot be sent is lost, and nothing can deadlock",
+    "pause again": "all paths are the new ones, which are acyclic",
     "remove": "the old VLANs, once their last frames are gone",
     "flip": "hosts' PVIDs; every frame is wholly old or wholly new",
     "end": "old VLANs, once their last frames are gone; then links nobody uses are shut",
@@ -203,17 +259,19 @@ def rising(change: Change) -> NDArray[np.bool_]:
 
 def raised(change: Change) -> FabricState:
     """Enable the links that `after` needs, as it wants them, at both ends."""
-    return _ends_as_wanted(change, change.before, rising(change), ("enabled", *RETRAINING))
+    return _ends_as_wanted(change, change.before, rising(change), ("enabled", *RETRAINING.values()))
 
 
 def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
     links = retrained(change.fabric, change.before, change.after)
     if not links.any():
         return state, 0.0
-    return _ends_as_wanted(change, state, links, RETRAINING), change.up_seconds
+    return _ends_as_wanted(change, state, links, RETRAINING.values()), change.up_seconds
 
 
-def _ends_as_wanted(change: Change, state: FabricState, links: NDArray[np.bool_], cells: Sequence[str]) -> FabricState:
+def _ends_as_wanted(
+    change: Change, state: FabricState, links: NDArray[np.bool_], cells: Collection[str]
+) -> FabricState:
     fabric = change.fabric
     channels = np.flatnonzero(np.repeat(links, 2))
     given: FabricState = dict(state)

@@ -80,11 +80,10 @@ def prove_wave(
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
     findings: list[Finding] = []
-    states = 0
-    if not terms.learning:
-        trouble, count, states = _unicasts(net, sending, turns, terms.paused)
-        findings += _pairs(fabric, net, trouble, count)
-    if terms.learning or (terms.lossy and not findings):
+    learns = np.isin(net.node_vlan, list(terms.learning))
+    trouble, count, states = _unicasts(net, sending, turns, learns, terms.paused)
+    findings += _pairs(fabric, net, trouble, count)
+    if (terms.learning or terms.lossy) and not findings:
         findings += _each_destination(fabric, net, sending, turns, paused=terms.paused)
     floods: list[_Records] = [_flood(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
@@ -107,7 +106,7 @@ def prove_wave(
         asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
         if terms.paused:
             floods[0] = _entered(net, floods[0])
-        asked |= terms.learning
+        asked |= bool(terms.learning)
         findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
 
@@ -429,7 +428,7 @@ def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
 
 @kernel
 def _unicasts(
-    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], paused: bool
+    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], learns: NDArray[np.bool_], paused: bool
 ) -> tuple[NDArray[np.int64], int, int]:
     """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
 
@@ -503,7 +502,8 @@ def _unicasts(
                     why = _DROPPED if x < arrivals or not paused else why
                 else:
                     pinned, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
-                    if not pinned:
+                    free = not pinned and learns[node]
+                    if not pinned and not free:
                         why = _FLOODED
                     ways = 0
                     rest = with_tag | without
@@ -522,9 +522,9 @@ def _unicasts(
                                 size += 1
                         elif net.port_host[s, q] >= 0:
                             ways += 1
-                            if net.port_host[s, q] != d or with_tag & bit:
+                            if not free and (net.port_host[s, q] != d or with_tag & bit):
                                 why = max(why, _ASTRAY) if why != _FLOODED else why
-                    if why < 0 and ways != 1:
+                    if why < 0 and ways != 1 and not free:
                         why = _SPLIT
                 if why >= 0:
                     if count < WITNESSES:
