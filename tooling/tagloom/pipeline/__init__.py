@@ -3,6 +3,7 @@
 from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.planning import (
     Build,
+    greenfield,
     host_pages,
     may_finish,
     parse,
@@ -25,6 +26,7 @@ __all__ = [
     "Build",
     "Wish",
     "chosen",
+    "greenfield",
     "host_pages",
     "link_ends",
     "may_finish",

@@ -12,6 +12,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
+from tagloom.platforms.factory import factory_state
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548
@@ -22,7 +23,7 @@ from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import Judge, choose, finish
+from tagloom.rollout import Judge, choose, finish, from_factory, read_back, settled
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
@@ -533,6 +534,54 @@ def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_dra
     )
 
 
+def greenfield(
+    build: Build,
+    *,
+    before: FabricState | None = None,
+    root: str | None = None,
+    blocked: Sequence[str] = (),
+    allow_drain: bool = False,
+) -> Rollout:
+    """Order the change from factory default, loops cabled and spanning tree running, to a build.
+
+    `root` names the root of the running spanning tree, by default the first switch; `blocked` lists the ports it
+    blocks, as ``switch:port``, read from the switches. Without them the tree is computed as 802.1D would settle it with
+    equal costs and bridge addresses in the order of the fabric, which is said in the rollout. `before` is what the
+    switches hold, where that was read. Raises InputError, PlanError.
+    """
+    fabric = build.fabric
+    findings: list[Finding] = []
+    top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
+    if top is None or not fabric.switches[top].up:
+        findings.append(Finding("--root", "a switch of the fabric that is up", repr(root)))
+    shut = set()
+    for end in blocked:
+        name, _, word = end.partition(":")
+        s = fabric.index.get(name)
+        port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
+        if s is None or port is None or fabric.port_channel[s, port] < 0:
+            findings.append(Finding("--blocked", "switch:port of a link of the fabric", repr(end)))
+        else:
+            shut.add((s, port))
+    if findings or top is None:
+        raise InputError(findings)
+    held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
+    held = {switch.name: held[switch.name] for switch in fabric.switches}
+    if shut:
+        tree, assumed = read_back(fabric, top, shut), ""
+    else:
+        order = [top, *(s for s in range(len(fabric.switches)) if s != top)]
+        tree = settled(fabric, [order.index(s) for s in range(len(fabric.switches))])
+        ports = [f"{fabric.switches[s].name}:{platforms.of(fabric.switches[s]).port_name(p)}" for s, p in tree.blocked]
+        assumed = (
+            f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
+            "of the fabric: compare with show spanning-tree, or say --blocked; "
+            f"blocked: {' '.join(sorted(ports)) or 'none'}"
+        )
+    judge = rollout_judge(fabric, duplicates_allowed=build.duplicates_allowed)
+    return from_factory(fabric, held, build.state, judge, tree, assumed=assumed, allow_drain=allow_drain)
+
+
 def wave_page(wave: Wave) -> dict[str, Any]:
     """Give what is to be known of a wave, as plain values."""
     return {
@@ -547,6 +596,7 @@ def wave_page(wave: Wave) -> dict[str, Any]:
         "expected_seconds": round(wave.expected_seconds, 3),
         "downtime_seconds": round(wave.downtime_seconds, 3),
         "paused": wave.paused,
+        "floods": wave.floods,
     }
 
 
@@ -556,6 +606,7 @@ def rollout_page(change: Rollout) -> dict[str, Any]:
     return {
         "strategy": change.strategy,
         "reason": change.reason,
+        "assumed": change.assumed,
         "waves": len(change.waves),
         "changes": change.changes,
         "lines": sum(wave.lines for wave in change.waves),

@@ -20,6 +20,7 @@ from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.records.wave_proof import Terms
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
+from tagloom.rollout.greenfield import greenfield, plain_end
 from tagloom.rollout.layers import bouncing, leaving, links_on, retrained
 from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.judge import Judge
+    from tagloom.rollout.spanning import Spanning
 
 STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "pause-off", "drain")
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
@@ -86,6 +88,37 @@ def choose(
             reason = "; ".join(dict.fromkeys(asked.refused))
             return Rollout(plan.strategy, before, after, waves, before_proof, after_proof, reason)
     raise _refusal(asked, strategy, allow_drain=allow_drain)
+
+
+def from_factory(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    judge: Judge,
+    tree: Spanning,
+    *,
+    assumed: str = "",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Give proven waves from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
+
+    What takes links down for a moment, flow control among it, comes last, as a rollout of its own between two plans.
+    `assumed` says what of `tree` nobody has read from the switches.
+    Raises PlanError where a wave does not prove.
+    """
+    end = plain_end(before, after)
+    before_proof, end_proof = judge.verify(before), judge.verify(end)
+    if not end_proof.proven:
+        raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan")
+    asked = _Asked(fabric, before, end, judge)
+    steps = greenfield(asked.change, tree, asked.fresh_vlans(1)[0])
+    waves = _proven(asked, _Plan("greenfield", steps))
+    if waves is None:
+        raise PlanError("every wave from the factory's state must prove", "; ".join(asked.refused))
+    last = choose(fabric, end, after, judge, allow_drain=allow_drain)
+    return Rollout(
+        "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
+    )
 
 
 @dataclass(frozen=True)
@@ -358,7 +391,10 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
         down = seconds if step.terms.paused else 0.0
         waves.append(
-            Wave(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent)
+            Wave(
+                *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
+                floods=bool(step.terms.learning),
+            )
         )
         here = step.state
     return tuple(waves)
