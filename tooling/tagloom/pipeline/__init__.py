@@ -1,6 +1,6 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.planning import (
     Build,
     greenfield,
@@ -21,6 +21,7 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
 from tagloom.platforms.power import read_power
+from tagloom.rollout import unfit
 
 __all__ = [
     "Build",
@@ -30,6 +31,7 @@ __all__ = [
     "host_pages",
     "link_ends",
     "may_finish",
+    "occupied",
     "parse",
     "plan",
     "predict",
@@ -46,6 +48,7 @@ __all__ = [
     "routings",
     "settings_page",
     "traffic_of",
+    "unfit",
     "with_links_off",
     "write_build",
     "write_rollout",

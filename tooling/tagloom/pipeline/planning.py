@@ -516,14 +516,19 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     )
 
 
-def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False) -> Rollout:
-    """Order the change from one build to another. Raises InputError where they are not of one cabling."""
+def rollout_between(
+    old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False, allow_duplicates: bool = False
+) -> Rollout:
+    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+
+    Raises InputError where they are not of one cabling.
+    """
     a, b = old.fabric, new.fabric
     if (a.switches, a.hosts, a.ports) != (b.switches, b.hosts, b.ports) or [
         (x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links
     ] != [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
-    allowed = old.duplicates_allowed or new.duplicates_allowed
+    allowed = old.duplicates_allowed or new.duplicates_allowed or allow_duplicates
     return rollout(
         new.fabric,
         old.state,

@@ -64,10 +64,8 @@ def choose(
     alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
     strategy there is not.
     """
-    if strategy not in STRATEGIES:
-        raise InputError([Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))])
-    if strategy == "drain" and not allow_drain:
-        raise InputError([Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")])
+    if found := unfit(strategy, allow_drain=allow_drain):
+        raise InputError(found)
     after = renumbered(before, after, fabric.first_vlan)
     before_proof, after_proof = judge.verify(before), None
     if not before_proof.proven:
@@ -119,6 +117,15 @@ def from_factory(
     return Rollout(
         "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
     )
+
+
+def unfit(strategy: str, *, allow_drain: bool = False) -> list[Finding]:
+    """Find what is wrong with the wish for a strategy."""
+    if strategy not in STRATEGIES:
+        return [Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))]
+    if strategy == "drain" and not allow_drain:
+        return [Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")]
+    return []
 
 
 @dataclass(frozen=True)
@@ -393,7 +400,7 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         waves.append(
             Wave(
                 *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
-                floods=bool(step.terms.learning),
+                floods=bool(step.terms.learning) and number < len(plan.steps),
             )
         )
         here = step.state
