@@ -28,7 +28,16 @@ from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import Plan, broadcasts_once, channel_name, live_vlans, missing_entry, prove_wave, verify
+from tagloom.verify import (
+    Plan,
+    broadcasts_once,
+    channel_name,
+    live_vlans,
+    missing_entry,
+    prove_management,
+    prove_wave,
+    verify,
+)
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
@@ -384,6 +393,11 @@ def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -
                 slowed[link] = mbps
             else:
                 off.add(link)
+    kept = fabric.management.links if fabric.management is not None else ()
+    for i in sorted(off.intersection(kept)):
+        name, port = fabric.switches[fabric.links[i].a], fabric.links[i].a_port
+        where = f"{name.name}:{platforms.of(name).port_name(port)}"
+        findings.append(Finding("--off, --settings", "links that do not carry the management VLAN", where))
     if findings:
         raise InputError(findings)
     return fabric.with_links_down(off).with_speeds(slowed)
@@ -494,6 +508,9 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
         proof = prove_wave(fabric, before | held, together, duplicates_allowed=duplicates_allowed, terms=terms)
+        if proof.proven:  # a way that is cut is told as what the hosts lose is
+            found = prove_management(fabric, before | held, together, terms, proof)
+            proof = replace(proof, findings=found)
         return proof, sum(each.count for each in lines.values())
 
     def live(state: FabricState, stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> set[tuple[int, int]]:
