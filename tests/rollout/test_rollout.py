@@ -18,7 +18,7 @@ from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
 from tagloom.records.channels import find_cycle
 from tagloom.records.numbering import content, owned
-from tagloom.records.switch_state import BROADCAST, SwitchEditor, SwitchState
+from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor, SwitchState
 from tagloom.render import render_commands
 from tagloom.rollout import choose
 from tagloom.route import route
@@ -327,3 +327,31 @@ def test_flow_control_that_keeps_its_link_up_needs_no_pause():
     quiet = replace(fabric, switches=tuple(replace(s, firmware=QUIET) for s in fabric.switches))
     change = rollout(quiet, planned(quiet), planned(replace(quiet, flow_control=True)))
     assert [wave.name for wave in change.waves] == ["remove"]
+
+
+def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends(templates):
+    """Spanning tree is off: VLAN 1 on raised links would close loops that the switches' own frames go round."""
+    fabric = torus()
+    before, after = planned(fabric.with_links_down({0, 4})), planned(fabric)
+    for link in (fabric.links[0], fabric.links[4]):
+        for s, port in ((link.a, link.a_port), (link.b, link.b_port)):
+            editor = SwitchEditor.of(before[fabric.switches[s].name])
+            editor.set_member(1, port, Membership.UNTAGGED)
+            before[fabric.switches[s].name] = editor.freeze()
+    change = rollout(fabric, before, after)
+    first = change.waves[0]
+    editors = {name: SwitchEditor.of(held) for name, held in before.items()}
+    platform = platforms.load("powerconnect-5324")
+    raised = 0
+    for patch in first.patches:
+        interpreter = Interpreter(platform, editors[patch.switch])
+        for line in render_commands(platform, patch.changes, templates, before[patch.switch]):
+            assert interpreter.feed(line).accepted
+            held = editors[patch.switch]
+            for link in (fabric.links[0], fabric.links[4]):
+                for s, port in ((link.a, link.a_port), (link.b, link.b_port)):
+                    if fabric.switches[s].name == patch.switch and held.enabled[port - 1]:
+                        assert port not in held.members[1]
+                        raised += 1
+    assert raised >= 4
+    assert first.drain_seconds > 0, "they are waited for"

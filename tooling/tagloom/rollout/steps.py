@@ -258,8 +258,22 @@ def rising(change: Change) -> NDArray[np.bool_]:
 
 
 def raised(change: Change) -> FabricState:
-    """Enable the links that `after` needs, as it wants them, at both ends."""
-    return _ends_as_wanted(change, change.before, rising(change), ("enabled", *RETRAINING.values()))
+    """Enable the links that `after` needs, as it wants them, at both ends.
+
+    A port that still is in VLAN 1 leaves it by an earlier line of the same switch, so it has left at both ends before
+    the link is up: VLAN 1 would close loops there.
+    """
+    links = rising(change)
+    given = _ends_as_wanted(change, change.before, links, ("enabled", "mode", *RETRAINING.values()))
+    channels = np.flatnonzero(np.repeat(links, 2))
+    for s in np.unique(change.fabric.tail[channels]).tolist():
+        name = change.fabric.switches[s].name
+        held, goal = given[name], change.after[name]
+        at = change.fabric.tail_port[channels[change.fabric.tail[channels] == s]] - 1
+        members = held.membership.copy()
+        members[held.vlan_index[DEFAULT_VLAN], at] = goal.membership[goal.vlan_index[DEFAULT_VLAN], at]
+        given[name] = replace(held, membership=members)
+    return given
 
 
 def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
