@@ -604,6 +604,13 @@ def greenfield(
     return from_factory(fabric, held, build.state, judge, tree, assumed=assumed, allow_drain=allow_drain)
 
 
+def flooding(directory: Path) -> frozenset[int]:
+    """Give the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
+    page = directory / "rollout.json"
+    waves = json.loads(page.read_text("utf-8"))["waves"] if page.is_file() else []
+    return frozenset(number for number, wave in enumerate(waves, start=1) if wave.get("floods"))
+
+
 def wave_page(wave: Wave) -> dict[str, Any]:
     """Give what is to be known of a wave, as plain values."""
     return {
