@@ -189,10 +189,32 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal  # noqa: PLC0415 - as above
     from tagloom.share import share_directory  # noqa: PLC0415 - as above
 
-    old, new = pipeline.read_build(args.old), pipeline.read_build(args.new)
+    allow = args.allow or []
+    findings = pipeline.unfit(args.strategy, allow_drain="drain" in allow)
+    if len(args.builds) != (1 if args.greenfield else 2):
+        findings.append(Finding("rollout", "OLD NEW, or --greenfield NEW", " ".join(map(str, args.builds))))
+    if args.greenfield and args.strategy != "auto":
+        findings.append(Finding("--strategy", "none: --greenfield is one itself", args.strategy))
+    if (args.root or args.blocked) and not args.greenfield:
+        findings.append(Finding("--root, --blocked", "--greenfield beside them", "a rollout between two builds"))
+    findings += pipeline.occupied(args.output, "rollout.json")
+    builds = []
+    for path in args.builds:
+        try:
+            builds.append(pipeline.read_build(path))
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(findings)
     with screen.waiting("ordering and proving waves"):
-        change = pipeline.rollout_between(old, new, strategy=args.strategy, allow_drain=args.allow == "drain")
-        page = pipeline.write_rollout(new, change, share_directory() / "templates", args.output)
+        drain = "drain" in allow
+        if args.greenfield:
+            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, allow_drain=drain)
+        else:
+            repeats = "duplicates" in allow
+            wish = {"strategy": args.strategy, "allow_drain": drain, "allow_duplicates": repeats}
+            change = pipeline.rollout_between(*builds, **wish)
+        page = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
     screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
     screen.say(f"next      tagloom apply {args.output} --check --diff")
     screen.answer(page)
@@ -717,17 +739,36 @@ def parser() -> argparse.ArgumentParser:
     )
 
     rollout = command("rollout", _rollout, "order the change from one build to another into proven waves")
-    rollout.add_argument("old", type=Path, metavar="OLD", help="the build that runs")
-    rollout.add_argument("new", type=Path, metavar="NEW", help="the build that shall run")
+    rollout.add_argument(
+        "builds", type=Path, nargs="+", metavar="BUILD", help="OLD NEW: the build that runs, the one that shall run"
+    )
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
     rollout.add_argument(
         "--strategy",
         default="auto",
         metavar="NAME",
-        help="auto (default: the shortest that proves), direct, batches, park, slides or drain",
+        help="auto (default: the shortest that proves), direct, batches, park, per-port, slides, pause-off or drain",
     )
     rollout.add_argument(
-        "--allow", choices=["drain"], help="drain: hosts may be paused, where nothing gentler can be proven"
+        "--allow",
+        action="append",
+        choices=["drain", "duplicates"],
+        help="drain: hosts may be paused, where nothing gentler can be proven; duplicates: broadcasts may come twice",
+    )
+    rollout.add_argument(
+        "--greenfield",
+        action="store_true",
+        help="from factory default, loops cabled and spanning tree running, to the one BUILD",
+    )
+    rollout.add_argument(
+        "--root", metavar="SWITCH", help="greenfield: the running spanning tree's root (default: the first switch)"
+    )
+    rollout.add_argument(
+        "--blocked",
+        nargs="+",
+        default=[],
+        metavar="SWITCH:PORT",
+        help="greenfield: the ports it blocks, read from the switches (default: as 802.1D would, and said so)",
     )
 
     apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko")

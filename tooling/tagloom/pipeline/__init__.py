@@ -1,9 +1,11 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.planning import (
     Build,
+    greenfield,
     host_pages,
+    may_finish,
     parse,
     plan,
     predict,
@@ -19,13 +21,17 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
 from tagloom.platforms.power import read_power
+from tagloom.rollout import unfit
 
 __all__ = [
     "Build",
     "Wish",
     "chosen",
+    "greenfield",
     "host_pages",
     "link_ends",
+    "may_finish",
+    "occupied",
     "parse",
     "plan",
     "predict",
@@ -42,6 +48,7 @@ __all__ = [
     "routings",
     "settings_page",
     "traffic_of",
+    "unfit",
     "with_links_off",
     "write_build",
     "write_rollout",

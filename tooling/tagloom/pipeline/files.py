@@ -82,6 +82,13 @@ def write_build(
             (fresh / "hosts" / name).write_text(page_text, "utf-8")
 
 
+def occupied(directory: Path, mark: str) -> list[Finding]:
+    """Find something else where a directory is to be written; `mark` proves one to be ours."""
+    if not directory.exists() or (directory / mark).exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return []
+    return [Finding(str(directory), f"a new directory, or one with a {mark}", "neither")]
+
+
 class _replaced:  # noqa: N801 - reads as a verb where it is used
     """Fill a directory beside `directory` and swap the two at the end; `mark` proves an existing one to be ours."""
 
@@ -90,12 +97,8 @@ class _replaced:  # noqa: N801 - reads as a verb where it is used
         self.fresh = directory.with_name(f".{directory.name}.new")
 
     def __enter__(self) -> Path:
-        if self.directory.exists() and not (self.directory / self.mark).exists():
-            empty = self.directory.is_dir() and not any(self.directory.iterdir())
-            if not empty:
-                raise InputError(
-                    [Finding(str(self.directory), f"a new directory, or one with a {self.mark}", "neither")]
-                )
+        if found := occupied(self.directory, self.mark):
+            raise InputError(found)
         shutil.rmtree(self.fresh, ignore_errors=True)
         try:
             self.fresh.mkdir(parents=True)

@@ -11,7 +11,7 @@ from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import dead_states, prove, rollout
+from tagloom.pipeline.planning import dead_states, flooding, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
 from tagloom.verify import Plan, verify
@@ -64,7 +64,8 @@ class Push:
 def prepare(directory: Path) -> Push:
     """Prove every state that a push would lead through, from the texts that would be pushed.
 
-    States in which hosts are paused on purpose deliver nothing and are passed over. The proof is that of the first
+    States in which hosts are paused on purpose deliver nothing and are passed over; so are those in which switches
+    learn, of which no text tells where frames go: the rollout has proven them. The proof is that of the first
     state that fails, else of the last. Raises InputError where it is no build, or one for switches that nobody can log
     in to.
     """
@@ -75,7 +76,10 @@ def prepare(directory: Path) -> Push:
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
     proof = None
-    for configs in [wave.configs for wave in waves if not wave.paused] or [directory / "build" / "configs"]:
+    passed = flooding(directory)
+    for configs in [wave.configs for wave in waves if not wave.paused and wave.number not in passed] or [
+        directory / "build" / "configs"
+    ]:
         _, proof = prove(fabric, read_texts(fabric, configs), None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:
             break

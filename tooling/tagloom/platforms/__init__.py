@@ -72,6 +72,22 @@ class Platform:
         """Tell whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
 
+    @property
+    def bounces(self) -> frozenset[str]:
+        """Give the cells, by their names, a line on which may take its link down for a moment."""
+        return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())
+
+    @property
+    def drops_bpdus(self) -> bool:
+        """Tell whether the switch drops BPDUs while its spanning tree is off, or can be told to."""
+        data = family(self.grammar, self.firmware) if self.grammar else {}
+        return data.get("bpdus_while_off") == "filtered" or self.tells_bpdus
+
+    @property
+    def tells_bpdus(self) -> bool:
+        """Tell whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
+        return bool(self.grammar) and "bpdu_filter_on" in family(self.grammar, self.firmware).get("lines", {})
+
     def at_once(self, line: str) -> bool:
         """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
         lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}

@@ -159,6 +159,7 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
     return [
         *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
         *(row("", f"not shorter: {page['reason']}") if page["reason"] else []),
+        *(row("assumes", page["assumed"]) if page["assumed"] else []),
         *row("proof", proven),
         *row(
             "time",
