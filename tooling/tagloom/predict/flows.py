@@ -101,8 +101,7 @@ def finish(flows: Flows, together: float = 0.0) -> Finish:
         slowest = rate[done].min() * (1 - SAME)
         ends[done] = np.inf
         again = np.flatnonzero((rate >= slowest) & np.isfinite(ends))
-        both = np.concatenate([done, again])
-        used -= _carried(flows, both, rate)
+        used -= _carried(flows, done, rate) + _carried(flows, again, rate)
         bits[again] -= rate[again] * (now - since[again])
         since[again] = now
         rate[done] = 0.0
@@ -113,7 +112,7 @@ def finish(flows: Flows, together: float = 0.0) -> Finish:
 
 
 def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Give the channels of some flows, one way after another, and where each begins."""
+    """Give the channels of some flows (ascending), one way after another, and where each begins."""
     if len(who) == len(flows):
         return flows.first, flows.channel
     count = flows.first[who + 1] - flows.first[who]
