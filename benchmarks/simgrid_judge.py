@@ -23,14 +23,14 @@ SETTINGS = (
 )
 
 
-def main(platform, what):
+def main(platform: str, what: str) -> None:
     engine = Engine([sys.argv[0], *(f"--cfg={each}" for each in SETTINGS), "--log=root.thres:critical"])
     engine.load_platform(platform)
     flows = [line.split() for line in sys.stdin]
     host = {each.name: each for each in engine.all_hosts}
     answers = []
 
-    def send():
+    def send() -> None:
         began = time.process_time()
         if what == "rates":
             sent = [Comm.sendto_async(host[a], host[b], int(LONG_BYTES)) for a, b, _ in flows]

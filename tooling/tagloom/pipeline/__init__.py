@@ -1,12 +1,12 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
 from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import (
     Build,
     host_pages,
     parse,
     plan,
-    predict,
     prove,
     regulate,
     render,
@@ -14,7 +14,6 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    traffic_of,
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
@@ -22,13 +21,16 @@ from tagloom.platforms.power import read_power
 
 __all__ = [
     "Build",
+    "Question",
     "Wish",
     "chosen",
     "host_pages",
+    "interruption_of",
     "link_ends",
     "parse",
     "plan",
     "predict",
+    "predict_build",
     "prove",
     "read_build",
     "read_levels",
@@ -43,6 +45,7 @@ __all__ = [
     "settings_page",
     "traffic_of",
     "with_links_off",
+    "with_profile",
     "write_build",
     "write_rollout",
     "write_texts",

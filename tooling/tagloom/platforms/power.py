@@ -35,13 +35,26 @@ def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
     if unknown:
         expected = "a model whose watts are known, or a table of it (--power)"
         raise InputError([Finding(f"model {m}", expected, "no figure") for m in unknown])
-    chassis = [table.base_watts for s in fabric.switches if (table := _table(s.model, power))]
-    plugged = [fabric.switches[s].model for link in fabric.links for s in (link.a, link.b) for _ in link.cables]
-    plugged += [fabric.switches[host.switch].model for host in fabric.hosts]
-    optics = [table.transceiver_watts for model in plugged if (table := _table(model, power))]
-    hosts = [port_watts(fabric.switches[host.switch].model, DEFAULT_SPEED_MBPS, power) for host in fabric.hosts]
-    links = [link_watts(fabric, i, power=power) for i, link in enumerate(fabric.links) if link.up]
-    return fsum([*chassis, *optics, *hosts, *links])
+    return fsum(watts for base, ports in switch_watts(fabric, power) for watts in (base, *ports.values()))
+
+
+def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> list[tuple[float, dict[int, float]]]:
+    """Give every switch's watts: the chassis with its transceivers, and every port in use by its number."""
+    tables = [_table(switch.model, power) for switch in fabric.switches]
+    base = [table.base_watts if table else 0.0 for table in tables]
+    ports: list[dict[int, float]] = [{} for _ in tables]
+    for link in fabric.links:
+        for cable in link.cables:
+            for s, port in zip((link.a, link.b), cable, strict=True):
+                table = tables[s]
+                base[s] += table.transceiver_watts if table else 0.0
+                speed = link.speed_mbps or DEFAULT_SPEED_MBPS
+                ports[s][port] = port_watts(fabric.switches[s].model, speed, power) if link.up else 0.0
+    for host in fabric.hosts:
+        table = tables[host.switch]
+        base[host.switch] += table.transceiver_watts if table else 0.0
+        ports[host.switch][host.port] = port_watts(fabric.switches[host.switch].model, DEFAULT_SPEED_MBPS, power)
+    return list(zip(base, ports, strict=True))
 
 
 def link_watts(fabric: Fabric, link: int, speed_mbps: int = 0, power: Mapping[str, PortWatts] | None = None) -> float:

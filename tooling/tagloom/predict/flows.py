@@ -17,7 +17,7 @@ SAME = 1e-9  # relative: shares that differ by less are one share, computed in a
 
 
 def max_min_rates(flows: Flows) -> NDArray[np.float64]:
-    """Give every flow its max-min fair rate in bits per second, float64[F]: no rate can grow but at a smaller one's cost.
+    """Give every flow its max-min fair rate in bits per second, float64[F]: none can grow but at a smaller one's cost.
 
     Progressive filling (Bertsekas and Gallager, Data Networks, 1992, Sect. 6.5.2): all rates grow alike until channels
     are full; the flows over those stay, the others grow on. Each round fills the channels of the smallest share, so
@@ -122,4 +122,4 @@ def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 
 def _carried(flows: Flows, who: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
     first, channel = _ways(flows, who)
-    return np.bincount(channel, np.repeat(rate[who], np.diff(first)), len(flows.capacity_bps))
+    return np.bincount(channel, np.repeat(rate[who], np.diff(first)), len(flows.capacity_bps)).astype(np.float64)

@@ -22,7 +22,7 @@ class Flows:
     """Hold F flows over K channels: first the H hosts' links, sending, then receiving, then the fabric's channels.
 
     source, destination  int32[F], hosts, ordered by source, then by destination
-    volume_bytes         float64[F], above 0
+    volume_bytes         float64[F]
     first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the way
     channel              int32[first[F]]
     capacity_bps         float64[K], 0 where a link is down
@@ -46,7 +46,7 @@ class Flows:
     def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up what all flows bring to each channel, float64[K]."""
         of_step = np.repeat(of_flow, np.diff(self.first))
-        return np.bincount(self.channel, of_step, len(self.capacity_bps))
+        return np.bincount(self.channel, of_step, len(self.capacity_bps)).astype(np.float64)
 
     def along(self, of_channel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up what the channels of every flow's way hold, float64[F]."""
@@ -55,14 +55,16 @@ class Flows:
         return np.add.reduceat(of_channel[self.channel], self.first[:-1])
 
 
-def flows_of(fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64]) -> Flows:
-    """Lead every pair of hosts that `volume_bytes` (float64[H, H], diagonal 0) gives something over its planned way.
+def flows_of(
+    fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64], messages: NDArray[np.float64] | None = None
+) -> Flows:
+    """Lead every pair of hosts that send each other bytes, or empty messages, over its planned way.
 
-    Raises ValueError where a way is missing.
+    Both are float64[H, H], with nothing on the diagonal. Raises ValueError where a way is missing.
     """
     hosts = len(fabric.hosts)
     targets = np.unique(fabric.host_switch)
-    sent, received = np.nonzero(volume_bytes > 0)
+    sent, received = np.nonzero((volume_bytes > 0) | (False if messages is None else messages > 0))
     column = np.searchsorted(targets, fabric.host_switch[received])
     row = routes.source_of_host[sent]
     length = np.zeros(len(sent), np.int64)
@@ -87,3 +89,10 @@ def flows_of(fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64]) 
     capacity = np.concatenate([np.full(2 * hosts, HOST_BPS), np.repeat(np.array(inner_bps, np.float64), 2)])
     ends = sent.astype(np.int32), received.astype(np.int32)
     return Flows(*ends, volume_bytes[sent, received], first, channel, capacity)
+
+
+def one_switch(flows: Flows, hosts: int) -> Flows:
+    """Give the same flows over one ideal switch that holds all hosts: only their own links are left."""
+    first = 2 * np.arange(len(flows) + 1)
+    channel = np.stack([flows.source, hosts + flows.destination], axis=1).astype(np.int32).ravel()
+    return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, flows.capacity_bps[: 2 * hosts])

@@ -82,12 +82,13 @@ class Energy:
     joules_before: Figure
     joules_after: Figure
     transition_joules: Figure
+    pays_after_seconds: Figure | None  # how long the links must stay so to earn their transitions
     kwh_saved_per_year: Figure  # if the switches stay so, whatever runs
     cost_before: Figure | None = None
     cost_after: Figure | None = None
     co2_kg_before: Figure | None = None
     co2_kg_after: Figure | None = None
-    break_even_host_watts: Figure | None = None  # per host: above it, the slow-down costs more than is saved
+    break_even_host_watts: Figure | None = None  # per host: above it, the slow-down of a run costs what is saved
     switches: tuple[SwitchPower, ...] = ()
 
 
@@ -122,6 +123,7 @@ class Forecast:
     lost_bytes: Figure
     eee_saved_watts: Figure  # of the switches' host ports, not yet taken off watts_after
     ports: tuple[PortVerdict, ...] = ()
+    saved_watts: Figure | None = None
     computation_seconds: Figure | None = None  # of seconds_base, where a profile says
     performance: Performance | None = None
     energy: Energy | None = None
