@@ -19,6 +19,7 @@ from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.performance import Moved, move
 from tagloom.read import read_traffic
 from tagloom.records.flows import flows_of
+from tagloom.route import route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
+
+
+SEARCHED_UP_TO = 256  # switches: half a minute of search at a thousand, where shapes have holes
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +99,11 @@ def predict_build(build: Build, question: Question) -> Forecast:
     if traffic is not None:
         old, new = build.routes, build.routes
         if _up(before) != _up(build.fabric):
-            old = own_routes(before, "auto", build.assignment)
-            remarks += ("with every link on: the paths that tagloom plan would choose",)
+            old, how = _would_plan(before, build.assignment)
+            remarks += (f"with every link on: {how}",)
         if _up(after) != _up(build.fabric):
-            new = _settled(after, build, question.settings)
-            remarks += ("with these settings: the paths that tagloom plan would choose",)
+            new, how = _settled(after, build, question.settings)
+            remarks += (f"with these settings: {how}",)
         first = move(before, old, traffic)
         moved = first, (first if _same(before, after) and old is new else move(after, new, traffic))
         routes = new
@@ -165,13 +169,22 @@ def _compared(build: Build, settings: Path | None) -> tuple[Fabric, Fabric]:
     return build.fabric.with_links_up().with_speeds(slowed), after
 
 
-def _settled(after: Fabric, build: Build, settings: Path | None) -> Routes:
+def _settled(after: Fabric, build: Build, settings: Path | None) -> tuple[Routes, str]:
     given = chosen(after, settings).routes if settings is not None else None
+    if given is not None:
+        return given, "the paths chosen with them"
     try:
-        return given or own_routes(after, "auto", build.assignment)
+        return _would_plan(after, build.assignment)
     except PlanError as error:
-        way = "settings with which the fabric can be planned"
-        raise InputError([Finding(str(settings), way, f"{error.rule}: {error.witness}")]) from None
+        expected = "settings with which the fabric can be planned"
+        raise InputError([Finding(str(settings), expected, f"{error.rule}: {error.witness}")]) from None
+
+
+def _would_plan(fabric: Fabric, assignment: str) -> tuple[Routes, str]:
+    """Route a fabric that was not planned so; where the planner would search for long, by up*/down*."""
+    if len(fabric.switches) <= SEARCHED_UP_TO:
+        return own_routes(fabric, "auto", assignment), "the paths that tagloom plan would choose"
+    return route(fabric, "up-down"), "up*/down* paths (plan it with them for the planner's own)"
 
 
 def _up(fabric: Fabric) -> list[bool]:

@@ -158,8 +158,7 @@ def _checked_seconds(traffic: Traffic) -> float:
     if inside is not None and not traffic.messages.any():
         expected = "messages between hosts: with n = 0 there is no gap between them (Miwa et al. 2013, eq. 4)"
         findings.append(Finding("profile: messages", expected, "none"))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.nan_to_num(traffic.volume_bytes / traffic.messages, nan=0.0)
+    size = traffic.volume_bytes / np.maximum(traffic.messages, 1.0)
     if size.max(initial=0.0) > MOST_MESSAGE_BYTES:
         expected = f"messages of at most {MOST_MESSAGE_BYTES:g} bytes"
         findings.append(Finding("traffic: messages", expected, f"{size.max():g} bytes in one (another unit?)"))
