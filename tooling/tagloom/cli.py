@@ -237,7 +237,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     all_found.findings += rates.findings()
     eee = all_found.of(lambda: _sleep_policy(args.eee)) if args.eee is not None else None
     power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
-    build = all_found.of(lambda: pipeline.read_build(args.build))
+    build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
     traffic = None
     if build is not None:
         fabric = build.fabric
@@ -301,7 +301,7 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline  # noqa: PLC0415 - as above
     from tagloom.report.exports import export  # noqa: PLC0415 - as above
 
-    build = pipeline.read_build(args.build)
+    build = pipeline.read_build(args.build, states=False)
     text = export(args.format, build.fabric, build.routes)
     if args.output is None:
         screen.say(text.rstrip())
