@@ -247,30 +247,90 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
+    import csv  # noqa: PLC0415 - as above
+    import io  # noqa: PLC0415 - as above
+
     from tagloom import pipeline  # noqa: PLC0415 - as above
-    from tagloom.predict.eee import POWERCONNECT_5548, check_policy  # noqa: PLC0415 - as above
-    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+    from tagloom.predict.energy import Rates  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    build = pipeline.read_build(args.build)
-    everything_on = build.fabric.with_links_up()
-    after = pipeline.with_links_off(build.fabric, [], args.settings)
-    traffic = pipeline.traffic_of(args.traffic, after, args.placement, args.seconds) if args.traffic else None
-    eee = POWERCONNECT_5548
-    if args.eee is not None:
-        try:
-            timeout, sleep, wake = (float(x) for x in args.eee.split(","))
-        except ValueError:
-            raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(args.eee))]) from None
-        check_policy(timeout, sleep, wake, f"--eee {args.eee}")
-        eee = Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
-    routes = build.routes if args.eee_links == "all" else None
-    if routes is not None and after.links != build.fabric.links:
-        where = "--eee-links all with --settings"
-        raise InputError([Finding(where, "a build planned with these settings: its paths carry the traffic", "none")])
-    page = terminal.forecast_page(pipeline.predict(everything_on, after, traffic, eee, routes))
+    all_found = _Findings()
+    rates = Rates(args.price, args.co2, args.host_watts)
+    all_found.findings += rates.findings()
+    eee = all_found.of(lambda: _sleep_policy(args.eee)) if args.eee is not None else None
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
+    traffic = None
+    if build is not None:
+        fabric = build.fabric
+        all_found.of(lambda: pipeline.with_links_off(fabric, [], args.settings))
+        place = args.placement, args.seconds, args.ranks
+        if args.traffic:
+            traffic = all_found.of(lambda: pipeline.traffic_of(args.traffic, fabric, *place))
+        if args.profile:
+            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
+            if profile is not None:
+                traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
+    all_found.end()
+    assert build is not None  # noqa: S101 - else there are findings
+    every = args.eee_links == "all"
+    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout)
+    with screen.waiting("forecasting"):
+        page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     screen.say(*terminal.forecast_lines(page))
+    if args.csv is not None:
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
+        _write(args.csv, table.getvalue())
+        screen.say(f"wrote     {args.csv}")
     screen.answer(page)
+    return GOOD
+
+
+class _Findings:
+    """Gather what is wrong with several inputs, to be told at once."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def of(self, read: Callable[[], Any]) -> Any:
+        """Give what `read` reads, None where it finds something wrong."""
+        try:
+            return read()
+        except InputError as error:
+            self.findings += error.findings
+            return None
+
+    def end(self) -> None:
+        """Raise InputError where anything was found."""
+        if self.findings:
+            raise InputError(self.findings)
+
+
+def _sleep_policy(text: str) -> Any:
+    from tagloom.predict.eee import check_policy  # noqa: PLC0415 - as above
+    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+
+    try:
+        timeout, sleep, wake = (float(x) for x in text.split(","))
+    except ValueError:
+        raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(text))]) from None
+    check_policy(timeout, sleep, wake, f"--eee {text}")
+    return Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
+
+
+def _export(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.report.exports import export  # noqa: PLC0415 - as above
+
+    build = pipeline.read_build(args.build, states=False)
+    text = export(args.format, build.fabric, build.routes)
+    if args.output is None:
+        screen.say(text.rstrip())
+    else:
+        _write(args.output, text)
+        screen.say(f"wrote     {args.output}")
+    screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
     return GOOD
 
 
@@ -412,25 +472,29 @@ def _listening(text: str) -> tuple[str, int]:
 
 
 def _eee(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.predict import Eee, load_phy, one_link  # noqa: PLC0415 - as above
+    from tagloom.predict import Eee, check_link, load_phy, one_link  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    phy = load_phy(args.phy)
-    given = {"--ts": (args.ts, phy.sleep_seconds), "--timeout": (args.timeout, phy.timeout_seconds)}
-    values = {name: own if own is not None else known for name, (own, known) in given.items()}
-    unknown = [
-        Finding(name, f"seconds: {phy.name} has none of its own", "nothing") for name, v in values.items() if v is None
-    ]
-    if unknown:
-        raise InputError(unknown)
+    all_found = _Findings()
+    phy = all_found.of(lambda: load_phy(args.phy))
+
+    def value(name: str, own: float | None, key: str, otherwise: float) -> float:
+        known = own if own is not None or phy is None else getattr(phy, key)
+        if known is None and phy is not None:
+            all_found.findings.append(Finding(name, f"seconds: {phy.name} has none of its own", "nothing"))
+        return otherwise if known is None else float(known)
+
+    sleep = value("--ts", args.ts, "sleep_seconds", 0.0)
     eee = Eee(
-        values["--timeout"] or 0.0,
-        values["--ts"] or 0.0,
-        phy.wake_seconds if args.tw is None else args.tw,
-        phy.source,
-        phy.together and args.both_directions,
-        phy.lpi_power if args.lpi_power is None else args.lpi_power,
+        value("--timeout", args.timeout, "timeout_seconds", 0.0),
+        sleep,
+        value("--tw", args.tw, "wake_seconds", 0.0),
+        phy.source if phy else "",
+        phy is not None and phy.together and args.both_directions,
+        value("--lpi-power", args.lpi_power, "lpi_power", 0.1),
     )
+    all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0))
+    all_found.end()
     refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
     found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
     page = terminal.link_page(phy.name, eee, found, together=phy.together, both=args.both_directions)
@@ -617,6 +681,7 @@ EXAMPLES = {
     "apply": "tagloom apply build --check --diff",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "export": "tagloom export simgrid build -o platform.xml",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
@@ -845,6 +910,28 @@ def parser() -> argparse.ArgumentParser:
         choices=["hosts", "all"],
         help="which links sleep: those of hosts (default), or those between switches as well",
     )
+    predict.add_argument(
+        "--profile",
+        type=Path,
+        metavar="FILE",
+        help="what a run was made of, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+    )
+    predict.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")
+    predict.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    predict.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
+    predict.add_argument(
+        "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, for the energy of a whole run"
+    )
+    predict.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
+
+    export = command("export", _export, "write a build in another tool's format")
+    export.add_argument(
+        "format", choices=["simgrid", "graphml", "dot"], metavar="FORMAT", help="simgrid (with routes), graphml or dot"
+    )
+    export.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
 
     snmp = _Parser(add_help=False)
     snmp.add_argument(

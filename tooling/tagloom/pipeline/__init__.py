@@ -1,6 +1,7 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
 from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import (
     Build,
     greenfield,
@@ -8,7 +9,6 @@ from tagloom.pipeline.planning import (
     may_finish,
     parse,
     plan,
-    predict,
     prove,
     regulate,
     render,
@@ -16,7 +16,6 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    traffic_of,
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
@@ -25,16 +24,19 @@ from tagloom.rollout import unfit
 
 __all__ = [
     "Build",
+    "Question",
     "Wish",
     "chosen",
     "greenfield",
     "host_pages",
+    "interruption_of",
     "link_ends",
     "may_finish",
     "occupied",
     "parse",
     "plan",
     "predict",
+    "predict_build",
     "prove",
     "read_build",
     "read_levels",
@@ -50,6 +52,7 @@ __all__ = [
     "traffic_of",
     "unfit",
     "with_links_off",
+    "with_profile",
     "write_build",
     "write_rollout",
     "write_texts",

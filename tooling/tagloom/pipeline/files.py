@@ -146,8 +146,12 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     return texts
 
 
-def read_build(directory: Path) -> Build:
-    """Read a build directory back. Raises InputError where it is not one."""
+def read_build(directory: Path, *, states: bool = True) -> Build:
+    """Read a build directory back. Raises InputError where it is not one.
+
+    Without `states` the configuration texts are left alone, and no switch has a state: who asks for the routes alone
+    need not wait for a thousand texts.
+    """
     try:
         page = json.loads((directory / "plan.json").read_text("utf-8"))
         if page["format"] != BUILD_FORMAT:
@@ -161,7 +165,7 @@ def read_build(directory: Path) -> Build:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
     fabric = read_fabric(directory / "fabric.yml")
-    state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
+    state = parse(fabric, read_texts(fabric, directory / "configs"))[0] if states else {}
     broadcast, remarks = summary.get("broadcast", "flood"), tuple(summary.get("remarks", ()))
     return Build(fabric, routes, summary["assignment"], summary["vlans"], state, broadcast, remarks)
 

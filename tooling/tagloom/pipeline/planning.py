@@ -13,10 +13,6 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
-from tagloom.platforms.power import fabric_watts
-from tagloom.predict import forecast
-from tagloom.predict.eee import POWERCONNECT_5548
-from tagloom.read import read_traffic
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
@@ -49,11 +45,9 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
-    from tagloom.records.forecast import Forecast
     from tagloom.records.lines import Lines
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
-    from tagloom.records.sleep import Eee
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
@@ -221,7 +215,7 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def _routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
+def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
     routes = route(fabric, routing, assignment, top=top)
     return gather(fabric, routes, top) if assignment == "fixed" else routes
@@ -263,7 +257,7 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str, top: i
     if plain:
         ways.insert(0, (plain.strip(), routing, assignment))
     return [
-        Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind, top if method == routing else None))
+        Alternative(f"use {words}", kind, partial(own_routes, fabric, method, kind, top if method == routing else None))
         for words, method, kind in ways
     ]
 
@@ -430,30 +424,8 @@ def regulate(
     `clock` gives seconds, for the time limit of `optimal`.
     """
     _plannable(fabric, spoken=False)
-    reroute = partial(_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
+    reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
-
-
-def predict(
-    before: Fabric,
-    after: Fabric,
-    traffic: Traffic | None,
-    eee: Eee = POWERCONNECT_5548,
-    routes: Routes | None = None,
-) -> Forecast:
-    """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well."""
-
-    def toggle_seconds(model: str) -> float:
-        return platforms.load(model).toggle_seconds.get("on_off", 0.0)
-
-    paths = routes.paths(after, after.host_switch)[routes.source_of_host] if routes is not None else None
-    return forecast(before, after, traffic, fabric_watts, toggle_seconds, eee, paths)
-
-
-def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
-    """Read traffic; `seconds` says how long it took where the file does not, `ranks` how many ranks ran."""
-    traffic = read_traffic(path, fabric, placement, ranks)
-    return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 
 # --- rollout ---------------------------------------------------------------------------------------------------------

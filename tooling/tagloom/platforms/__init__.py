@@ -59,6 +59,7 @@ class Platform:
     sys_object_id: tuple[str, ...] = ()
     calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
+    latency_seconds: float | None = None  # what the switch adds to a short message, where somebody measured it
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
     firmware: Firmware = ()
 
@@ -163,6 +164,7 @@ def load(model: str, firmware: Firmware = ()) -> Platform:
         sys_object_id=tuple(raw.get("sys_object_id", ())),
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
+        latency_seconds=raw.get("latency_seconds"),
         words=raw.get("words", {}),
         firmware=firmware,
     )
