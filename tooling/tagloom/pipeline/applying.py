@@ -401,6 +401,8 @@ def standing_page(site: Site, asked: Holder | None) -> dict[str, Any]:
     """Say where the fabric stands by its journal, for `tagloom abort`."""
     path = site.home / "journal.db"
     journal = Journal(path) if path.exists() else None
+    if journal is not None and not at_work(site):
+        journal.interrupt()
     run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
     page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
     return page | ({**run.as_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})
