@@ -52,7 +52,8 @@ class Run:
 
     kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two take back
     source   the directory that was asked for; the run's own copy is in the journal
-    state    RUNNING, INTERRUPTED (nobody runs it any more), DONE, STOPPED (as asked), FAILED (a switch did), UNDONE (by a later run), LEFT (for a later one)
+    state    RUNNING, INTERRUPTED (nobody runs it any more), DONE, STOPPED (as asked), FAILED (a switch did), UNDONE
+             (by a later run), LEFT (for a later one)
     waves    how many there are; `wave`, the last one begun (0 = none)
     proven   whether every state on the way is: not so where a fabric is set up in one go
     """
