@@ -47,7 +47,7 @@ class SwitchConnection(Protocol):
         ...
 
     def startup_configuration(self) -> str | None:
-        """Give the configuration the switch starts with; None where it keeps none, or does not show it."""
+        """Give the configuration the switch starts with; None where it keeps none of its own."""
         ...
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
