@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
 from tagloom.lab import linux_pages
+from tagloom.lab.faults import Faults
 from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -16,6 +17,7 @@ from tagloom.records.switch_state import PortMode, SwitchEditor
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from tagloom.lab.faults import Fault
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
 
@@ -133,6 +135,10 @@ def _no_carrier(port: int) -> bool:
     return False
 
 
+def _nobody_minds(*_: object) -> None:
+    pass
+
+
 @dataclass(eq=False)
 class Device:
     """Hold one switch while the rack runs; sessions share it, and change it by `editor` and `foreign` alone.
@@ -141,6 +147,10 @@ class Device:
     `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
     inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
     starts with the lines of its file `BOOT`.
+
+    `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
+    which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
+    `logins` counts sessions since the rack came up, `most_sessions` how many there were at once.
     """
 
     BOOT: ClassVar = "/etc/tagloom/bridge.sh"
@@ -158,6 +168,15 @@ class Device:
     editing: object | None = None
     files: dict[str, str] = field(default_factory=dict)
     shell: iproute2.Shell | None = None
+    faults: Faults = field(default_factory=Faults)
+    down: bool = False
+    refusing: bool = False
+    locked: bool = False
+    changed: Callable[[], None] = _nobody_minds
+    struck: Callable[[Fault, str], None] = _nobody_minds
+    last_line: str = ""
+    logins: int = 0
+    most_sessions: int = 0
 
     def __post_init__(self) -> None:
         self._start(factory(self.platform))
@@ -174,11 +193,15 @@ class Device:
         return self.platform.grammar == iproute2.FAMILY
 
     def forwarding(self) -> SwitchState:
-        """Give what frames find: a Linux machine forwards nothing between ports outside its bridge."""
-        if not self.is_linux:
+        """Give what frames find.
+
+        A Linux machine forwards nothing between ports outside its bridge, a switch that is down nothing at all.
+        """
+        if not self.is_linux and not self.down:
             return self.editor.freeze()
         seen = SwitchEditor.of(self.editor.freeze())
-        seen.enabled = [up and m is PortMode.GENERAL for up, m in zip(seen.enabled, seen.mode, strict=True)]
+        ports = zip(seen.enabled, seen.mode, strict=True)
+        seen.enabled = [not self.down and up and (m is PortMode.GENERAL or not self.is_linux) for up, m in ports]
         return seen.freeze()
 
     @property
@@ -230,4 +253,4 @@ class Device:
 
     def accepts(self, user: str, password: str) -> bool:
         """Tell whether a login is right."""
-        return (user, password) == (self.user, self.password) and not self.quirks.refuse_login
+        return (user, password) == (self.user, self.password) and not (self.quirks.refuse_login or self.refusing)
