@@ -150,7 +150,7 @@ class Device:
 
     `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
     which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
-    `logins` counts sessions since the rack came up, `most_sessions` how many there were at once.
+    `logins` counts sessions since the rack came up, `sessions` those there are, `most_sessions` how many there were.
     """
 
     BOOT: ClassVar = "/etc/tagloom/bridge.sh"
@@ -176,6 +176,7 @@ class Device:
     struck: Callable[[Fault, str], None] = _nobody_minds
     last_line: str = ""
     logins: int = 0
+    sessions: int = 0
     most_sessions: int = 0
 
     def __post_init__(self) -> None:

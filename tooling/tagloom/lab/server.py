@@ -59,7 +59,6 @@ class _Login(asyncssh.SSHServer):
             conn.abort()
             return
         self._connections.add(conn)
-        self._device.most_sessions = max(self._device.most_sessions, len(self._connections))
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
@@ -81,6 +80,8 @@ class _Login(asyncssh.SSHServer):
 async def _talk(process: _Process, device: Device) -> None:
     console = ShellConsole(device) if device.is_linux else Console(device)
     device.logins += 1
+    device.sessions += 1
+    device.most_sessions = max(device.most_sessions, device.sessions)
     process.stdout.write(console.start())
     try:
         while not console.closed:
@@ -98,6 +99,7 @@ async def _talk(process: _Process, device: Device) -> None:
         pass
     finally:
         console.close()
+        device.sessions -= 1
     process.exit(0)
 
 
@@ -134,7 +136,8 @@ async def _take(process: _Process, console: Console | ShellConsole, device: Devi
         if fault.kind in ("reject", "ignore"):
             console.instead(fault.kind)
         echo, answer = console.feed(typed), console.feed(end)
-        process.stdout.write(fault.garbled(echo + answer) if fault.kind == "garble" else answer)
+        shown = answer if fault.kind == "no-echo" else echo + answer
+        process.stdout.write(fault.garbled(shown) if fault.kind == "garble" else shown)
 
 
 async def _held(process: _Process, device: Device, seconds: float) -> bool:

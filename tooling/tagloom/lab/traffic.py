@@ -59,6 +59,8 @@ class Traffic:
         self.counts["lines"] += 1
         before, self._air = self._air, []
         for flight in before:
+            if self.storm:
+                return
             if flight.copies and self._chance.random() < _CREEPS:
                 self.plane.step(flight)
                 self._air.append(flight)
@@ -68,16 +70,19 @@ class Traffic:
 
     def round(self) -> None:
         """Lead all frames under way to their ends, and send anew."""
-        before, self._air = self._air, []
-        for flight in before:
-            self._arrive(flight)
+        self._land()
         self._send()
 
     def stop(self) -> None:
         """Lead all frames under way to their ends, and send no more."""
-        for flight in self._air:
-            self._arrive(flight)
-        self._air, self._ways = [], []
+        self._land()
+        self._ways = []
+
+    def _land(self) -> None:
+        before, self._air = self._air, []
+        for flight in before:
+            if not self.storm:
+                self._arrive(flight)
 
     def _send(self) -> None:
         """Send whole frames, and put on the way one frame for each place where the next line could find it."""

@@ -360,7 +360,8 @@ def traffic_lines(page: Mapping[str, Any]) -> list[str]:
     )
     for fault, lost in page["by_fault"].items():
         lines += row("", f"{lost:,} lost to a fault of this rehearsal: {fault}")
-    for each in page["witnesses"][:SHOWN_FINDINGS]:
+    worst_first = ("storms", "lost", "duplicated", "flooded", "overheard")
+    for each in sorted(page["witnesses"], key=lambda w: worst_first.index(w["what"]))[:SHOWN_FINDINGS]:
         words = f"{each['what']}: {each['from']} -> {each['to']} {each['detail']}".rstrip()
         lines += row("", f"{words}, after {each['after'] or 'the start'}")
     return lines
