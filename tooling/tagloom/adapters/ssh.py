@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 _WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, ValueError)
 LOGIN_SECONDS = 30.0
 ANSWER_SECONDS = 120.0
-_POLL_SECONDS = 0.005
-
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # one that fell between two reads, where netmiko does not see it
+_ESCAPE, _ESCAPES = "\x1b", re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
 _LOGIN_REFUSED = re.compile(r"user ?name: ?$|^\W*(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE)
@@ -162,6 +160,7 @@ class Session:
                 alt_key_file=access.known_hosts,
             )
             self._log_in(self._wire)
+            self._wire.ansi_escape_codes = False  # its 33 patterns at every read cost more than all else; see `_until`
         except _WIRE_ERRORS as error:
             self._hang_up()
             raise DeviceError(self.name, "login", self._why_no_login(error)) from error
@@ -217,19 +216,31 @@ class Session:
             if match := pattern.search(self._unread):
                 text, self._unread = self._unread, self._unread[match.end() :]
                 return text[: match.start()], match[0]
-            hung_up = wire.remote_conn is None or bool(getattr(wire.remote_conn, "closed", False))
+            channel: Any = wire.remote_conn
+            hung_up = channel is None or any(getattr(channel, end, False) for end in ("closed", "eof_received"))
             try:
                 piece = wire.read_channel()
             except _WIRE_ERRORS as error:
                 raise self._lost(command, "the session was dropped") from error
             if piece:
-                self._unread = _ESCAPES.sub("", self._unread + piece)
+                self._unread += piece
+                if _ESCAPE in self._unread:  # looked for anew: one may have fallen between two reads
+                    self._unread = _ESCAPES.sub("", self._unread)
             elif hung_up:
                 raise self._lost(command, "the session was dropped")
             elif time.monotonic() > deadline:
                 raise self._lost(command, f"no answer in {limit:.0f} s")
             else:
-                time.sleep(_POLL_SECONDS)
+                self._wait(channel, deadline - time.monotonic())
+
+    @staticmethod
+    def _wait(channel: Any, seconds: float) -> None:
+        """Wait until the switch has said more or hung up: to receive no bytes waits as to receive some does."""
+        before = channel.gettimeout()
+        channel.settimeout(max(seconds, 0.001))
+        with contextlib.suppress(TimeoutError):
+            channel.recv(0)
+        channel.settimeout(before)
 
     def _lost(self, command: str, how: str) -> DeviceError:
         self._hang_up()  # so that nobody waits for this session a second time
