@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 LAB = Path("inventory/lab")
 DEFAULT_MODEL = "powerconnect-5324"
+ABORT_POLL_SECONDS = 0.2
 REMARK_SECONDS = 5.0  # between two lines of progress where standard error is no terminal
 
 
@@ -429,11 +431,20 @@ def _write(path: Path, text: str) -> None:
 
 
 def _apply(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import operating  # noqa: PLC0415 - as above
+    from tagloom.pipeline import applying, operating  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
+    wishes = applying.Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
+    if args.resume:
+        return _resume(args, screen, wishes)
+    if args.build is None:
+        raise InputError([Finding("apply", "a build or a rollout, or --resume", "neither")])
     site = _site(args)
     kind = "rollout" if (args.build / "rollout.json").exists() else "build"
+    if kind == "rollout" and args.limit:
+        raise InputError(
+            [Finding("--limit", "a build: the waves of a rollout need all their switches", str(args.build))]
+        )
     with screen.waiting("proving what would be pushed"):
         push = operating.prepare(args.build)
     if not push.proof.proven:
@@ -445,25 +456,79 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         return NO
     names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
-    with screen.progress("switches read") as note:
-        looks = len(wanted) * (push.waves if kind == "rollout" else 1)
-        survey = operating.survey(push, site, limit=args.limit, on_progress=_counter(note, looks))
-    # One switch that fails does not keep a build from the others; a rollout needs every switch it changes.
-    if survey.error or (survey.failed and (args.check or kind == "rollout" or not survey.changed)):
-        return _report(survey, screen, checked=True)
-    push = operating.order(push, survey, site)
-    if args.check or not survey.changed:
-        _show(survey, screen, diff=args.diff)
-        code = _report(survey, screen, checked=args.check, waves=push.waves)
-        if args.check and survey.changed:
-            screen.say(f"next      tagloom apply {args.build}{_inventory_words(args)}")
-        return code
-    if args.diff:
-        _show(survey, screen, diff=True)
-    with screen.progress("pushes") as note:
-        pushes = push.waves * len(wanted)
-        outcomes = operating.push(push, site, limit=args.limit, on_progress=_counter(note, pushes))
-    return _report(outcomes, screen, checked=False, waves=push.waves)
+    with _desk(args, screen, site) as desk:
+        if not args.check:
+            applying.refuse_unfinished(desk, push.fabric.name, wishes)
+        with screen.progress("switches read") as note:
+            looks = len(wanted) * (push.waves if kind == "rollout" and args.check else 1)
+            only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+            survey = operating.survey(
+                push.directory, push.fabric, site, limit=args.limit, wave=only, on_progress=_counter(note, looks)
+            )
+        if args.diff or args.check:
+            _show(survey, screen, diff=args.diff)
+        if args.check:
+            return _report(applying.preview(desk, push, survey, wishes), screen, args, desk, checked=True)
+        with screen.progress("pushes") as note:
+            on_progress = _counter(note, push.waves * len(wanted))
+            result = applying.fresh(desk, push, survey, wishes, on_progress)
+        return _report(result, screen, args, desk)
+
+
+def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
+    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+
+    with _desk(args, screen, _site(args)) as desk:
+        run = applying.interrupted(desk)
+        if args.build is not None and str(args.build.absolute()) != run.source:
+            raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
+        screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
+        with screen.progress("pushes") as note:
+            result = applying.resume(desk, run, wishes, _counter(note, None))
+        return _report(result, screen, args, desk)
+
+
+def _rollback(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+
+    wishes = applying.Wishes(args.on_failure)
+    with _desk(args, screen, _site(args)) as desk, screen.progress("pushes") as note:
+        result = applying.rollback(desk, args.build, wishes, _counter(note, None))
+        return _report(result, screen, args, desk)
+
+
+def _abort(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    site = _site(args)
+    asked = applying.ask_to_stop(site, now=args.now)
+    if asked is not None:
+        screen.remark(f"asked     {asked}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}")
+        with screen.waiting("waiting for it to stop"):
+            while applying.at_work(site):
+                time.sleep(ABORT_POLL_SECONDS)
+    page = applying.standing_page(site, asked)
+    page["resume_with"] = _next_words(args, "apply --resume") if page["unfinished"] else ""
+    if asked is None:
+        screen.say("abort     no command works on these switches; nothing to stop")
+    screen.say(*terminal.row("stands", page["stands"]))
+    if page["unfinished"]:
+        screen.say(f"next      {page['resume_with']}", f"          or {_next_words(args, 'rollback')}")
+    screen.answer(page)
+    return GOOD
+
+
+@contextmanager
+def _desk(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
+    """Take the fabric's lock and open its journal, for one command at a time."""
+    from tagloom.apply.journal import Journal  # noqa: PLC0415 - as above
+    from tagloom.apply.lock import FabricLock  # noqa: PLC0415 - as above
+    from tagloom.pipeline import runs  # noqa: PLC0415 - as above
+
+    words = " ".join(["tagloom", args.command, *([str(args.build)] if args.build else [])])
+    with FabricLock(site.home / "lock", words, screen.remark) as lock, Journal(site.home / "journal.db") as journal:
+        yield runs.Desk(site, journal, lock)
 
 
 def _site(args: argparse.Namespace) -> Any:
@@ -482,10 +547,11 @@ def _inventory_words(args: argparse.Namespace) -> str:
     return f" -i {args.inventory}" if args.inventory else ""
 
 
-def _counter(note: Callable[[int, int], None], of: int) -> Callable[[object], None]:
+def _counter(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:
+    """Count outcomes as they come, of as many as there will be, where that is known."""
     done = itertools.count(1)
-    note(0, of)
-    return lambda _outcome: note(next(done), of)
+    note(0, of or 1)
+    return lambda _outcome: note(at := next(done), of or at)
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
@@ -498,14 +564,38 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
                 screen.say(*outcome.diff.splitlines())
 
 
-def _report(outcomes: Outcomes, screen: Screen, *, checked: bool, waves: int = 1) -> int:
+def _report(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *, checked: bool = False) -> int:
+    """Say what became of every switch, where the fabric stands, and what to type next."""
+    from tagloom.apply.outcomes import Fault  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    screen.say(*terminal.outcome_lines(outcomes, checked=checked, waves=waves))
-    screen.answer(outcomes.as_json())
-    if outcomes.failed or outcomes.error:
+    outcomes, drifted = result.outcomes, bool(result.drift)
+    unfinished = desk.journal.unfinished()
+    resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
+    waves = max(outcomes.waves, 1)
+    shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves))
+    screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
+    if drifted:
+        screen.say(*terminal.drift_lines(result.drift))
+    if result.run is not None and not result.good:
+        screen.say(*terminal.row("stands", result.run.standing))
+    if drifted and unfinished is None:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')} --drift overwrite (or keep)")
+    elif resume:
+        screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
+    elif checked and outcomes.changed:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')}")
+    screen.answer({**result.as_json(), "resume_with": resume})
+    if drifted:
+        return NO
+    if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
-    return NO if outcomes.stopped else GOOD
+    return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _next_words(args: argparse.Namespace, what: str) -> str:
+    return f"tagloom {what}{_inventory_words(args)}"
 
 
 def _pushed(_: None) -> dict[str, Any]:
@@ -620,6 +710,8 @@ EXAMPLES = {
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
+    "rollback": "tagloom rollback",
+    "abort": "tagloom abort",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "observe": "tagloom observe -o history.db --every 30s",
@@ -757,16 +849,45 @@ def parser() -> argparse.ArgumentParser:
         "--allow", choices=["drain"], help="drain: hosts may be paused, where nothing gentler can be proven"
     )
 
-    apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko")
-    apply.add_argument(
-        "build", type=Path, metavar="BUILD-or-ROLLOUT", help="directory made by tagloom plan or tagloom rollout"
-    )
-    apply.add_argument(
+    site = _Parser(add_help=False)
+    site.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
+    )
+    failing = _Parser(add_help=False)
+    failing.add_argument(
+        "--on-failure",
+        choices=["stop", "finish", "undo"],
+        default="stop",
+        help="where a switch fails: stop after its wave (default), finish what proves without it, or undo the wave",
+    )
+    apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, failing)
+    apply.add_argument(
+        "build",
+        type=Path,
+        nargs="?",
+        metavar="BUILD-or-ROLLOUT",
+        help="directory made by tagloom plan or tagloom rollout",
     )
     apply.add_argument("--check", action="store_true", help="read every switch and say what would change; send nothing")
     apply.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
-    apply.add_argument("--limit", default="", metavar="S", help="only these switches, separated by commas")
+    apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
+    apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
+    apply.add_argument("--allow", choices=["drain"], help="drain: the rollout may pause hosts")
+    apply.add_argument(
+        "--drift",
+        choices=["keep", "overwrite"],
+        default="",
+        help="what was changed by hand since the last run: keep it, where the whole proves with it, or overwrite it "
+        "(default: show it and refuse)",
+    )
+
+    rollback = command(
+        "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, failing
+    )
+    rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="what was applied last, to be sure")
+
+    abort = command("abort", _abort, "ask the running apply to stop, and say where the fabric stands", site)
+    abort.add_argument("--now", action="store_true", help="before the next line, not at the end of the wave")
 
     regulate = command("regulate", _regulate, "choose links that traffic does not need", routing)
     regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")

@@ -337,6 +337,12 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[
     return lines
 
 
+def drift_lines(findings: Sequence[Finding]) -> list[str]:
+    """Say cell by cell what somebody changed by hand; nothing of it is left out."""
+    lines = row("drift", f"{count(len(findings), 'cell')} changed by hand since the last run; nothing was sent")
+    return lines + [f"{'':<{LABEL}}{finding}" for finding in findings]
+
+
 def ping_lines(page: Mapping[str, Any]) -> list[str]:
     """Say which pairs frames reached."""
     lines = row("ping", f"{page['reached']} of {page['pairs']} pairs reached, {page['lost']} lost")
