@@ -130,6 +130,17 @@ class Foreign:
         return cls(blocks)
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Hold what a switch runs and what it would start with; `files` are those of a Linux machine."""
+
+    state: SwitchState
+    foreign: Foreign
+    startup_state: SwitchState
+    startup_foreign: Foreign
+    files: dict[str, str]
+
+
 def _no_carrier(port: int) -> bool:
     del port
     return False
@@ -210,6 +221,20 @@ class Device:
         """Give the name in the prompt; a switch without one says `console`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
         return named[-1].split(None, 1)[1].strip('"') if named else "console"
+
+    def configuration(self) -> Configuration:
+        """Give what the switch runs and starts with."""
+        startup_state, startup_foreign = self._startup
+        return Configuration(
+            self.editor.freeze(), self.foreign.copy(), startup_state, startup_foreign.copy(), dict(self.files)
+        )
+
+    def configure(self, kept: Configuration) -> None:
+        """Run and start with what is given, as if fresh from the box; logins and commands count from 0."""
+        self._startup = kept.startup_state, kept.startup_foreign.copy()
+        self.foreign, self.files = kept.foreign.copy(), dict(kept.files)
+        self._start(SwitchEditor.of(kept.state))
+        self.logins = self.most_sessions = self.faults.commands = 0
 
     def save(self) -> None:
         """Copy the running configuration to the startup configuration."""

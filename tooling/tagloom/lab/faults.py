@@ -107,6 +107,7 @@ class Faults:
     """Hold the faults that wait for a line of one switch, with the lines each has seen."""
 
     _waiting: list[tuple[Fault, int]] = field(default_factory=list)
+    commands: int = 0  # all that was typed at a prompt, of whatever mode
     mended: int = 0  # how often all was called off; who waits inside a fault looks whether it has changed
 
     def arm(self, fault: Fault) -> None:
@@ -115,6 +116,7 @@ class Faults:
 
     def due(self, line: str, *, configures: bool) -> Fault | None:
         """Count a line, and give the fault that strikes at it; of several the one ordered first, the rest wait on."""
+        self.commands += 1
         struck: Fault | None = None
         still: list[tuple[Fault, int]] = []
         for fault, lines_seen in self._waiting:

@@ -119,6 +119,16 @@ def reboot(directory: Path, *switches: str) -> None:
     ask(directory, "reboot", switches=list(switches))
 
 
+def keep(directory: Path) -> None:
+    """Let the rack remember where every switch stands."""
+    ask(directory, "keep")
+
+
+def restore(directory: Path) -> None:
+    """Put every switch back where `keep` found it; faults are mended, traffic and sessions end."""
+    ask(directory, "restore")
+
+
 def fault(directory: Path, switch: str, kind: str, **how: Any) -> None:
     """Order a fault on a switch; `how` is as in `tagloom.lab.faults.Fault`."""
     ask(directory, "fault", switch=switch, fault={"kind": kind, **how})

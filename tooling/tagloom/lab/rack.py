@@ -19,7 +19,7 @@ from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab import agent, server
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
-from tagloom.lab.device import Device, Foreign
+from tagloom.lab.device import Configuration, Device, Foreign
 from tagloom.lab.directory import (
     PASSWORD,
     SNMP,
@@ -86,6 +86,7 @@ class Rack:
         self._pulled: dict[tuple[int, int], str] = {}
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}  # what is to end of itself, or to begin, by switch
         self._strikes: list[dict[str, Any]] = []
+        self._kept: dict[str, Configuration] = {}
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
 
@@ -217,6 +218,8 @@ class Rack:
             "counters": self._counters,
             "quirks": self._quirks,
             "reboot": self._reboot,
+            "keep": self._keep,
+            "restore": self._restore,
             "fault": self._fault,
             "faults": self._faults,
             "mend": self._mend,
@@ -242,6 +245,7 @@ class Rack:
                     "configuring": device.editing is not None,
                     "logins": device.logins,
                     "most_sessions": device.most_sessions,
+                    "commands": device.faults.commands,
                     "down": device.down,
                     "quirks": asdict(device.quirks),
                 }
@@ -331,6 +335,23 @@ class Rack:
             self._restart(device)
         return {}
 
+    def _keep(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Remember what every switch runs and starts with, to begin a rehearsal there again and again."""
+        self._kept = {name: device.configuration() for name, device in self.devices.items()}
+        return {}
+
+    def _restore(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Put every switch where it was when that was remembered; faults are mended, sessions are cut."""
+        if not self._kept:
+            raise InputError([Finding("restore", "a rack that was told to keep where it stands", "it was not")])
+        self.traffic = None
+        self._mend({})
+        self._strikes.clear()
+        for name, kept in self._kept.items():
+            self._restart(self.devices[name])
+            self.devices[name].configure(kept)
+        return {}
+
     def _restart(self, device: Device) -> None:
         device.reboot()
         self.agents[device.name].reboot()
@@ -338,7 +359,7 @@ class Rack:
             key = device.name, port
             self._zero[key] = self.dataplane.received[key], self.dataplane.sent[key]
         self._hang_up([device.name])
-        self._changed(device, "reboot")
+        self._renew("a reboot", device)
 
     # --- faults and traffic ----------------------------------------------------------------------------------------
 
@@ -379,14 +400,12 @@ class Rack:
             for timer in self._timers.pop(device.name, []):
                 timer.cancel()
             device.faults.mend()
-            down, device.down, device.refusing, device.locked = device.down, False, False, False
+            device.down = device.refusing = device.locked = False
             number = self.fabric.index[device.name]
             for at in [at for at in self._pulled if at[0] == number]:
                 for end in (at, self._far[at]):
                     self._pulled.pop(end, None)
-            self._break_off()
-            if down:
-                self._changed(device, "up again")
+            self._renew("a fault was mended", device)
         return {}
 
     def _later(self, device: Device, seconds: float, what: Callable[[], None]) -> None:
@@ -420,36 +439,38 @@ class Rack:
             flag = {"refuse-login": "refusing", "lock": "locked"}[fault.kind]
             setattr(device, flag, True)
             end = partial(setattr, device, flag, False)
-        self._break_off()
         if fault.kind == "reboot":
             self._restart(device)
+        else:
+            self._renew("a fault")
         if fault.lasts:
             self._later(device, fault.lasts, end)
 
     def _up_again(self, device: Device) -> None:
         device.down = False
-        self._break_off()
-        self._changed(device, "up again")
+        self._renew("a reboot", device)
 
     def _plug(self, ends: Iterable[tuple[int, int]]) -> None:
         for end in ends:
             self._pulled.pop(end, None)
-        self._break_off()
+        self._renew("a fault has passed")
 
-    def _break_off(self) -> None:
-        """Tell the data plane what is broken now."""
+    def _renew(self, what: str, *devices: Device) -> None:
+        """Let frames find at one stroke what is broken now, and switches that went down or came up."""
         if isinstance(self.dataplane, Dataplane):
+            for device in devices:
+                self.dataplane.change(device.name, device.forwarding())
             index = self.fabric.index
             down = {index[name]: f"reboot {name}" for name, device in self.devices.items() if device.down}
             self.dataplane.break_off(down, self._pulled)
             if self.traffic is not None:
-                self.traffic.landed("a fault")
+                self.traffic.landed(what)
 
-    def _changed(self, device: Device, what: str = "") -> None:
-        """Let frames find what a line on a switch, or its reboot, has changed."""
+    def _changed(self, device: Device) -> None:
+        """Let frames find what a line on a switch has changed."""
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())
-            self.traffic.landed(f"{device.name} {what or device.last_line}")
+            self.traffic.landed(f"{device.name} {device.last_line}")
 
     def _traffic(self, order: dict[str, Any]) -> dict[str, Any]:
         """Start, stop or report the hosts' own traffic."""
@@ -460,7 +481,6 @@ class Rack:
             raise InputError([Finding("traffic", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
         if what == "start":
             self.dataplane.configure(self._states())
-            self._break_off()
             clock = asyncio.get_running_loop().time
             self.traffic = Traffic(self.dataplane, clock, int(order.get("seed") or 0))
             self._ticks()
