@@ -1,4 +1,4 @@
-"""Faults in the middle of a rollout while all hosts send: no frame is lost but to the fault itself, and each is mended."""
+"""Faults in the middle of a rollout while all hosts send: none costs a frame but its own, and all are mended."""
 
 import random
 import resource
