@@ -528,6 +528,7 @@ def _desk(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
 
     words = " ".join(["tagloom", args.command, *([str(args.build)] if args.build else [])])
     with FabricLock(site.home / "lock", words, screen.remark) as lock, Journal(site.home / "journal.db") as journal:
+        journal.interrupt()
         yield runs.Desk(site, journal, lock)
 
 
@@ -574,7 +575,8 @@ def _report(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *,
     resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
     waves = max(outcomes.waves, 1)
     shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
-    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves))
+    verb = args.command if args.command == "rollback" or not args.resume else "resume"
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
     screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
     if drifted:
         screen.say(*terminal.drift_lines(result.drift))

@@ -79,7 +79,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 connect(switch, platform, Access.of_host(access)),
                 switch,
                 language,
-                target_of(wave["configs"]),
+                target_of(wave["configs"]) if wave["number"] else None,
                 arguments["ports"],
                 check=self._task.check_mode,
                 backups=files.backups,

@@ -275,9 +275,9 @@ class SshSwitch(Session):
         return text.strip("\n") + "\n"
 
     def startup_configuration(self) -> str | None:
-        """Give the startup configuration as the switch shows it; None where it does not."""
+        """Give the startup configuration as the switch shows it, "" where it has none or does not show it."""
         text = self._exchange("show startup-config")
-        return None if self._is_error(text) else text.strip("\n") + "\n"
+        return "" if self._is_error(text) else text.strip("\n") + "\n"
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.

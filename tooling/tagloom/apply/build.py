@@ -19,7 +19,7 @@ class WaveOrder:
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
     `paused` says that hosts are cut off on purpose after it. `switches` are those it reaches for, None being all. Wave
-    0 sends nothing: it makes switches start with what they hold.
+    0 sends nothing: it makes switches start with what they hold, whatever that is.
     """
 
     number: int

@@ -40,8 +40,9 @@ create table if not exists switches (
     primary key (run, wave, switch)
 );
 """
-RUNNING, DONE, STOPPED, FAILED, UNDONE, LEFT = "running", "done", "stopped", "failed", "undone", "left"
-UNFINISHED = (RUNNING, STOPPED, FAILED)
+RUNNING, INTERRUPTED, DONE, STOPPED = "running", "interrupted", "done", "stopped"
+FAILED, UNDONE, LEFT = "failed", "undone", "left"
+UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)
 SENDING, READ_BACK, SAVED = "sending", "read back", "saved"
 
 
@@ -51,7 +52,8 @@ class Run:
 
     kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two take back
     source   the directory that was asked for; the run's own copy is in the journal
-    state    RUNNING, DONE, STOPPED (as asked), FAILED (a switch did), UNDONE (by a later run), LEFT (for a later one)
+    state    RUNNING, INTERRUPTED (nobody runs it any more), DONE, STOPPED (as asked), FAILED (a switch did), UNDONE
+             (by a later run), LEFT (for a later one)
     waves    how many there are; `wave`, the last one begun (0 = none)
     proven   whether every state on the way is: not so where a fabric is set up in one go
     """
@@ -208,6 +210,11 @@ class Journal:
         with self._writing() as wire:
             ended = None if state == RUNNING else time.time()
             wire.execute("update runs set state = ?, note = ?, ended = ? where id = ?", (state, note, ended, run))
+
+    def interrupt(self) -> None:
+        """Say of a run that nobody works on any more that it was interrupted; asked by whoever holds the lock."""
+        with self._writing() as wire:
+            wire.execute("update runs set state = ? where state = ?", (INTERRUPTED, RUNNING))
 
     def ledger(self, run: int, wave: int, switch: str) -> Ledger:
         """Give what a worker writes of its switch."""

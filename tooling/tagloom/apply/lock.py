@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _POLL_SECONDS = 0.2
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,16 @@ class FabricLock:
         write_private(_holder_page(self.path), json.dumps(page) + "\n")
 
     def _take(self) -> None:
-        said = False
+        said, tries = False, 0
         while True:
             before = holder(self.path)
+            tries += 1
             try:
                 fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if before is None and tries < _TRIES:  # just begun, or just asked whether anybody is at work
+                    time.sleep(_POLL_SECONDS)
+                    continue
                 if before is None or before.host != socket.gethostname() or alive(before.pid):
                     raise PlanError(
                         "one command at a time works on a fabric's switches",

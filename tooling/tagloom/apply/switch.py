@@ -47,7 +47,7 @@ class SwitchConnection(Protocol):
         ...
 
     def startup_configuration(self) -> str | None:
-        """Give the configuration the switch starts with; None where it keeps none, or does not show it."""
+        """Give the configuration the switch starts with; None where it keeps none of its own."""
         ...
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -94,7 +94,7 @@ def bring(
     connection: SwitchConnection,
     switch: str,
     language: Language,
-    target: SwitchState,
+    target: SwitchState | None,
     ports: Collection[int],
     *,
     check: bool,
@@ -117,7 +117,8 @@ def bring(
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and
     what is about to be sent is on `ledger`, synced: where either cannot be written, nothing is sent. `stop` is asked
-    before every line. A switch with nothing to change that would start with something else is saved.
+    before every line. A switch with nothing to change that would start with something else is saved; where `target` is
+    None, that is all that is done.
     Never raises a TagloomError: a failing switch is an outcome.
     """
     began = clock()
@@ -134,11 +135,14 @@ def bring(
                 return replace(outcome, **_refused(wrong), seconds=clock() - began)
             text = connection.running_configuration()
             running, unknown = language.parse(text)
-            wanted = overlay(running, target, ports, language.switchwide)
-            findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
-            findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
+            wanted = running
+            findings: tuple[Finding, ...] = ()
             stray: tuple[Finding, ...] = ()
-            if expected is not None:
+            if target is not None:
+                wanted = overlay(running, target, ports, language.switchwide)
+                findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
+                findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
+            if target is not None and expected is not None:
                 assumed = overlay(running, expected, ports, language.switchwide)
                 if ahead:
                     running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)

@@ -92,11 +92,14 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
         )
+    if is_rollout and arrived(push, found):
+        push, is_rollout, found = replace(push, directory=push.directory / "build"), False, _unchanged(found)
+    source = str(push.directory.absolute())
     stray, findings = strayed(desk, push, found)
     if stray and not wishes.drift:
         return Result(found, drift=findings)
     broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
-    if broken and (is_rollout or not found.changed):
+    if found.error or (broken and (is_rollout or not found.changed)):
         return Result(found)
     read = _read(push, found)
     if stray and is_rollout:  # its waves were proven from another state: order anew, to where they lead
@@ -105,12 +108,13 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     if stray and wishes.drift == "keep":
         after = _keeping(push, after, stray)
     unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
-    source = str(push.directory.absolute())
     changes = {name for name, state in after.items() if state != read[name]}
     if not changes and not is_rollout:
         return _save_only(desk, push, found, unsaved, on_progress)
     if not is_rollout or stray:
         push = _ordered(desk, push, found, read, after, wishes)
+        if stray and wishes.drift == "keep" and not (push.directory / "rollout.json").exists():
+            raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
     run = desk.begin(push.directory, "apply", source, save=unsaved)
     order = desk.own_order(run)
     if order.states:
@@ -121,10 +125,28 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     return _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
 
 
+def arrived(push: Push, found: Outcomes) -> bool:
+    """Tell whether every switch holds already what a rollout leads to."""
+    order, read = runs.read_order(push.directory), _read(push, found)
+    names = [switch.name for switch in push.fabric.live]
+    return all(name in read and order.on(read[name], name, order.waves) == read[name] for name in names)
+
+
+def _unchanged(found: Outcomes) -> Outcomes:
+    """Give what was found of switches that hold what they shall, whatever wave they were held against."""
+    outcomes = (
+        replace(o, after=o.before, commands=(), changed=False, error="", fault=Fault.NONE, findings=())
+        for o in found.outcomes
+    )
+    return replace(found, outcomes=tuple(outcomes))
+
+
 def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     """Say what an apply would do: what drifted, and how many waves the change would take."""
     seconds = runs.downtime(push.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
+    if (push.directory / "rollout.json").exists() and arrived(push, found):
+        return Result(_unchanged(found))
     _, findings = strayed(desk, push, found)
     if findings or found.failed or found.error or not found.changed or (push.directory / "rollout.json").exists():
         return Result(found, drift=() if wishes.drift else findings, remarks=remarks)
@@ -146,6 +168,7 @@ def _save_only(
     desk: Desk, push: Push, found: Outcomes, unsaved: tuple[str, ...], on_progress: Progress | None
 ) -> Result:
     """Save switches that hold what they must and would start with something else."""
+    found = _unchanged(found)
     if not unsaved:
         return Result(found)
     run = desk.begin(push.directory, "save", str(push.directory.absolute()))
@@ -401,6 +424,8 @@ def standing_page(site: Site, asked: Holder | None) -> dict[str, Any]:
     """Say where the fabric stands by its journal, for `tagloom abort`."""
     path = site.home / "journal.db"
     journal = Journal(path) if path.exists() else None
+    if journal is not None and not at_work(site):
+        journal.interrupt()
     run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
     page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
     return page | ({**run.as_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})

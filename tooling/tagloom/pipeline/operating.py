@@ -103,12 +103,16 @@ def survey(
     wave: int = 0,
     on_progress: Progress | None = None,
 ) -> Outcomes:
-    """Read every switch and say what a push would change, or one wave of it; nothing is sent."""
-    return playbook.run(
+    """Read every switch and say what a push would change, or one wave of it; nothing is sent.
+
+    An interrupt is told once every switch has been read.
+    """
+    place = site.directory("check")
+    found = playbook.run(
         directory,
         site.inventory,
         switches=[switch.name for switch in fabric.live],
-        directory=site.directory("check"),
+        directory=place,
         share=site.share,
         environment=site.environment,
         check=True,
@@ -118,6 +122,9 @@ def survey(
         last_wave=wave,
         on_progress=on_progress,
     )
+    if playbook.RunDirectory(place).stop.exists():
+        raise KeyboardInterrupt
+    return found
 
 
 def order(push: Push, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False) -> Push:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -190,28 +190,33 @@ class Desk:
             booking=playbook.Booking(self.journal.path, run.id, self.lock.descriptor),
             on_progress=on_progress,
         )
-        self._settle(run, outcomes, whole=not last or last == order.waves)
+        if playbook.RunDirectory(directory).stop.exists():
+            playbook.request_stop(self.site.home)  # no further push of this command begins
+        try:
+            self._settle(run, order, outcomes, whole=not last or last == order.waves)
+        except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
+            return replace(outcomes, error=outcomes.error or str(error))
         return outcomes
 
     def _heed_abort(self, run: Run) -> None:
         if playbook.RunDirectory(self.site.home).stop.exists():
-            self.journal.set_state(run.id, STOPPED, "as asked, before a line was sent")
-            raise PlanError(
-                "an apply that was asked to stop goes no further", "tagloom abort", "tagloom apply --resume"
-            )
+            self.journal.set_state(run.id, STOPPED, "as asked")
+            raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
 
-    def _settle(self, run: Run, outcomes: Outcomes, *, whole: bool) -> None:
-        stopped = outcomes.stopped or bool(outcomes.failed_by(Fault.STOPPED))
+    def _settle(self, run: Run, order: Order, outcomes: Outcomes, *, whole: bool) -> None:
         if outcomes.good:
             if whole:
                 self.journal.set_state(run.id, DONE)
                 if run.undoes is not None:
                     self._undone(run)
-        elif stopped and not outcomes.failed_by(*set(Fault) - {Fault.STOPPED, Fault.NONE}):
-            self.journal.set_state(run.id, STOPPED, "as asked")
+            return
+        number = self.journal.run(run.id).wave
+        waiting = "; hosts are paused until it goes on" if any(order.paused[max(0, number - 2) : number]) else ""
+        stopped = outcomes.stopped or bool(outcomes.failed_by(Fault.STOPPED))
+        if stopped and not outcomes.failed_by(*set(Fault) - {Fault.STOPPED, Fault.NONE}):
+            self.journal.set_state(run.id, STOPPED, f"as asked{waiting}")
         else:
-            named = ", ".join(outcomes.failed) or outcomes.error
-            self.journal.set_state(run.id, FAILED, named)
+            self.journal.set_state(run.id, FAILED, (", ".join(outcomes.failed) or outcomes.error) + waiting)
 
     def _undone(self, run: Run) -> None:
         assert run.undoes is not None  # noqa: S101 - asked by the caller

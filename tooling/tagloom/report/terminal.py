@@ -309,7 +309,7 @@ def change_line(switch: str, diff: str) -> str:
     return f"{switch:<{LABEL}}{sizes:<12}{'; '.join(parts)}"[:WIDTH].rstrip()
 
 
-def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[str]:
+def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply") -> list[str]:
     """Say what became of every switch, failures first and by line."""
     lines: list[str] = []
     for outcome in outcomes.outcomes:
@@ -328,12 +328,12 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[
         lines += row("stopped", f"after wave {outcomes.reached} of {outcomes.waves}, in a proven state, as asked")
     if volatile := sorted({outcome.switch for outcome in outcomes.outcomes if outcome.volatile}):
         lines += row("reboot", f"forgets it all on {', '.join(volatile)}: set tagloom_save_to in the inventory")
-    verb = "would change" if checked else "changed"
+    changed = "would change" if checked else "changed"
     of_waves = f" in {count(waves, 'wave')}" if outcomes.changed else ""
-    text = f"{verb} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
+    text = f"{changed} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
     if outcomes.failed:
         text += f", {len(outcomes.failed)} FAILED"
-    lines += row("apply", f"{text}, {outcomes.seconds:.1f} s")
+    lines += row(verb, f"{text}, {outcomes.seconds:.1f} s")
     return lines
 
 
