@@ -8,7 +8,10 @@ from typing import Any
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
+from tagloom import platforms
 from tagloom.errors import InputError
+from tagloom.platforms import iproute2
+from tagloom.platforms.grammar import Grammar
 from tagloom.read import read_fabric
 
 DOCUMENTATION = """
@@ -63,6 +66,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             if port:
                 inventory.set_variable(switch.name, "ansible_port", port)
             inventory.set_variable(switch.name, "tagloom_model", switch.model)
+            platform = platforms.of(switch)
+            if platform.grammar not in ("", iproute2.FAMILY):
+                Grammar.of(platform)  # kept from here on: Ansible forks its workers from this process
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -168,7 +168,7 @@ def test_a_held_line_goes_on_when_faults_are_mended(bench):
             time.sleep(0.01)
         assert not bench.shut(0)
         process.mend(bench.directory)
-        connection._until(connection._echo_of("shutdown"), "shutdown")
+        connection._until_echo("shutdown")
         connection._until(connection._prompt, "shutdown")
     assert bench.shut(0)
 

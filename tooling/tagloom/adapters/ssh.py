@@ -35,6 +35,7 @@ _LOGIN_ENDS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.patter
 _PAGER = r"(?:More: <space>.*<return> ?|--More-- or \(q\)uit)"
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
+_ECHO_ENDS = re.compile(r"[ \t]*\n")
 _SUBMODES_DEEP = 4
 
 _SECRETS = re.compile(
@@ -210,30 +211,33 @@ class Session:
 
     def _until(self, pattern: re.Pattern[str], command: str, seconds: float = 0.0) -> tuple[str, str]:
         """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it."""
-        wire, limit = self._wire, seconds or self._access.answer_seconds
-        if wire is None:
-            raise DeviceError(self.name, command, "no session")
+        limit = seconds or self._access.answer_seconds
         deadline = time.monotonic() + limit
-        while True:
-            if match := pattern.search(self._unread):
-                text, self._unread = self._unread, self._unread[match.end() :]
-                return text[: match.start()], match[0]
-            channel: Any = wire.remote_conn
-            hung_up = channel is None or any(getattr(channel, end, False) for end in ("closed", "eof_received"))
-            try:
-                piece = wire.read_channel()
-            except _WIRE_ERRORS as error:
-                raise self._lost(command, "the session was dropped") from error
-            if piece:
-                self._unread += piece
-                if _ESCAPE in self._unread:  # looked for anew: one may have fallen between two reads
-                    self._unread = _ESCAPES.sub("", self._unread)
-            elif hung_up:
-                raise self._lost(command, "the session was dropped")
-            elif time.monotonic() > deadline:
-                raise self._lost(command, f"no answer in {limit:.0f} s")
-            else:
-                self._wait(channel, deadline - time.monotonic())
+        while not (match := pattern.search(self._unread)):
+            self._read_more(command, deadline, limit)
+        text, self._unread = self._unread, self._unread[match.end() :]
+        return text[: match.start()], match[0]
+
+    def _read_more(self, command: str, deadline: float, limit: float) -> None:
+        """Add to `_unread` what the switch has said by now, or wait until it says something."""
+        if self._wire is None:
+            raise DeviceError(self.name, command, "no session")
+        channel: Any = self._wire.remote_conn
+        hung_up = channel is None or any(getattr(channel, end, False) for end in ("closed", "eof_received"))
+        try:
+            piece = self._wire.read_channel()
+        except _WIRE_ERRORS as error:
+            raise self._lost(command, "the session was dropped") from error
+        if piece:
+            self._unread += piece
+            if _ESCAPE in self._unread:  # looked for anew: one may have fallen between two reads
+                self._unread = _ESCAPES.sub("", self._unread)
+        elif hung_up:
+            raise self._lost(command, "the session was dropped")
+        elif time.monotonic() > deadline:
+            raise self._lost(command, f"no answer in {limit:.0f} s")
+        else:
+            self._wait(channel, deadline - time.monotonic())
 
     @staticmethod
     def _wait(channel: Any, seconds: float) -> None:
@@ -310,7 +314,7 @@ class SshSwitch(Session):
         yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
         self._write(f"{command}\n", command)
         if self._access.echo:
-            self._until(self._echo_of(command), command)
+            self._until_echo(command)
         asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
         text, found = self._until(asked, command)
         if not self._prompt.match(found):
@@ -356,7 +360,7 @@ class SshSwitch(Session):
         """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
         self._write(f"{line}\n", line)
         if self._access.echo:
-            self._until(self._echo_of(line), line)
+            self._until_echo(line)
         pieces: list[str] = []
         stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
         while True:
@@ -375,6 +379,18 @@ class SshSwitch(Session):
         if self._is_error(answer):
             raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
 
-    @staticmethod
-    def _echo_of(line: str) -> re.Pattern[str]:
-        return re.compile(re.escape(line) + r"[ \t]*\n")
+    def _until_echo(self, line: str) -> None:
+        """Read past the echo of a line, which nothing but blanks may end.
+
+        A pattern for each line would be plain, and take half the time of a push to compile.
+        """
+        limit = self._access.answer_seconds
+        deadline = time.monotonic() + limit
+        while True:
+            at = self._unread.find(line)
+            while at >= 0:
+                if end := _ECHO_ENDS.match(self._unread, at + len(line)):
+                    self._unread = self._unread[end.end() :]
+                    return
+                at = self._unread.find(line, at + 1)
+            self._read_more(line, deadline, limit)
