@@ -1,18 +1,17 @@
 """Give the stages: racks that run a build, with a rollout to another."""
 
+import os
+
 import pytest
 
 from stage import Stage
 from tagloom.lab import process
 
 
-def pytest_addoption(parser):
-    parser.addoption("--faults-seed", type=int, default=20261121, help="which lines the faults strike at")
-
-
 @pytest.fixture(scope="session")
-def seed(request):
-    return request.config.getoption("--faults-seed")
+def seed():
+    """Say which lines the faults strike at; TAGLOOM_FAULTS_SEED takes others."""
+    return int(os.environ.get("TAGLOOM_FAULTS_SEED", "20261121"))
 
 
 def staged(home, *family):
