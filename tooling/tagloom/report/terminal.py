@@ -510,6 +510,37 @@ def ping_lines(page: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def traffic_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what became of the frames that the rack's hosts sent."""
+    lines = row(
+        "traffic",
+        f"{page['frames']:,} frames in {page['seconds']:.1f} s while {page['lines']:,} lines landed: "
+        f"{page['lost']:,} lost, {page['duplicated']:,} duplicated, {page['flooded']:,} flooded, "
+        f"{page['storm'] or 'no storm'}",
+    )
+    for fault, lost in page["by_fault"].items():
+        lines += row("", f"{lost:,} lost to a fault of this rehearsal: {fault}")
+    worst_first = ("storms", "lost", "duplicated", "flooded", "overheard")
+    for each in sorted(page["witnesses"], key=lambda w: worst_first.index(w["what"]))[:SHOWN_FINDINGS]:
+        words = f"{each['what']}: {each['from']} -> {each['to']} {each['detail']}".rstrip()
+        lines += row("", f"{words}, after {each['after'] or 'the start'}")
+    return lines
+
+
+def fault_lines(page: Mapping[str, Any]) -> list[str]:
+    """List the faults that wait, those in effect and those that have struck."""
+    lines = []
+    for switch, waiting in page["waiting"].items():
+        for each in waiting:
+            which = f"those that match {each['line']!r}" if each["line"] else "those that configure"
+            lines += row("waits", f"{switch}: {each['kind']} at line {each['at']} of {which}")
+    for switch, kinds in page["in_effect"].items():
+        lines += [line for kind in kinds for line in row("now", f"{switch}: {kind}")]
+    for each in page["struck"]:
+        lines += row("struck", f"{each['switch']}: {each['kind']}" + (f" at {each['line']!r}" if each["line"] else ""))
+    return lines or ["no faults were ordered"]
+
+
 def observation_lines(page: Mapping[str, Any]) -> list[str]:
     """Say what switches answered over SNMP: a row each, then what was wrong with any."""
     rows = []
