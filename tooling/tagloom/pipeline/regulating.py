@@ -14,7 +14,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.routes import channel_load
 from tagloom.records.settings import LinkSettings
-from tagloom.regulate import Rules, greedy, lower_bound, optimal, routes_of, static, two_connected
+from tagloom.regulate import Program, Rules, greedy, optimal, routes_of, static, two_connected
 from tagloom.route import route
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def regulate(
 
     began = clock()
     patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
-    bound = lower_bound(fabric, traffic, rules, patience / 2, clock)
+    program = Program(fabric, traffic, rules)
+    bound = program.solve(patience / 2, clock)
     if wish.method == "static":
         chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
     else:
@@ -113,7 +114,7 @@ def regulate(
             choice = greedy(fabric, traffic, starts, rules, progress)
         else:
             until = began + wish.time_limit_seconds
-            choice = optimal(fabric, traffic, starts, rules, progress, bound, clock, until)
+            choice, bound = optimal(fabric, traffic, starts, rules, progress, program, bound, clock, until)
         if choice is None:
             raise PlanError(
                 "the traffic must fit with all links on",
