@@ -59,7 +59,7 @@ def test_the_answer_is_that_of_all_combinations_of_trees(seed):
 
 
 def test_turns_that_close_a_ring_are_refused_where_loads_would_fit():
-    """Five hosts on a ring, each to both that are two links away: least loads need the shortest ways, which deadlock."""
+    """Five hosts on a ring, each to both that are two links away: shortest ways fit, and deadlock."""
     fabric = make_fabric("ring", 5, model="powerconnect-5324")
     volume = np.array([[float((a - b) % 5 in {2, 3}) for b in range(5)] for a in range(5)])
     traffic = replace(read_traffic(Path("pattern:uniform"), fabric), volume_bytes=volume, messages=volume)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.pipeline.counting import traffic_from
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.power import fabric_watts
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.forecast import Forecast
+    from tagloom.records.observation import Observation
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
     from tagloom.records.sleep import Eee
@@ -437,6 +439,13 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
     """Read traffic; `seconds` says how long it took where the file does not, `ranks` how many ranks ran."""
     traffic = read_traffic(path, fabric, placement, ranks)
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
+
+
+def traffic_counted(
+    fabric: Fabric, routing: str, assignment: str, snapshots: Iterable[Mapping[str, Observation]], where: str
+) -> Traffic:
+    """Estimate traffic from readings of counters, over the paths that `plan` gives all links."""
+    return traffic_from(fabric, _routes(fabric, routing=routing, assignment=assignment), snapshots, where)
 
 
 # --- rollout ---------------------------------------------------------------------------------------------------------

@@ -78,7 +78,8 @@ def regulate(
     `route_of` gives the planner's own routes of a fabric; the busiest channel they have with all links on is the limit.
     Raises PlanError where the traffic does not fit the limit, InputError where a method cannot do what is wished.
     """
-    _check(wish, traffic, assignment)
+    if findings := wish_findings(wish, assignment, traffic):
+        raise InputError(findings)
     everything = route_of(fabric)
     load = channel_load(fabric, everything, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
@@ -141,7 +142,8 @@ def regulate(
     return _asleep(fabric, traffic, settings, wish) if wish.sleep else settings
 
 
-def _check(wish: Wish, traffic: Traffic, assignment: str) -> None:
+def wish_findings(wish: Wish, assignment: str, traffic: Traffic | None) -> list[Finding]:
+    """List what is wrong with a wish, as far as can be said without the traffic where there is none."""
     findings: list[Finding] = []
     if wish.method == "static" and (set(wish.levels) != {0} or wish.sleep):
         findings.append(Finding("--levels", "off: static only turns links off", "others (use --method greedy)"))
@@ -151,13 +153,12 @@ def _check(wish: Wish, traffic: Traffic, assignment: str) -> None:
         findings.append(Finding("--headroom", "a share from 0 to less than 1", f"{wish.headroom:g}"))
     if wish.time_limit_seconds <= 0:
         findings.append(Finding("--time-limit", "seconds above 0", f"{wish.time_limit_seconds:g}"))
-    if (wish.headroom is not None or wish.sleep) and traffic.seconds is None:
+    if (wish.headroom is not None or wish.sleep) and traffic is not None and traffic.seconds is None:
         what = "--headroom" if wish.headroom is not None else "--levels eee"
         findings.append(
             Finding(what, "traffic that says how long it took (# seconds: N, or --seconds)", "nothing said")
         )
-    if findings:
-        raise InputError(findings)
+    return findings
 
 
 def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float64], before: float) -> float:
@@ -219,7 +220,7 @@ def _asleep(fabric: Fabric, traffic: Traffic, settings: LinkSettings, wish: Wish
     1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
     send frames of the greatest length at random times, which sleeps longest for their bytes.
     """
-    assert traffic.seconds is not None  # noqa: S101 - _check saw to it
+    assert traffic.seconds is not None  # noqa: S101 - wish_findings saw to it
     able = [platforms.load(switch.model).eee for switch in fabric.switches]
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
     routes = settings_routes(smaller, settings)
