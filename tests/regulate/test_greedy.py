@@ -133,7 +133,6 @@ def test_closed_form_of_sleep_matches_published_simulations():
         (["--method", "static", "--levels", "off,100"], "static only turns links off"),
         (["--headroom", "0.3"], "how long it took"),
         (["--time-limit", "0", "--method", "optimal"], "--time-limit"),
-        (["--method", "greedy", "--assignment", "renamed"], "--assignment"),
     ],
 )
 def test_wishes_that_cannot_be_are_findings(npb, capsys, words, expected):

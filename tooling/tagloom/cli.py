@@ -223,7 +223,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     power = tried(lambda: pipeline.read_power(args.power), None) if args.power else None
     traffic = tried(lambda: _traffic(args, fabric), None) if fabric is not None else None
     wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
-    findings += pipeline.wish_findings(wish, args.assignment, traffic)
+    findings += pipeline.wish_findings(wish, traffic)
     if findings or fabric is None or traffic is None:
         raise InputError(findings)
     with screen.progress("links tried") as note:
@@ -232,8 +232,10 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*terminal.settings_lines(page))
     if args.output is not None:
         _write(args.output, json.dumps(page, indent=2) + "\n")
+        how = f" --routing {args.routing}" if args.routing != "auto" else ""
+        how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
         screen.say(
-            f"wrote     {args.output}", f"next      tagloom plan {args.fabric} --settings {args.output} -o build"
+            f"wrote     {args.output}", f"next      tagloom plan {args.fabric}{how} --settings {args.output} -o build"
         )
     screen.answer(page)
     return GOOD
