@@ -59,15 +59,27 @@ def test_greedys_plan_proves_carries_what_it_said_and_stays_two_connected(misc, 
     assert not load[[2 * i + way for i in settings.links_off for way in (0, 1)]].any()
 
 
-def test_a_host_can_take_a_tree_of_its_own_where_that_saves_a_link():
-    """Two hosts of one switch send 1 MB each to another over two links: one tree would load a channel with 2 MB."""
+@pytest.mark.parametrize("method", ["greedy", "optimal"])
+def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_them(method, templates, tmp_path):
+    """Two hosts of s0 send 1 MB each to two of s2 across a ring, in the time that 1 MB takes on a link."""
     fabric = make_fabric("ring", 4, hosts=2, model="powerconnect-5324")
     volume = np.zeros((8, 8))
     volume[0, 4] = volume[1, 5] = 1e6
     traffic = replace(read_traffic(Path("pattern:uniform"), fabric), volume_bytes=volume, messages=volume / 1000)
-    settings = choose(fabric, traffic, Wish("greedy"))
-    assert settings.links_off == ()
-    assert settings.max_channel_load_after <= settings.max_channel_load_before
+    tight = replace(traffic, seconds=0.008)
+    with pytest.raises(PlanError, match="too many"):
+        choose(fabric, tight, Wish("static"))
+    settings = choose(fabric, tight, Wish(method))
+    assert settings.max_channel_load_after == 1e6
+    assert settings.tree_of_host[0] != settings.tree_of_host[1]
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(pipeline.settings_page(fabric, settings)))
+    build, proof, _ = pipeline.plan(fabric, templates, brought=pipeline.chosen(fabric, path))
+    assert proof.proven
+    ports = build.state["s0"].pvid
+    assert ports[fabric.hosts[0].port - 1] != ports[fabric.hosts[1].port - 1]
+    loose = choose(fabric, traffic, Wish(method, allow_cut=True))
+    assert len(loose.links_off) == 1
 
 
 @pytest.mark.parametrize(("name", "off"), [("cg.S.4", 23), ("cg.S.16", 20), ("is.S.16", 19), ("mg.S.16", 22)])
@@ -162,6 +174,25 @@ def test_a_transceiver_stays_on_after_its_port_is_shut(tmp_path):
     tables = pipeline.read_power(power)
     assert fabric_watts(fabric, tables) == pytest.approx(3 * 20 + 9 * (1.5 + 0.7))
     assert fabric_watts(fabric.with_links_down({0}), tables) == pytest.approx(3 * 20 + 7 * 1.5 + 9 * 0.7)
+
+
+def test_a_power_file_takes_a_chassis_from_a_data_sheet_and_says_so(tmp_path):
+    fabric = make_fabric("ring", 3, model="n-series")
+    power = tmp_path / "p.yml"
+    power.write_text("n-series: {datasheet: WS-C3560CX-8PC-S, per_port: {1000: 1.5}, source: a meter}\n")
+    tables = pipeline.read_power(power)
+    assert tables["n-series"].source.startswith("a meter; chassis: https://")
+    assert fabric_watts(fabric, tables) == pytest.approx(3 * 24 + 9 * 1.5)
+    power.write_text(
+        "n-series: {datasheet: WS-C3560CX, per_port: {1000: 1.5}, source: a meter}\n"
+        "linux-bridge: {datasheet: ASR-9001, base: 3, per_port: {1000: 1.5}, source: a meter}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        pipeline.read_power(power)
+    assert [finding.where.partition(": ")[2] for finding in caught.value.findings] == [
+        "n-series.datasheet",
+        "linux-bridge",
+    ]
 
 
 def test_sleeping_ports_reach_the_planned_states_and_the_hosts_page(templates, tmp_path):
