@@ -135,3 +135,19 @@ def test_patterns_are_what_their_names_say():
     assert np.flatnonzero(near[0]).tolist() == [1, 4]
     with pytest.raises(InputError, match="all-to-all"):
         read_traffic(Path("pattern:nonsense"), fabric)
+
+
+def test_every_format_says_what_it_cannot_know(torus, npb, tmp_path):
+    """What counters cannot know is tested beside their estimate."""
+    write_prof(tmp_path, npb, "cg.S.4")
+    hosts = tmp_path / "m.csv"
+    hosts.write_text("# seconds: 60\nsource,destination,bytes\nh0,h1,9\n")
+    formats = {
+        tmp_path / "run.0.prof": "nor when messages were sent",
+        hosts: "does not say when",
+        npb / "cg.S.4.matrix.csv": "how many seconds it took",
+        PROFILES / "is.S.4.mpiP.txt": "who sent to whom",
+        Path("pattern:uniform"): "made up",
+    }
+    for path, words in formats.items():
+        assert words in " ".join(read_traffic(path, torus).remarks), path

@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tagloom import __version__
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tagloom.apply.outcomes import Outcomes
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.traffic import Traffic
 
+T = TypeVar("T")
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 LAB = Path("inventory/lab")
 DEFAULT_MODEL = "powerconnect-5324"
 ABORT_POLL_SECONDS = 0.2
+PROMETHEUS_SPAN_SECONDS = 3600.0
 REMARK_SECONDS = 5.0  # between two lines of progress where standard error is no terminal
 
 
@@ -228,24 +232,60 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import read_fabric  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    fabric = read_fabric(args.fabric)
-    levels, sleep = pipeline.read_levels(args.levels)
-    power = pipeline.read_power(args.power) if args.power else None
-    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, args.seconds, args.ranks)
-    if not traffic.volume_bytes.any():
-        raise InputError([Finding(str(args.traffic), "some bytes between two hosts", "none: nothing to choose by")])
+    findings: list[Finding] = []
+
+    def tried(make: Callable[[], T], otherwise: T) -> T:
+        try:
+            return make()
+        except InputError as error:
+            findings.extend(error.findings)
+            return otherwise
+
+    fabric = tried(lambda: read_fabric(args.fabric), None)
+    unread: tuple[tuple[int, ...], bool] = ((0,), False)
+    levels, sleep = tried(lambda: pipeline.read_levels(args.levels), unread)
+    power = tried(lambda: pipeline.read_power(args.power), None) if args.power else None
+    traffic = tried(lambda: _traffic(args, fabric), None) if fabric is not None else None
     wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
+    findings += pipeline.wish_findings(wish, traffic)
+    if findings or fabric is None or traffic is None:
+        raise InputError(findings)
     with screen.progress("links tried") as note:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
     page = pipeline.settings_page(fabric, settings)
     screen.say(*terminal.settings_lines(page))
     if args.output is not None:
         _write(args.output, json.dumps(page, indent=2) + "\n")
+        how = f" --routing {args.routing}" if args.routing != "auto" else ""
+        how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
         screen.say(
-            f"wrote     {args.output}", f"next      tagloom plan {args.fabric} --settings {args.output} -o build"
+            f"wrote     {args.output}", f"next      tagloom plan {args.fabric}{how} --settings {args.output} -o build"
         )
     screen.answer(page)
     return GOOD
+
+
+def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
+    """Read the traffic that `regulate` is given: a file, a history of `observe`, or what a Prometheus kept."""
+    from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.adapters import history, prometheus  # noqa: PLC0415 - as above
+
+    if args.span is not None and args.span <= 0:
+        raise InputError([Finding("--span", "seconds above 0", f"{args.span:g}")])
+    where = str(args.prometheus or args.traffic)
+    if args.prometheus:
+        span = args.span or PROMETHEUS_SPAN_SECONDS
+        seen = prometheus.snapshots(args.prometheus, span, time.time(), pipeline.port_numbers(fabric))
+        traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
+    elif history.is_one(args.traffic):
+        with closing(history.History(args.traffic)) as kept:
+            seen = kept.snapshots(fabric.name, args.span)
+            traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
+    else:
+        traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, args.seconds, args.ranks)
+    if not traffic.volume_bytes.any():
+        raise InputError([Finding(where, "some bytes between two hosts", "none: nothing to choose by")])
+    return traffic
 
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
@@ -1004,12 +1044,22 @@ def parser() -> argparse.ArgumentParser:
 
     regulate = command("regulate", _regulate, "choose links that traffic does not need", routing)
     regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
-    regulate.add_argument(
+    source = regulate.add_mutually_exclusive_group(required=True)
+    source.add_argument(
         "--traffic",
         type=Path,
-        required=True,
         metavar="FILE",
-        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, paraprof, mpiP, nfdump -o csv; or pattern:NAME",
+        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, paraprof, mpiP, nfdump -o csv; a history that "
+        "tagloom observe -o wrote; or pattern:NAME",
+    )
+    source.add_argument(
+        "--prometheus", metavar="URL", help="the traffic that a Prometheus kept of tagloom observe --prometheus"
+    )
+    regulate.add_argument(
+        "--span",
+        type=float,
+        metavar="S",
+        help="of a history, the last S seconds (default: all; of a Prometheus, an hour)",
     )
     regulate.add_argument(
         "--method",

@@ -11,7 +11,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.records.observation import Counters, Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 SCHEMA_VERSION = 1  # PRAGMA user_version of the file
@@ -55,7 +55,17 @@ CREATE TABLE port (
 );
 CREATE INDEX port_by_time ON port (switch, number, snapshot);
 """
+_MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
 _COUNTED = ("in_octets", "out_octets", "in_packets", "out_packets", "in_errors", "out_errors")
+
+
+def is_one(path: Path) -> bool:
+    """Tell whether a file is an SQLite database, which no other kind of traffic is."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 class History:
@@ -101,7 +111,20 @@ class History:
     def last(self, fabric: str) -> dict[str, Observation]:
         """Give the last snapshot of a fabric, as far as rates need it: times, errors and ports; {} where none is."""
         with closing(self._file.cursor()) as rows:
-            found = rows.execute("SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,)).fetchone()[0]
+            number = rows.execute("SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,)).fetchone()[0]
+        return self._snapshot(number)
+
+    def snapshots(self, fabric: str, seconds: float | None = None) -> Iterator[dict[str, Observation]]:
+        """Give the snapshots of a fabric, oldest first, as `last` does: all, or those of the last `seconds`."""
+        with closing(self._file.cursor()) as rows:
+            found = rows.execute("SELECT id, at FROM snapshot WHERE fabric = ? ORDER BY at, id", (fabric,)).fetchall()
+        since = found[-1][1] - seconds if found and seconds is not None else 0.0
+        for number, at in found:
+            if at >= since:
+                yield self._snapshot(number)
+
+    def _snapshot(self, found: int | None) -> dict[str, Observation]:
+        with closing(self._file.cursor()) as rows:
             ports: dict[str, list[Counters]] = {}
             for switch, *values in rows.execute(
                 "SELECT switch, number, name, admin_up, oper_up, speed_bps, last_change_seconds, in_octets, out_octets,"

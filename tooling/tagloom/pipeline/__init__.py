@@ -1,5 +1,6 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
+from tagloom.pipeline.counting import port_numbers
 from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import (
@@ -16,9 +17,10 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
+    traffic_counted,
     with_links_off,
 )
-from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
+from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page, wish_findings
 from tagloom.platforms.power import read_power
 from tagloom.rollout import unfit
 
@@ -35,6 +37,7 @@ __all__ = [
     "occupied",
     "parse",
     "plan",
+    "port_numbers",
     "predict",
     "predict_build",
     "prove",
@@ -49,8 +52,10 @@ __all__ = [
     "rollout_page",
     "routings",
     "settings_page",
+    "traffic_counted",
     "traffic_of",
     "unfit",
+    "wish_findings",
     "with_links_off",
     "with_profile",
     "write_build",

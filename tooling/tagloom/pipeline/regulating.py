@@ -14,7 +14,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.routes import channel_load
 from tagloom.records.settings import LinkSettings
-from tagloom.regulate import Rules, greedy, lower_bound, optimal, routes_of, static, two_connected
+from tagloom.regulate import Program, Rules, greedy, optimal, rerouted, routes_of, static, two_connected
 from tagloom.route import route
 
 if TYPE_CHECKING:
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
+    from tagloom.regulate import Choice
 
 METHODS = ("static", "greedy", "optimal")
 SPEEDS_MBPS = (10, 100, 1000)
 HOST_MBPS = 1000
+CLOSED = 1e-4  # watts above a bound that are none
+DESCENTS = 500  # of `optimal` where the routing is the planner's, however long the time
 STATIC_LINKS = 100  # links up to which greedy also starts from what static leaves
 BOUND_SECONDS = 10.0  # for the bound beside static's and greedy's answers
 SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
@@ -78,7 +81,8 @@ def regulate(
     `route_of` gives the planner's own routes of a fabric; the busiest channel they have with all links on is the limit.
     Raises PlanError where the traffic does not fit the limit, InputError where a method cannot do what is wished.
     """
-    _check(wish, traffic, assignment)
+    if findings := wish_findings(wish, traffic):
+        raise InputError(findings)
     everything = route_of(fabric)
     load = channel_load(fabric, everything, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
@@ -94,7 +98,6 @@ def regulate(
     rules = Rules(limit, two and wish.method != "static", 0 in wish.levels, slower, of_link, most)
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
-    remarks = list(traffic.remarks)
 
     def reroute(smaller: Fabric) -> Routes | None:
         try:
@@ -102,18 +105,7 @@ def regulate(
         except PlanError:
             return None
 
-    began = clock()
-    patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
-    bound = lower_bound(fabric, traffic, rules, patience / 2, clock)
-    if wish.method == "static":
-        chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
-    else:
-        starts = _starts(fabric, traffic, everything, reroute, watts, limit, keep_two=two)
-        if wish.method == "greedy":
-            choice = greedy(fabric, traffic, starts, rules, progress)
-        else:
-            until = began + wish.time_limit_seconds
-            choice = optimal(fabric, traffic, starts, rules, progress, bound, clock, until)
+    def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
             raise PlanError(
                 "the traffic must fit with all links on",
@@ -121,7 +113,7 @@ def regulate(
                 "less --headroom, or faster links",
             )
         down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
-        chosen = LinkSettings(
+        return LinkSettings(
             wish.method,
             choice.off,
             before,
@@ -133,30 +125,50 @@ def regulate(
             forest=tuple(tuple(tree) for tree in choice.forest),
             tree_of_host=tuple(choice.tree_of_host.tolist()),
         )
+
+    began = clock()
+    patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
+    program = Program(fabric, traffic, rules)
+    bound = program.solve(patience / 2, clock)
+    if wish.method == "static":
+        chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
+    elif assignment != "fixed":
+        until = began + wish.time_limit_seconds
+
+        def going_on(least: float, tries: int) -> bool:
+            return wish.method == "optimal" and tries < DESCENTS and least > bound.watts + CLOSED and clock() < until
+
+        chosen = settings_of(rerouted(fabric, traffic, reroute, rules, progress, going_on))
+    else:
+        starts = _starts(fabric, traffic, everything, reroute, watts, limit, keep_two=two)
+        if wish.method == "greedy":
+            choice = greedy(fabric, traffic, starts, rules, progress)
+        else:
+            until = began + wish.time_limit_seconds
+            choice, bound = optimal(fabric, traffic, starts, rules, progress, program, bound, clock, until)
+        chosen = settings_of(choice)
     remarks = list(traffic.remarks)
     remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
-    return _asleep(fabric, traffic, settings, wish) if wish.sleep else settings
+    return _asleep(fabric, traffic, settings, wish, reroute) if wish.sleep else settings
 
 
-def _check(wish: Wish, traffic: Traffic, assignment: str) -> None:
+def wish_findings(wish: Wish, traffic: Traffic | None) -> list[Finding]:
+    """List what is wrong with a wish, as far as can be said without the traffic where there is none."""
     findings: list[Finding] = []
     if wish.method == "static" and (set(wish.levels) != {0} or wish.sleep):
         findings.append(Finding("--levels", "off: static only turns links off", "others (use --method greedy)"))
-    if wish.method != "static" and assignment != "fixed":
-        findings.append(Finding("--assignment", f"fixed: {wish.method} gives every host a tree", assignment))
     if wish.headroom is not None and not 0 <= wish.headroom < 1:
         findings.append(Finding("--headroom", "a share from 0 to less than 1", f"{wish.headroom:g}"))
     if wish.time_limit_seconds <= 0:
         findings.append(Finding("--time-limit", "seconds above 0", f"{wish.time_limit_seconds:g}"))
-    if (wish.headroom is not None or wish.sleep) and traffic.seconds is None:
+    if (wish.headroom is not None or wish.sleep) and traffic is not None and traffic.seconds is None:
         what = "--headroom" if wish.headroom is not None else "--levels eee"
         findings.append(
             Finding(what, "traffic that says how long it took (# seconds: N, or --seconds)", "nothing said")
         )
-    if findings:
-        raise InputError(findings)
+    return findings
 
 
 def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float64], before: float) -> float:
@@ -212,16 +224,22 @@ def _starts(
     return [start for start in starts if start[1].parent is not None]
 
 
-def _asleep(fabric: Fabric, traffic: Traffic, settings: LinkSettings, wish: Wish) -> LinkSettings:
+def _asleep(
+    fabric: Fabric,
+    traffic: Traffic,
+    settings: LinkSettings,
+    wish: Wish,
+    reroute: Callable[[Fabric], Routes | None],
+) -> LinkSettings:
     """Let ports sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
 
     1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
     send frames of the greatest length at random times, which sleeps longest for their bytes.
     """
-    assert traffic.seconds is not None  # noqa: S101 - _check saw to it
+    assert traffic.seconds is not None  # noqa: S101 - wish_findings saw to it
     able = [platforms.load(switch.model).eee for switch in fabric.switches]
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
-    routes = settings_routes(smaller, settings)
+    routes = settings_routes(smaller, settings) or reroute(smaller)
     load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
     saved = 0.0
     links: list[int] = []

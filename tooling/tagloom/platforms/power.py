@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from functools import cache
+from importlib.resources import files
 from math import exp, expm1, fsum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +24,7 @@ DEFAULT_SPEED_MBPS = 1000
 LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
 LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, the shortest of Koibuchi et al. 2011, table 4
 ABSURD_WATTS = 100_000.0
-KEYS = {"base", "per_port", "transceiver", "source"}
+KEYS = {"base", "per_port", "transceiver", "source", "datasheet"}
 
 
 def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
@@ -87,7 +90,9 @@ def read_power(path: Path) -> dict[str, PortWatts]:
     """Read power tables by model, to go before those tagloom has. Raises InputError with all findings.
 
     ``MODEL: {base: W, per_port: {1000: W, 100: W}, transceiver: W, source: TEXT}``; speeds in Mb/s. `transceiver` is
-    what a plugged module draws per port whether the port is up or not (0 without it).
+    what a plugged module draws per port whether the port is up or not (0 without it). ``datasheet: NAME`` instead of
+    `base` takes the typical watts of a data sheet tagloom has for the chassis (`datasheets`), which stand too high by
+    the ports that were in use there.
     """
     try:
         raw: Any = yaml.safe_load(path.read_text("utf-8"))
@@ -99,11 +104,18 @@ def read_power(path: Path) -> dict[str, PortWatts]:
     tables: dict[str, PortWatts] = {}
     for model, table in raw.items():
         where = f"{path}: {model}"
-        if not isinstance(table, dict) or not {"base", "per_port", "source"} <= set(table) or set(table) - KEYS:
-            findings.append(
-                Finding(where, "the keys base, per_port, source, and at most transceiver", repr(table)[:60])
-            )
+        keys = set(table) if isinstance(table, dict) else set()
+        if not {"per_port", "source"} <= keys or len({"base", "datasheet"} & keys) != 1 or keys - KEYS:
+            expected = "the keys base or datasheet, per_port, source, and at most transceiver"
+            findings.append(Finding(where, expected, repr(table)[:60]))
             continue
+        if "datasheet" in table:
+            sheet = datasheets().get(str(table["datasheet"]))
+            if sheet is None:
+                known = "one of " + ", ".join(datasheets())
+                findings.append(Finding(f"{where}.datasheet", known, repr(table["datasheet"])))
+                continue
+            table |= {"base": sheet[0], "source": f"{table['source']}; chassis: {sheet[1]}"}
         ports = table["per_port"]
         if not isinstance(ports, dict) or not ports or not all(isinstance(s, int) and s > 0 for s in ports):
             findings.append(Finding(f"{where}.per_port", "watts by speed in Mb/s", repr(ports)[:60]))
@@ -125,6 +137,14 @@ def read_power(path: Path) -> dict[str, PortWatts]:
     if findings:
         raise InputError(findings)
     return tables
+
+
+@cache
+def datasheets() -> Mapping[str, tuple[float, str]]:
+    """Give the typical watts of models by vendors' data sheets, and where they are from (CC0-1.0, ETH Zurich)."""
+    text = (files("tagloom.platforms") / "datasheets.csv").read_text("utf-8")
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return {row["model"]: (float(row["typical_watts"]), row["datasheet"]) for row in rows}
 
 
 def lpi_share(

@@ -49,7 +49,8 @@ def pattern(fabric: Fabric, text: str) -> Traffic:
     share = _share(fabric, name, hosts, np.random.default_rng(int(seed_text or "1")))
     np.fill_diagonal(share, 0.0)
     volume = np.round(BYTES * share)
-    return Traffic(volume, np.ceil(volume / MESSAGE_BYTES))
+    made_up = f"{text} is made up: its bytes are a measure among pairs, over no time that is known"
+    return Traffic(volume, np.ceil(volume / MESSAGE_BYTES), remarks=(made_up,))
 
 
 def _share(fabric: Fabric, name: str, hosts: int, chance: np.random.Generator) -> NDArray[np.float64]:

@@ -76,8 +76,10 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
     traffic = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
     if findings:
         raise InputError(findings)
-    unknown = () if seconds is not None else ("the matrix does not say how many seconds it took (# seconds: N)",)
-    return Traffic(*traffic, seconds, unknown)
+    unknown = ["a matrix does not say when in its time bytes were sent"]
+    if seconds is None:
+        unknown.append("the matrix does not say how many seconds it took (# seconds: N)")
+    return Traffic(*traffic, seconds, tuple(unknown))
 
 
 def _placed(matrix: RankMatrix, fabric: Fabric, placement: str, where: str) -> Traffic:
@@ -138,6 +140,7 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
     remarks = (
         "flows count IP bytes and packets, without Ethernet's headers, and sampled ones only a part",
         "a flow that both of its hosts exported is counted twice",
+        "a flow does not say when between its start and its end it sent",
     )
     return Traffic(volume, messages, seconds or None, remarks)
 

@@ -7,12 +7,13 @@ import sys
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 FLOW_TERMS = 60_000  # flow variables beyond which flow is bounded at every switch and in all, not along paths
 MIP_GAP = 1e-6
 ROUND_UP = 1e-6  # watts by which HiGHS' tolerances may have overstated a bound
+STEP_SLACK = 1e-4  # links by which they may have, before the bound is raised to whole ones
+CUT_SWITCHES = 10  # switches up to which every set of them gets a cut
+CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,84 +55,128 @@ class _Bundles:
     level: list[list[tuple[int, float]]]
 
 
-def lower_bound(
-    fabric: Fabric, traffic: Traffic, rules: Rules, time_limit_seconds: float, clock: Callable[[], float]
-) -> Bound:
-    """Bound the watts of all links that are on, whatever routing, trees and moves a method may use.
+class Program:
+    """Hold the program of a fabric, traffic and rules; it grows by the cuts that its own solutions call for.
 
     How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
     fractions over as many ways as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a
     flow, so no choice draws less. Every switch keeps a link, two under the two-connected rule (where it has two), and
-    so does every set of switches that a solution cut off, for as long as solutions do that and time is left.
-    Where flow would need more than FLOW_TERMS variables, it is bounded by what leaves and enters every switch, and by
-    bytes times least hops in all, which a spanning set of links must carry together.
+    so does every set of switches that a solution cut off, for as long as solutions do that and time is left; and no
+    fewer links than what leaves or enters it fills, in whole links: of every set of at most CUT_SWITCHES switches, else
+    of single switches and neighbours. Where flow would need more than FLOW_TERMS variables, it is bounded by those
+    alone, and by bytes times least hops in all, which a spanning set of links must carry together.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
-    bundles = _bundles(fabric, rules)
-    demand = _demand(fabric, traffic)
-    alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
-    at: list[tuple[int, int]] = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
-    of_bundle: dict[int, list[int]] = defaultdict(list)
-    for x, (b, _) in enumerate(at):
-        of_bundle[b].append(x)
-    rows = _Rows(len(at))
-    for b, links in enumerate(bundles.links):
-        rows.add(dict.fromkeys(of_bundle[b], 1.0), 0.0 if rules.off else len(links), len(links))
-    least = 2 if rules.two_connected else 1
-    cuts = [{s} for s in alive] if len(alive) > 1 else []
-    for cut in cuts:
-        _cut(rows, cut, bundles, of_bundle, least)
-    sources = np.flatnonzero(demand.sum(axis=1) > 0)
-    exact = 2 * len(bundles.ends) * len(sources) <= FLOW_TERMS
-    if rules.limit > 0 and len(sources):
-        capacity = {x: rules.limit * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(at)}
-        (_flow if exact else _degrees)(rows, demand, bundles, of_bundle, capacity, sources)
-    cost = np.zeros(rows.columns)
-    cost[: len(at)] = [bundles.level[b][j][1] for b, j in at]
-    whole = np.zeros(rows.columns)
-    whole[: len(at)] = 1
-    top = np.full(rows.columns, np.inf)
-    top[: len(at)] = [len(bundles.links[b]) for b, _ in at]
-    best, on, out, left = 0.0, dict[int, int](), False, time_limit_seconds
-
-    while True:
-        began = clock()
-        matrix = csr_matrix((rows.value, (rows.row, rows.column)), (len(rows.low), rows.columns))
-        with _aside():
-            answer = milp(
-                cost,
-                integrality=whole,
-                bounds=Bounds(np.zeros(rows.columns), top),
-                constraints=LinearConstraint(matrix, rows.low, rows.high),
-                options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
-            )
-        left -= clock() - began
-        if answer.status == 2:
-            return Bound(np.inf, "no flow fits", False, {})
-        best = max(best, float(answer.mip_dual_bound or 0.0))
-        out = answer.status == 1
-        if answer.x is None:
-            break
-        taken = np.rint(answer.x[: len(at)]).astype(int)
-        on = {}
+    def __init__(
+        self, fabric: Fabric, traffic: Traffic, rules: Rules, *, flow: bool = True, at_least: float = 0.0
+    ) -> None:
+        """Lay out the program, without flow where its cuts are enough, and without what draws less than `at_least`."""
+        self._fabric, self._rules = fabric, rules
+        self._bundles = bundles = _bundles(fabric, rules)
+        demand = _demand(fabric, traffic)
+        self._alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
+        self._at = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
+        self._of_bundle: dict[int, list[int]] = defaultdict(list)
+        for x, (b, _) in enumerate(self._at):
+            self._of_bundle[b].append(x)
+        self._rows = rows = _Rows(len(self._at))
         for b, links in enumerate(bundles.links):
-            rest = iter(links)
-            for x in of_bundle[b]:
-                for _ in range(taken[x]):
-                    on[next(rest)] = bundles.level[b][at[x][1]][0]
-        loose = _loose(fabric, alive, on, two=rules.two_connected)
-        if out or left <= 0 or not loose:
-            break
-        for cut in loose:
-            _cut(rows, cut, bundles, of_bundle, least)
-    source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
-    return Bound(best - ROUND_UP, source, out, on)
+            rows.add(dict.fromkeys(self._of_bundle[b], 1.0), 0.0 if rules.off else len(links), len(links))
+        self._least = 2 if rules.two_connected else 1
+        width = len(self._at)
+        capacity = {x: rules.limit * bundles.level[b][j][0] / 1000.0 for x, (b, j) in enumerate(self._at)}
+        greatest = max(capacity.values(), default=0.0)
+        self.small = len(self._alive) <= CUT_SWITCHES
+        if len(self._alive) > 1:
+            for cut in _sets(self._alive, bundles.ends):
+                filled = _filled(demand, cut, greatest)
+                if filled > self._least or len(cut) == 1:
+                    _cut(rows, cut, bundles, self._of_bundle, max(self._least, filled))
+        sources = np.flatnonzero(demand.sum(axis=1) > 0)
+        exact = 2 * len(bundles.ends) * len(sources) <= FLOW_TERMS
+        if at_least > 0:
+            rows.add({x: bundles.level[b][j][1] for x, (b, j) in enumerate(self._at)}, at_least, np.inf)
+        if flow and rules.limit > 0 and len(sources):
+            (_flow if exact else _degrees)(rows, demand, bundles, self._of_bundle, capacity, sources)
+        self._whole = set(range(width))
+        self._above: dict[tuple[int, int], int] = {}
+        self._source = "flow in fractions" if exact else "what enters and leaves every switch, and hops in all"
+        self._best = at_least
+
+    def solve(self, time_limit_seconds: float, clock: Callable[[], float]) -> Bound:
+        """Bound the watts of all links that are on, whatever routing, trees and moves a method may use.
+
+        Solves the program, cutting again while its own choice leaves some switches cut off and time is left.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+
+        rows, bundles, left = self._rows, self._bundles, time_limit_seconds
+        on, out = dict[int, int](), False
+        while True:
+            began = clock()
+            cost, top = np.zeros(rows.columns), np.full(rows.columns, np.inf)
+            cost[: len(self._at)] = [bundles.level[b][j][1] for b, j in self._at]
+            top[: len(self._at)] = [len(bundles.links[b]) for b, _ in self._at]
+            top[list(self._above.values())] = 1
+            whole = np.zeros(rows.columns)
+            whole[list(self._whole)] = 1
+            matrix = csr_matrix((rows.value, (rows.row, rows.column)), (len(rows.low), rows.columns))
+            with aside():
+                answer = milp(
+                    cost,
+                    integrality=whole,
+                    bounds=Bounds(np.zeros(rows.columns), top),
+                    constraints=LinearConstraint(matrix, rows.low, rows.high),
+                    options={"time_limit": max(left, 0.1), "mip_rel_gap": MIP_GAP},
+                )
+            left -= clock() - began
+            if answer.status == 2:
+                return Bound(np.inf, "no flow fits", False, {})
+            self._best = max(self._best, float(answer.mip_dual_bound or 0.0))
+            out = answer.status == 1
+            on = {}
+            if answer.x is None:
+                break
+            taken = np.rint(answer.x[: len(self._at)]).astype(int)
+            for b, links in enumerate(bundles.links):
+                rest = iter(links)
+                for x in self._of_bundle[b]:
+                    for _ in range(taken[x]):
+                        on[next(rest)] = bundles.level[b][self._at[x][1]][0]
+            loose = _loose(self._fabric, self._alive, on, two=self._rules.two_connected)
+            out = out or (left <= 0 and bool(loose))
+            if out or not loose:
+                break
+            for cut in loose:
+                _cut(rows, cut, bundles, self._of_bundle, self._least)
+        return Bound(self._stepped(self._best) - ROUND_UP, self._source, out, on)
+
+    def forbid(self, on: Collection[int]) -> None:
+        """Ask for more links of some bundle than in `on`: these were shown to be too few. For links off or on alone."""
+        more: dict[int, float] = {}
+        for b, links in enumerate(self._bundles.links):
+            count = sum(i in on for i in links) + 1
+            if count > len(links):
+                continue
+            if (b, count) not in self._above:
+                self._above[b, count] = column = self._rows.columns
+                self._rows.columns += 1
+                self._whole.add(column)
+                (x,) = self._of_bundle[b]
+                self._rows.add({x: 1.0, column: -float(count)}, 0.0, np.inf)
+            more[self._above[b, count]] = 1.0
+        self._rows.add(more, 1.0, np.inf)
+
+    def _stepped(self, watts: float) -> float:
+        """Raise a bound to the next sum of watts there can be, where all links draw the same."""
+        kinds = {w for levels in self._bundles.level for _, w in levels}
+        each = kinds.pop() if len(kinds) == 1 else 0.0
+        return float(np.ceil(watts / each - STEP_SLACK)) * each if each > 0 else watts
 
 
 @contextmanager
-def _aside() -> Iterator[None]:
+def aside() -> Iterator[None]:
     """Send what HiGHS prints for its own makers to standard error: standard output is the answer's alone."""
     sys.stdout.flush()
     kept = os.dup(1)
@@ -188,6 +236,22 @@ def _cut(rows: _Rows, cut: set[int], bundles: _Bundles, of_bundle: dict[int, lis
     across = [b for b, (u, v) in enumerate(bundles.ends.tolist()) if (u in cut) != (v in cut)]
     there = sum(len(bundles.links[b]) for b in across)
     rows.add({x: 1.0 for b in across for x in of_bundle[b]}, min(least, there), np.inf)
+
+
+def _sets(alive: list[int], ends: NDArray[np.int64]) -> Iterable[set[int]]:
+    """List sets of switches to cut off, one of every two that complete each other; few where there are many."""
+    if len(alive) > CUT_SWITCHES:
+        return [*({s} for s in alive), *({u, v} for u, v in sorted(set(map(tuple, ends.tolist()))))]
+    first, *rest = alive
+    return [{first}, *(set(some) for size in range(1, len(rest)) for some in combinations(rest, size))]
+
+
+def _filled(demand: NDArray[np.float64], cut: set[int], capacity: float) -> int:
+    """Count the links that what leaves or enters a set of switches fills, each of `capacity` bytes one way."""
+    inside = np.zeros(len(demand), np.bool_)
+    inside[list(cut)] = True
+    amount = max(demand[inside][:, ~inside].sum(), demand[~inside][:, inside].sum())
+    return int(np.ceil(amount / capacity - CUT_SLACK)) if capacity > 0 else 0
 
 
 def _flow(

@@ -1,0 +1,243 @@
+"""Decide whether some links can carry the traffic at all: a whole tree for every host, and no dependency cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.regulate.moves import SLACK
+from tagloom.regulate.program import aside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.regulate.moves import Net
+
+MOST_TREES = 3_000  # spanning trees of the links beyond which the question is not asked
+MOST_COLUMNS = 60_000  # senders times trees
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Hold an answer: `can`, None where time or size left it open; and the trees that do, by the hosts' own numbers."""
+
+    can: bool | None
+    forest: list[list[int]]
+    tree_of_host: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """Hold one tree for one sender: its links, the bytes on each channel, and the turns between channels."""
+
+    sender: int
+    tree: tuple[int, ...]
+    load: dict[int, float]
+    turns: frozenset[tuple[int, int]]
+
+
+OPEN = Verdict(None, [], np.zeros(0, np.int64))
+NO = Verdict(False, [], np.zeros(0, np.int64))
+
+
+def carry(
+    fabric: Fabric, net: Net, on: Collection[int], limit: float, seconds: float, clock: Callable[[], float]
+) -> Verdict:
+    """Give every host a spanning tree of the links `on` so that no channel exceeds `limit` bytes at 1 Gb/s, or say no.
+
+    A program of HiGHS chooses one tree of all there are for each host that sends, and one for each switch whose hosts
+    do not: all hosts of such a switch take the same turns. Cycles of turns it closes are forbidden one by one, and so
+    is each set of trees that its tolerances let overload a channel, until there is none or nothing is left. Every
+    fixed assignment is such a choice (a host's port has one PVID, a VLAN is a tree), so "no" is a proof.
+    """
+    began = clock()
+    alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
+    links = sorted(on)
+    count = _spanning(fabric, alive, links)
+    senders, sender_of_host = _senders(net)
+    if count < 0.5:
+        return NO
+    if count > MOST_TREES or count * len(senders) > MOST_COLUMNS:
+        return OPEN
+    trees = list(_trees(fabric, alive, links))
+    every = (_ways(fabric, net, s, who, trees) for s, who in enumerate(senders))
+    ways = [way for some in every for way in some if _fits(fabric, way, limit)]
+    alike = {(way.sender, *sorted(way.load.items())): way for way in ways}
+    if (left := seconds - (clock() - began)) > 0:  # far fewer trees where turns do not matter
+        if (chosen := _Program(fabric, list(alike.values()), len(senders), limit).solve(left)) is None:
+            return OPEN
+        if not chosen:
+            return NO
+    program = _Program(fabric, ways, len(senders), limit)
+    while (left := seconds - (clock() - began)) > 0:
+        if (chosen := program.solve(left)) is None:
+            return OPEN
+        if not chosen:
+            return NO
+        if not program.cut(chosen):
+            forest = sorted({ways[j].tree for j in chosen})
+            place = {ways[j].sender: forest.index(ways[j].tree) for j in chosen}
+            return Verdict(True, [list(tree) for tree in forest], np.array([place[s] for s in sender_of_host.tolist()]))
+    return OPEN
+
+
+class _Program:
+    """Hold the program of one tree for each sender."""
+
+    def __init__(self, fabric: Fabric, ways: list[_Way], senders: int, limit: float) -> None:
+        self._ways = ways
+        self._scale = [1000.0 / (fabric.links[c >> 1].speed_mbps or 1000) for c in range(len(fabric.tail))]
+        self._limit = limit
+        self._of_sender: list[list[int]] = [[] for _ in range(senders)]
+        self._on_channel: dict[int, dict[int, float]] = {}
+        for j, way in enumerate(ways):
+            self._of_sender[way.sender].append(j)
+            for c, amount in way.load.items():
+                self._on_channel.setdefault(c, {})[j] = amount * self._scale[c] / limit
+        self._cycles: list[list[tuple[int, int]]] = []
+        self._overloads: list[list[int]] = []
+
+    def solve(self, seconds: float) -> list[int] | None:
+        """Choose the trees of all senders; [] where there is no choice, None where time ends first."""
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
+
+        if not all(self._of_sender):
+            return []
+        turns = sorted({turn for cycle in self._cycles for turn in cycle})
+        column = {turn: len(self._ways) + i for i, turn in enumerate(turns)}
+        rows: list[tuple[dict[int, float], float, float]] = []
+        rows += [(dict.fromkeys(some, 1.0), 1.0, 1.0) for some in self._of_sender]
+        rows += [(terms, -np.inf, 1.0) for terms in self._on_channel.values()]
+        for turn in turns:
+            for some in self._of_sender:
+                if terms := {j: 1.0 for j in some if turn in self._ways[j].turns}:
+                    rows.append((terms | {column[turn]: -1.0}, -np.inf, 0.0))
+        rows += [({column[t]: 1.0 for t in cycle}, -np.inf, len(cycle) - 1.0) for cycle in self._cycles]
+        rows += [(dict.fromkeys(some, 1.0), -np.inf, len(some) - 1.0) for some in self._overloads]
+        width = len(self._ways) + len(turns)
+        at = np.repeat(np.arange(len(rows)), [len(terms) for terms, _, _ in rows])
+        columns = np.array([x for terms, _, _ in rows for x in terms])
+        values = np.array([value for terms, _, _ in rows for value in terms.values()])
+        low, high = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+        with aside():
+            answer = milp(
+                np.zeros(width),
+                integrality=np.r_[np.ones(len(self._ways)), np.zeros(len(turns))],
+                bounds=Bounds(0, 1),
+                constraints=LinearConstraint(csr_matrix((values, (at, columns)), (len(rows), width)), low, high),
+                options={"time_limit": max(seconds, 0.1)},
+            )
+        if answer.status == 2:
+            return []
+        return None if answer.x is None else np.flatnonzero(answer.x[: len(self._ways)] > 0.5).tolist()
+
+    def cut(self, chosen: list[int]) -> bool:
+        """Forbid what makes a choice none: channels overloaded by whole bytes, and cycles of turns; tell if any did."""
+        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
+        found = False
+        for c, terms in self._on_channel.items():
+            here = [j for j in chosen if j in terms]
+            if sum(self._ways[j].load[c] for j in here) * self._scale[c] > self._limit * SLACK:
+                self._overloads.append(here)
+                found = True
+        graph: nx.DiGraph[int] = nx.DiGraph(sorted({turn for j in chosen for turn in self._ways[j].turns}))
+        while True:
+            try:
+                cycle = [(a, b) for a, b, *_ in nx.find_cycle(graph)]
+            except nx.NetworkXNoCycle:
+                return found
+            self._cycles.append(cycle)
+            graph.remove_edge(*cycle[0])
+            found = True
+
+
+def _senders(net: Net) -> tuple[list[tuple[int, NDArray[np.float64]]], NDArray[np.int64]]:
+    """List (switch, bytes to each switch) of the hosts that send, and one of each switch whose hosts all do not.
+
+    Hosts that do not send share the tree of the first sender of their switch.
+    """
+    senders: list[tuple[int, NDArray[np.float64]]] = []
+    of_host = np.full(len(net.total), -1, np.int64)
+    first: dict[int, int] = {}
+    for h in [*np.flatnonzero(net.total > 0).tolist(), *np.flatnonzero(net.total <= 0).tolist()]:
+        v = int(net.host_switch[h])
+        if net.total[h] > 0 or v not in first:
+            of_host[h] = len(senders)
+            first.setdefault(v, len(senders))
+            senders.append((v, net.flow[h]))
+        else:
+            of_host[h] = first[v]
+    return senders, of_host
+
+
+def _spanning(fabric: Fabric, alive: list[int], links: list[int]) -> float:
+    """Count the spanning trees of links (Kirchhoff's theorem: a cofactor of the Laplacian)."""
+    at = {v: k for k, v in enumerate(alive)}
+    laplacian = np.zeros((len(alive), len(alive)))
+    for i in links:
+        a, b = at[fabric.links[i].a], at[fabric.links[i].b]
+        laplacian[[a, b], [a, b]] += 1
+        laplacian[[a, b], [b, a]] -= 1
+    return float(np.linalg.det(laplacian[1:, 1:])) if len(alive) > 1 else 1.0
+
+
+def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple[int, ...]]:
+    """List all spanning trees of links, by taking or leaving one after another."""
+    stack: list[tuple[int, dict[int, int], tuple[int, ...]]] = [(0, {v: v for v in alive}, ())]
+    while stack:
+        k, part, taken = stack.pop()
+        if len(taken) == len(alive) - 1:
+            yield taken
+        elif len(links) - k >= len(alive) - 1 - len(taken):
+            stack.append((k + 1, part, taken))
+            a, b = part[fabric.links[links[k]].a], part[fabric.links[links[k]].b]
+            if a != b:
+                stack.append((k + 1, {v: a if p == b else p for v, p in part.items()}, (*taken, links[k])))
+
+
+def _ways(
+    fabric: Fabric, net: Net, sender: int, who: tuple[int, NDArray[np.float64]], trees: list[tuple[int, ...]]
+) -> Iterator[_Way]:
+    """List what a sender would do with each tree, without branches that lead to no host; equal ones once."""
+    root, flow = who
+    seen: set[tuple[int, ...]] = set()
+    for tree in trees:
+        around: dict[int, list[int]] = {}
+        for i in tree:
+            around.setdefault(fabric.links[i].a, []).append(2 * i)
+            around.setdefault(fabric.links[i].b, []).append(2 * i + 1)
+        order, into = [root], {root: -1}
+        for u in order:
+            for c in around.get(u, ()):
+                if c ^ 1 != into[u]:
+                    into[int(net.head[c])] = c
+                    order.append(int(net.head[c]))
+        beyond, hosts = flow.tolist(), net.target.tolist()
+        load: dict[int, float] = {}
+        turns: set[tuple[int, int]] = set()
+        kept: list[int] = []
+        for v in reversed(order[1:]):
+            if hosts[v]:
+                c, u = into[v], int(net.tail[into[v]])
+                beyond[u] += beyond[v]
+                hosts[u] += hosts[v]
+                kept.append(c >> 1)
+                if beyond[v] > 0:
+                    load[c] = beyond[v]
+                if u != root:
+                    turns.add((into[u], c))
+        if (pruned := tuple(sorted(kept))) not in seen:
+            seen.add(pruned)
+            yield _Way(sender, pruned, load, frozenset(turns))
+
+
+def _fits(fabric: Fabric, way: _Way, limit: float) -> bool:
+    speed = {c: fabric.links[c >> 1].speed_mbps or 1000 for c in way.load}
+    return all(amount * 1000.0 / speed[c] <= limit * SLACK for c, amount in way.load.items())
