@@ -196,9 +196,9 @@ def _targets(push: Push, found: Outcomes) -> FabricState:
 def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
-    Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last finished
-    run left each switch, if the build does not want it so itself. A switch with nothing of tagloom on it was reset or
-    replaced, and is set up like a new one. Also gives them as findings.
+    Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last run left
+    each switch, where that one ended well, if the build does not want it so itself. A switch with nothing of tagloom on
+    it was reset or replaced, and is set up like a new one. Also gives them as findings.
     """
     read, wanted = _read(push, found), _targets(push, found)
     live = {switch.name for switch in push.fabric.live}
@@ -207,8 +207,8 @@ def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Ch
         by_switch = {name: order.strays(running, name, 1) for name, running in read.items() if name in live}
     else:
         runs_of_it = desk.journal.runs(push.fabric.name)
-        last = next((r for r in runs_of_it if r.state == DONE and r.kind in {"apply", "rollback"}), None)
-        if last is None:
+        last = next((r for r in runs_of_it if r.wave and r.kind in {"apply", "rollback"}), None)
+        if last is None or last.state != DONE:  # one that did not end left cells at either value
             return {}, ()
         order = desk.own_order(last)
         known = {row.switch for row in desk.journal.switches(last.id) if row.state == SAVED}
