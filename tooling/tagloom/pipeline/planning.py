@@ -15,7 +15,7 @@ from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
 from tagloom.records.routes import Routes, channel_load
-from tagloom.records.switch_state import SwitchEditor
+from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
@@ -490,7 +490,9 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         together = lines | possible
         proof = prove_wave(fabric, before | held, together, duplicates_allowed=duplicates_allowed, terms=terms)
         if proof.proven:  # a way that is cut is told as what the hosts lose is
-            found = prove_management(fabric, before | held, together, terms, proof)
+            sends = (held.flow_control != FlowControl.OFF for state in (before, after) for held in state.values())
+            pausing = any(bool(ports.any()) for ports in sends)
+            found = prove_management(fabric, before | held, together, terms, proof, pausing=pausing)
             proof = replace(proof, findings=found)
         return proof, sum(each.count for each in lines.values())
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RANDOM_ORDERS = 32  # tried after the breadth-first ones; the research found a tree in these wherever there was one
 ROOTS = 64  # tried at most, evenly spread
+TURNING = 4  # tried before them, for each path set
 LONGEST_CHAIN = 200  # trees of a chain of slides that are weighed against one another
 
 
@@ -41,7 +42,7 @@ def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> It
     wanted[fabric.host_switch] = True
     degree = np.bincount(fabric.tail[np.repeat(usable, 2)], minlength=len(wanted)).astype(np.int64)
     room = int((degree * (degree - 1)).sum())
-    for links in _orders(fabric, usable, np.flatnonzero(wanted)):
+    for links in _orders(fabric, usable, np.flatnonzero(wanted), bases):
         tree = Acyclic(len(fabric.tail), bases, room).grow_tree(fabric, links, wanted)
         if _joins(fabric, tree, wanted):
             yield tree
@@ -121,10 +122,22 @@ def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) ->
     return state
 
 
-def _orders(fabric: Fabric, usable: NDArray[np.bool_], roots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _orders(
+    fabric: Fabric, usable: NDArray[np.bool_], roots: NDArray[np.int64], bases: Sequence[Edges]
+) -> Iterator[NDArray[np.int64]]:
+    """Give orders of the links: breadth first, then random.
+
+    Among many roots those come first at which the paths turn in most ways: a tree fits beside up*/down* paths when it
+    is rooted where they are (lemma 8), and there alone all turns are legal.
+    """
     links = np.flatnonzero(usable)
     chosen = roots[np.linspace(0, len(roots) - 1, min(ROOTS, len(roots))).astype(np.int64)]
-    for root in np.unique(chosen).tolist():
+    first: list[int] = []
+    if len(roots) > ROOTS:
+        for held, _ in bases:
+            turns = np.bincount(fabric.head[held], minlength=len(fabric.switches))[roots]
+            first += roots[np.argsort(-turns, kind="stable")[:TURNING]].tolist()
+    for root in dict.fromkeys([*first, *np.unique(chosen).tolist()]):
         depth = _depths(fabric, usable, root)
         ends = depth[fabric.tail[2 * links]], depth[fabric.head[2 * links]]
         yield links[np.lexsort((np.maximum(*ends), np.minimum(*ends)))]

@@ -10,7 +10,7 @@ import numpy as np
 from tagloom.errors import Finding
 from tagloom.records.channels import find_cycle
 from tagloom.records.fabric import Host
-from tagloom.records.switch_state import FlowControl, Membership
+from tagloom.records.switch_state import Membership
 from tagloom.records.wave_proof import Terms
 from tagloom.verify.prove import channel_name
 from tagloom.verify.wave import prove_wave
@@ -25,14 +25,20 @@ if TYPE_CHECKING:
 
 
 def prove_management(
-    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms: Terms, data: WaveProof
+    fabric: Fabric,
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    terms: Terms,
+    data: WaveProof,
+    *,
+    pausing: bool,
 ) -> tuple[Finding, ...]:
     """Prove that tagloom reaches every switch at every line, where the fabric declares management in band.
 
     The switches' own addresses are hosts of the management VLAN, behind a port of their own, and what the VLAN's frames
     do is proven as a wave's frames are: every one of them arrives once, whatever lines have landed. Where a state does
-    not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. Where some
-    port sends PAUSE, its frames and those of `data` must close no dependency cycle together.
+    not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. With
+    `pausing`, some port sending PAUSE, its frames and those of `data` must close no dependency cycle together.
     """
     asked = fabric.management
     if asked is None:
@@ -58,7 +64,7 @@ def prove_management(
     proof = prove_wave(managed, states, lines, terms=loose)
     if proof.findings:
         return proof.findings
-    if any((held.flow_control != FlowControl.OFF).any() for held in before.values()):
+    if pausing:
         held, wanted = (np.concatenate([getattr(each, name) for each in (data, proof)]) for name in ("held", "wanted"))
         if cycle := find_cycle(len(fabric.tail), held, wanted):
             named = "; ".join(channel_name(fabric, c) for c in cycle)
