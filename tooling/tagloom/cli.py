@@ -498,17 +498,17 @@ def _rollback(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _abort(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+    from tagloom.apply import abort  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    site = _site(args)
-    asked = applying.ask_to_stop(site, now=args.now)
+    home = abort.home_of(_inventory(args))
+    asked = abort.ask_to_stop(home, now=args.now)
     if asked is not None:
         screen.remark(f"asked     {asked}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}")
         with screen.waiting("waiting for it to stop"):
-            while applying.at_work(site):
+            while abort.at_work(home):
                 time.sleep(ABORT_POLL_SECONDS)
-    page = applying.standing_page(site, asked)
+    page = abort.standing_page(home, asked)
     page["resume_with"] = _next_words(args, "apply --resume") if page["unfinished"] else ""
     if asked is None:
         screen.say("abort     no command works on these switches; nothing to stop")
@@ -522,12 +522,13 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
 @contextmanager
 def _desk(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
     """Take the fabric's lock and open its journal, for one command at a time."""
+    from tagloom.apply.abort import JOURNAL, LOCK  # noqa: PLC0415 - as above
     from tagloom.apply.journal import Journal  # noqa: PLC0415 - as above
     from tagloom.apply.lock import FabricLock  # noqa: PLC0415 - as above
     from tagloom.pipeline import runs  # noqa: PLC0415 - as above
 
     words = " ".join(["tagloom", args.command, *([str(args.build)] if args.build else [])])
-    with FabricLock(site.home / "lock", words, screen.remark) as lock, Journal(site.home / "journal.db") as journal:
+    with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
         journal.interrupt()
         yield runs.Desk(site, journal, lock)
 
@@ -536,12 +537,16 @@ def _site(args: argparse.Namespace) -> Any:
     from tagloom.pipeline import operating  # noqa: PLC0415 - as above
     from tagloom.share import share_directory  # noqa: PLC0415 - as above
 
-    inventory = args.inventory or (LAB if LAB.exists() else None)
+    return operating.Site(_inventory(args), share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+
+
+def _inventory(args: argparse.Namespace) -> Path:
+    inventory: Path | None = args.inventory or (LAB if LAB.exists() else None)
     if inventory is None or not inventory.exists():
         raise InputError(
             [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
         )
-    return operating.Site(inventory, share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+    return inventory
 
 
 def _inventory_words(args: argparse.Namespace) -> str:

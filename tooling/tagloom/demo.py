@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tagloom import pipeline
+from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.lab import process
@@ -98,7 +99,7 @@ def run(
             f"{'':<10}... {len(ports)} in all",
         )
         site = operating.Site(rack, share, environment, "demo")
-        with FabricLock(site.home / "lock", "tagloom demo", say) as lock, Journal(site.home / "journal.db") as journal:
+        with FabricLock(site.home / LOCK, "tagloom demo", say) as lock, Journal(site.home / JOURNAL) as journal:
             _mission(demo, home, build, runs.Desk(site, journal, lock), say, progress, step)
     finally:
         process.down(rack)

@@ -287,14 +287,9 @@ class Ledger:
 
 
 def _pack(directory: Path) -> bytes:
-    """Pack a directory; what runs of the playbook by hand left in it stays out, for backups hold secrets."""
-
-    def ours(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        return None if member.name.split("/")[1:2] == ["apply"] or "backups" in member.name.split("/") else member
-
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
-        archive.add(directory, ".", filter=ours)
+        archive.add(directory, ".")
     return packed.getvalue()
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.journal import DONE, FAILED, SAVED, Journal
-from tagloom.apply.lock import Holder, held, holder
+from tagloom.apply.journal import DONE, FAILED, SAVED
 from tagloom.apply.outcomes import Fault
-from tagloom.apply.playbook import request_stop
 from tagloom.apply.switch import strays
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.pipeline import operating, runs
@@ -21,10 +18,11 @@ from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcome, Outcomes
-    from tagloom.pipeline.operating import Push, Site
+    from tagloom.pipeline.operating import Push
     from tagloom.pipeline.runs import Desk, Order
     from tagloom.records.change import Change
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -401,31 +399,3 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:
     return replace(then, outcomes=(*first.outcomes, *then.outcomes), seconds=first.seconds + then.seconds)
-
-
-# --- abort ------------------------------------------------------------------------------------------------------------
-
-
-def at_work(site: Site) -> bool:
-    """Tell whether a command works on the fabric's switches."""
-    return held(site.home / "lock")
-
-
-def ask_to_stop(site: Site, *, now: bool) -> Holder | None:
-    """Ask the command that works on the switches to stop, and say which; None where none does."""
-    who = holder(site.home / "lock") if at_work(site) else None
-    if who is not None:
-        for directory in {Path(who.directory), site.home}:
-            request_stop(directory, now=now)
-    return who
-
-
-def standing_page(site: Site, asked: Holder | None) -> dict[str, Any]:
-    """Say where the fabric stands by its journal, for `tagloom abort`."""
-    path = site.home / "journal.db"
-    journal = Journal(path) if path.exists() else None
-    if journal is not None and not at_work(site):
-        journal.interrupt()
-    run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
-    page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
-    return page | ({**run.as_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})

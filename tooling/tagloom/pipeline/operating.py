@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.apply import playbook
+from tagloom.apply.abort import home_of
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
@@ -46,7 +47,7 @@ class Site:
     @property
     def home(self) -> Path:
         """Give the directory of all runs, with the journal and the lock."""
-        return (self.inventory if self.inventory.is_dir() else self.inventory.parent) / "runs"
+        return home_of(self.inventory)
 
     def directory(self, what: str) -> Path:
         """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.
