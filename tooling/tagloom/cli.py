@@ -561,6 +561,178 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
+# --- measurements ----------------------------------------------------------------------------------------------------
+
+
+def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.measure import peer  # noqa: PLC0415 - without the other rooms a listening side is there at once
+
+    modes = [args.serve, args.local, args.connect, args.hosts, args.read, args.protocol == "mpi"]
+    if sum(map(bool, modes)) != 1:
+        words = "one of --local, --connect HOST, --hosts A B, --serve, --read FILE, --protocol mpi"
+        raise InputError([Finding("measure pingpong", words, "none or several")])
+    allowed = peer.networks(args.network)
+    if args.serve:
+        with peer.Server(peer.parse_place(args.listen, peer.PORT, "--listen"), allowed) as server:
+            at = peer.format_place(server.place)
+            screen.say(f"listening {at}", f"next      tagloom measure pingpong --connect {at}, on the other host")
+            screen.answer({"listening": list(server.place)})
+            sys.stdout.flush()
+            server.serve(screen.remark, once=args.once)
+        return GOOD
+    from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
+
+    if args.read:
+        return _show_points(measuring.np_out_page(_text(args.read), str(args.read)), args, screen)
+    if args.hosts:
+        with screen.waiting(f"measuring between {' and '.join(args.hosts)}"):
+            page = measuring.control(args.hosts, args.ssh, args.remote, args.network, _forwarded(args))
+        if page.pop("status") == BAD_INPUT:
+            raise InputError([Finding(**each) for each in page["findings"]])
+        return _show_points(page, args, screen)
+    target = args.target or (measuring.METER_TARGET_SECONDS if args.meter else measuring.TARGET_SECONDS)
+    perturbation = args.perturbation if args.perturbation is not None else 0 if args.meter else 3
+    plan = measuring.Plan(
+        args.min_bytes,
+        args.max_bytes or measuring.MAX_BYTES[args.protocol],
+        perturbation,
+        args.trials,
+        target,
+        args.time_limit,
+        args.max_rate,
+        check_content=not args.no_content,
+        percentiles=not args.no_percentiles,
+    )
+    measuring.check_plan(plan, args.protocol)
+    trace = None
+    with ExitStack() as stack:
+        kept = stack.enter_context(_keeping(args))
+        clocks = measuring.Clocks()
+        watching = _watching(args)
+        note = stack.enter_context(screen.progress("sizes measured"))
+        if args.protocol == "mpi":
+            run = measuring.ping_pong_mpi(plan, clocks, note)
+            if run is None:
+                return GOOD  # rank 1, which only answers
+        else:
+            ends = measuring.Ends(args.connect, allowed, args.ipv6)
+            run, trace = measuring.ping_pong(
+                ends,
+                plan,
+                args.protocol,
+                clocks,
+                note,
+                buffer_bytes=args.buffer,
+                poll=args.busy_poll,
+                watching=watching,
+            )
+        kept(run.began_wall_seconds, measuring.kept_ping_pong(run, args.fabric))
+    if args.np_out:
+        _write(args.np_out, measuring.np_out_text(run))
+    return _show_points(measuring.ping_pong_page(run, trace), args, screen)
+
+
+def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.report import measured  # noqa: PLC0415 - as above
+
+    screen.say(*measured.pingpong_lines(page, everything=bool(args.verbose)))
+    if args.csv:
+        _write(args.csv, measured.points_csv(page["points"]))
+    if args.plot:
+        measured.plot_points(page["points"], args.plot, f"{page['protocol']} to {page['peer']}")
+    for path in filter(None, (args.np_out, args.csv, args.plot, args.keep)):
+        screen.say(f"wrote     {path}")
+    screen.answer(page)
+    if any(point["content"] is False for point in page["points"]):
+        return NO
+    return _measured(page)
+
+
+def _measured(page: Mapping[str, Any]) -> int:
+    """Give the exit status of a measurement: its own bounds are no failure, a clock that was set is a no."""
+    if page["complete"] or page["why"].startswith(("the time limit", "a message of")):
+        return GOOD
+    return NO if page["why"].startswith("the wall clock") else DEVICE_FAILED
+
+
+def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
+    from tagloom.report import measured  # noqa: PLC0415 - as above
+
+    began = time.time()
+    if not 0 < args.seconds <= 86400:
+        raise InputError([Finding("--seconds", "above 0, at most 86400", f"{args.seconds:g}")])
+    with ExitStack() as stack:
+        kept = stack.enter_context(_keeping(args))
+        watching = _watching(args)
+        note = stack.enter_context(screen.progress("seconds measured"))
+        page = measuring.power_page(measuring.watch(watching, args.seconds, measuring.Clocks(), note))
+        kept(began, measuring.kept_power(page, args.fabric))
+    screen.say(*measured.power_lines(page))
+    if args.csv:
+        _write(args.csv, measured.samples_csv(page["samples"]))
+    for path in filter(None, (args.csv, args.keep)):
+        screen.say(f"wrote     {path}")
+    screen.answer(page)
+    return _measured(page)
+
+
+def _watching(args: argparse.Namespace) -> Any:
+    """Open the meter that was asked for; None without one. Its SNMP credentials are read only where it needs them."""
+    from tagloom.adapters.meters import open_meter  # noqa: PLC0415 - as above
+    from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
+
+    if not args.meter:
+        return None
+    if not 0.05 <= args.interval <= 3600:
+        raise InputError([Finding("--interval", "seconds from 0.05 to 3600", f"{args.interval:g}")])
+
+    def credentials() -> Any:
+        return _snmp_settings(args, LAB).credentials
+
+    meter = open_meter(args.meter, interval_seconds=args.interval, credentials=credentials, clock=time.monotonic)
+    return measuring.Watching(meter, args.calibrate)
+
+
+@contextmanager
+def _keeping(args: argparse.Namespace) -> Iterator[Callable[[float, Sequence[Any]], None]]:
+    """Open the file that measurements are kept in, before anything is measured; without one nothing is kept."""
+    from tagloom.adapters.measurements import Measurements  # noqa: PLC0415 - as above
+
+    if not args.keep:
+        yield lambda _at, _rows: None
+        return
+    with closing(Measurements(args.keep)) as store:
+        yield store.append
+
+
+def _forwarded(args: argparse.Namespace) -> list[str]:
+    """Give the options of a ping-pong as words for the connecting side."""
+    names = (
+        "min-bytes",
+        "max-bytes",
+        "perturbation",
+        "trials",
+        "target",
+        "time-limit",
+        "max-rate",
+        "protocol",
+        "buffer",
+    )
+    given = [(name, getattr(args, name.replace("-", "_"))) for name in names]
+    flags = [
+        f"--{name}" for name in ("busy-poll", "no-content", "no-percentiles") if getattr(args, name.replace("-", "_"))
+    ]
+    return [*(word for name, value in given if value is not None for word in (f"--{name}", str(value))), *flags]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Finding(str(path), "a readable file", str(error))]) from None
+
+
 def _demo(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import demo  # noqa: PLC0415 - as above
     from tagloom.share import share_directory  # noqa: PLC0415 - as above
@@ -598,6 +770,7 @@ EXAMPLES = {
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
+    "measure": "tagloom measure pingpong --local",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
 }
@@ -891,11 +1064,112 @@ def parser() -> argparse.ArgumentParser:
             verb.add_argument("a", nargs="?", metavar="A", help="sending host")
             verb.add_argument("b", nargs="?", metavar="B", help="receiving host")
 
+    _measure_parsers(command("measure", _measure_pingpong, "measure hosts, links and power"), common)
+
     demo = command("demo", _demo, "run the whole mission on the virtual rack")
     demo.add_argument(
         "--dir", type=Path, default=Path("demo"), metavar="DIR", help="where to keep builds and the rack (default demo)"
     )
     return top
+
+
+def _measure_parsers(measure: argparse.ArgumentParser, common: _Parser) -> None:
+    verbs = measure.add_subparsers(dest="measure", metavar="pingpong|power|idle-gap|rps", required=True)
+    keep = _Parser(add_help=False)
+    keep.add_argument("--keep", type=Path, metavar="FILE", help="append the numbers to this SQLite file")
+    keep.add_argument("--fabric", default="", metavar="NAME", help="what is measured, as the kept rows shall call it")
+    keep.add_argument("--csv", type=Path, metavar="FILE", help="write the numbers as CSV")
+    meter = _Parser(add_help=False)
+    meter.add_argument(
+        "--meter",
+        metavar="KIND:WHERE",
+        help="wattsup:/dev/ttyUSB0, rapl, apc:HOST/OUTLET, shelly:HOST, ... (docs/measure.md)",
+    )
+    meter.add_argument(
+        "--interval", type=float, default=1.0, metavar="S", help="seconds between two samples (default 1)"
+    )
+    meter.add_argument(
+        "--calibrate",
+        type=float,
+        nargs="?",
+        const=60.0,
+        default=0.0,
+        metavar="S",
+        help="first find the meter's lag, by loading this machine's processors on and off for S seconds (default 60)",
+    )
+    meter.add_argument("--snmp", type=Path, metavar="FILE", help="SNMP settings (secrets also from TAGLOOM_SNMP_*)")
+    meter.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
+    other = _Parser(add_help=False)
+    other.add_argument(
+        "--connect", metavar="HOST[:PORT]", help="the other end: tagloom measure pingpong --serve, there"
+    )
+    other.add_argument(
+        "--network",
+        action="append",
+        default=[],
+        metavar="CIDR",
+        help="a network that may be loaded; loopback always may",
+    )
+    other.add_argument("-6", "--ipv6", action="store_true", help="over IPv6")
+
+    def verb(
+        name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: _Parser
+    ) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = verbs.add_parser(
+            name, help=what, description=what[0].upper() + what[1:] + ".", parents=[common, *parents]
+        )
+        added.set_defaults(run=run)
+        return added
+
+    ping = verb(
+        "pingpong", _measure_pingpong, "latency, bandwidth and energy by message size, as NetPIPE", keep, meter, other
+    )
+    ping.add_argument("--local", action="store_true", help="both ends here, on loopback")
+    ping.add_argument("--serve", action="store_true", help="be the listening side")
+    ping.add_argument("--once", action="store_true", help="with --serve: end after one measurement")
+    ping.add_argument(
+        "--listen",
+        default="127.0.0.1",
+        metavar="HOST[:PORT]",
+        help="with --serve: address, one of a --network (default loopback)",
+    )
+    ping.add_argument(
+        "--hosts", nargs=2, metavar=("A", "B[=ADDRESS]"), help="start both ends over SSH, by keys; B listens at ADDRESS"
+    )
+    ping.add_argument("--ssh", default="", metavar="COMMAND", help="with --hosts: ssh and its options")
+    ping.add_argument("--remote", default="tagloom", metavar="COMMAND", help="with --hosts: tagloom there")
+    ping.add_argument(
+        "--protocol", choices=["tcp", "udp", "mpi"], default="tcp", help="default tcp; mpi under mpirun -np 2"
+    )
+    ping.add_argument("--min-bytes", type=int, default=1, metavar="N", help="least message (default 1)")
+    ping.add_argument("--max-bytes", type=int, metavar="N", help="largest message (default 131072; udp 65504)")
+    ping.add_argument(
+        "--perturbation", type=int, metavar="N", help="bytes beside each size (default 3; with --meter 0)"
+    )
+    ping.add_argument("--trials", type=int, default=3, metavar="N", help="of every size; the best counts (default 3)")
+    ping.add_argument(
+        "--target", type=float, metavar="S", help="one-way seconds of a trial (default 0.1; with --meter 1)"
+    )
+    ping.add_argument(
+        "--time-limit", type=float, default=300.0, metavar="S", help="seconds of the whole run (default 300)"
+    )
+    ping.add_argument(
+        "--max-rate", type=float, metavar="BPS", help="mean rate of the run, b/s (default 1e9 beyond loopback)"
+    )
+    ping.add_argument("--buffer", type=int, default=0, metavar="BYTES", help="socket buffers (default: the system's)")
+    ping.add_argument(
+        "--busy-poll", action="store_true", help="poll instead of sleeping: needs a processor for each end"
+    )
+    ping.add_argument("--no-content", action="store_true", help="do not check that bytes come as they were sent")
+    ping.add_argument("--no-percentiles", action="store_true", help="do not time single messages")
+    ping.add_argument("--np-out", type=Path, metavar="FILE", help="write NetPIPE's file")
+    ping.add_argument("--read", type=Path, metavar="FILE", help="show a file of NetPIPE's instead of measuring")
+    ping.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw bandwidth, latency and energy rate (needs matplotlib)"
+    )
+
+    watts = verb("power", _measure_power, "a power meter's samples on our clock, and its lag", keep, meter)
+    watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")
 
 
 def _about(name: str, what: str) -> str:

@@ -1,0 +1,289 @@
+"""Lead measurements to pages, files and rows to keep."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.measure import ends, energy, lag, np_out, peer, pingpong, power
+from tagloom.measure.peer import networks
+from tagloom.measure.pingpong import Clocks, Plan
+from tagloom.measure.sizes import TARGET_SECONDS
+from tagloom.records.measurement import Kept, PingPong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tagloom.measure.lag import Lag
+    from tagloom.measure.peer import Network
+    from tagloom.records.measurement import Meter, PowerTrace
+
+__all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan", "networks"]
+
+MAX_BYTES = {"tcp": 131072, "mpi": 131072, "udp": 65504}  # of a ping-pong, unless more is asked for
+MAX_RATE_BPS = 1e9  # mean over a run, both directions together, anywhere but on loopback
+METER_TARGET_SECONDS = 1.0  # of a trial where a meter is read: every size needs samples
+CALIBRATION_SECONDS = 60.0
+CALIBRATION_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Say where the other end is: `peer` HOST[:PORT], or None for a process of our own on loopback."""
+
+    peer: str | None
+    networks: tuple[Network, ...]
+    ipv6: bool = False
+
+    @property
+    def family(self) -> int:
+        """Give the address family that was asked for."""
+        return socket.AF_INET6 if self.ipv6 else socket.AF_UNSPEC
+
+
+@contextmanager
+def connected(where: Ends) -> Iterator[peer.Peer]:
+    """Connect to the other end, which is started where it is a process of our own."""
+    if where.peer is not None:
+        with peer.Peer(peer.parse_place(where.peer, peer.PORT, "--connect"), where.networks, where.family) as far:
+            yield far
+        return
+    listen = "[::1]:0" if where.ipv6 else "127.0.0.1:0"
+    with (
+        ends.Listening("the listening side", [*ends.HERE, *serving_words(listen)]) as near,
+        peer.Peer(near.place, where.networks) as far,
+    ):
+        yield far
+
+
+def serving_words(listen: str, networks: Sequence[str] = ()) -> list[str]:
+    """Give the words of a listening side that ends after one measurement."""
+    allowed = [word for network in networks for word in ("--network", network)]
+    return ["measure", "pingpong", "--serve", "--once", "--json", "--listen", listen, *allowed]
+
+
+def control(
+    hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]
+) -> dict[str, Any]:
+    """Start both ends over SSH, the second host of the two listening; give the page of the first.
+
+    A host is NAME or USER@NAME, with `=ADDRESS` where its measured address is another one. `remote` is tagloom's
+    command there. Only networks that were named are loaded, and both ends are told which. Raises DeviceError.
+    """
+    client, server = hosts
+    name, _, address = server.partition("=")
+    address = address or name.rpartition("@")[2]
+    login = shlex.split(ssh) if ssh else list(ends.SSH)
+    command = shlex.split(remote)
+    listen = f"[{address}]:0" if ":" in address else f"{address}:0"
+    started = [*command, *serving_words(listen, networks)]
+    with ends.Listening(name, ends.over_ssh(name, started, login)) as near:
+        at = peer.format_place(near.place)
+        allowed = [word for network in networks for word in ("--network", network)]
+        asked = [*command, "measure", "pingpong", "--json", "--connect", at, *allowed, *words]
+        status, page = ends.answer_of(client, ends.over_ssh(client.partition("=")[0], asked, login))
+    return {**page, "status": status}
+
+
+# --- ping-pong -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Say by what power is measured, and for how many seconds its lag is calibrated (0: not at all)."""
+
+    meter: Meter
+    calibrate_seconds: float = 0.0
+
+
+def check_plan(plan: Plan, protocol: str) -> None:
+    """Refuse a plan that cannot be measured. Raises InputError with all findings."""
+    most = peer.MAX_DATAGRAM_BYTES if protocol == "udp" else peer.MAX_MESSAGE_BYTES
+    rows = (
+        ("--min-bytes", plan.min_bytes, 1, plan.max_bytes),
+        ("--max-bytes", plan.max_bytes, 1, most - plan.perturbation),
+        ("--perturbation", plan.perturbation, 0, most // 2),
+        ("--trials", plan.trials, 1, 1000),
+        ("--target", plan.target_seconds, 1e-4, 600),
+        ("--time-limit", plan.time_limit_seconds, 0.1, peer.SESSION_SECONDS),
+        ("--max-rate", plan.max_rate_bps if plan.max_rate_bps is not None else 1.0, 1.0, 1e13),
+    )
+    wrong = [
+        Finding(flag, f"from {low:g} to {high:g}", f"{value:g}")
+        for flag, value, low, high in rows
+        if not low <= value <= high
+    ]
+    if wrong:
+        raise InputError(wrong)
+
+
+def ping_pong(
+    where: Ends,
+    plan: Plan,
+    protocol: str,
+    clocks: Clocks,
+    note: Callable[[int, int], None],
+    *,
+    buffer_bytes: int = 0,
+    poll: bool = False,
+    watching: Watching | None = None,
+) -> tuple[PingPong, PowerTrace | None]:
+    """Measure with the other end, and the power beside it. Raises InputError, DeviceError before anything is measured.
+
+    Beyond loopback the mean rate is bounded by MAX_RATE_BPS where the plan says nothing.
+    """
+    check_plan(plan, protocol)
+    with connected(where) as far:
+        if plan.max_rate_bps is None and not far.loopback:
+            plan = replace(plan, max_rate_bps=MAX_RATE_BPS)
+        try:
+            ahead = far.clock(clocks.wall)
+            far.open(protocol, buffer_bytes, poll=poll)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise DeviceError(far.name, "open", str(error) or type(error).__name__) from None
+        if watching is None:
+            run = pingpong.run(far, protocol, far.name, plan, clocks, note)
+            return replace(run, clock=ahead), None
+        with power.Sampler(watching.meter) as sampler:
+            late = calibrate(sampler, watching.calibrate_seconds, clocks)
+            run = pingpong.run(far, protocol, far.name, plan, clocks, note)
+            if not sampler.gone:  # the last size's samples are still on their way
+                clocks.sleep(2 * watching.meter.interval_seconds + (late.seconds if late else 0.0))
+            trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
+    return energy.with_energy(replace(run, clock=ahead), trace), trace
+
+
+def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) -> PingPong | None:
+    """Measure between the two ranks of an MPI job; None in rank 1, which answers. Raises InputError without MPI."""
+    from tagloom.measure import mpi  # noqa: PLC0415 - mpi4py starts MPI when it is imported
+
+    check_plan(plan, "mpi")
+    pair = mpi.pair()
+    if pair is None:
+        mpi.answer()
+        return None
+    try:
+        return pingpong.run(pair, "mpi", pair.name, plan, clocks, note)
+    finally:
+        pair.bye()
+
+
+def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
+    """Give a run with the keys of the command line."""
+    return {
+        "protocol": run.protocol,
+        "peer": run.peer,
+        "began_wall_seconds": run.began_wall_seconds,
+        "complete": run.complete,
+        "why": run.why,
+        "clock": asdict(run.clock) if run.clock else None,
+        "correlation": energy.correlation(run.points),
+        "power": power_page(trace) if trace is not None else None,
+        "points": [point.as_json() for point in run.points],
+    }
+
+
+def np_out_page(text: str, name: str) -> dict[str, Any]:
+    """Give a file of NetPIPE's as a page of ours. Raises InputError."""
+    return ping_pong_page(PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0))
+
+
+def np_out_text(run: PingPong) -> str:
+    """Give a run as NetPIPE's file."""
+    return np_out.format_np_out(run.points)
+
+
+def kept_ping_pong(run: PingPong, fabric: str) -> list[Kept]:
+    """Give the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
+    rows: list[Kept] = []
+    for point in run.points:
+        about = {
+            "bytes": point.bytes,
+            "protocol": run.protocol,
+            "peer": run.peer,
+            "repeats": point.repeats,
+            "trials": len(point.trials_seconds),
+            "complete": run.complete,
+        }
+        b = point.bits_per_second
+        relative = point.sigma_seconds / point.mean_seconds
+        numbers: list[tuple[str, float, str, float]] = [
+            ("seconds", point.seconds, "s", point.sigma_seconds),
+            ("bandwidth", b, "bit/s", b * relative),
+        ]
+        if point.energy is not None:
+            e = point.energy
+            numbers += [
+                ("watts", e.watts, "W", e.watts_sigma),
+                ("bits_per_joule", e.bits_per_joule, "bit/J", e.bits_per_joule_sigma),
+                ("joules_per_bit", e.joules_per_bit, "J/bit", e.joules_per_bit_sigma),
+            ]
+        rows += [Kept("pingpong", fabric, about, *number) for number in numbers]
+    return rows
+
+
+# --- power -----------------------------------------------------------------------------------------------------------
+
+
+def calibrate(sampler: power.Sampler, seconds: float, clocks: Clocks) -> Lag | None:
+    """Switch a load on and off and find the meter's lag; None for 0 seconds, or where the meter went away."""
+    if not seconds:
+        return None
+    with power.Spinners() as load:
+        switched, ended = power.modulate(load, seconds, CALIBRATION_SEED, clocks, sampler)
+    clocks.sleep(lag.MOST_SECONDS if not sampler.gone else 0.0)
+    if sampler.gone:
+        return None
+    return lag.find_lag(sampler.trace().samples, switched, ended)
+
+
+def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[int, int], None]) -> PowerTrace:
+    """Read a meter for so many seconds, after its lag was calibrated where that was asked for."""
+    steady = pingpong.SteadyClock(clocks)
+    with power.Sampler(watching.meter) as sampler:
+        late = calibrate(sampler, watching.calibrate_seconds, clocks)
+        before, began = len(sampler.trace().samples), clocks.monotonic()
+        while not sampler.gone and (spent := clocks.monotonic() - began) < seconds:
+            note(int(spent), int(seconds))
+            clocks.sleep(min(0.2, seconds - spent))
+        trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
+    trace = replace(trace, samples=trace.samples[before:])
+    step = steady.step()
+    return replace(trace, complete=False, why="; ".join(filter(None, (trace.why, step)))) if step else trace
+
+
+def power_page(trace: PowerTrace) -> dict[str, Any]:
+    """Give a trace with the keys of the command line; joules are those between the first and the last sample."""
+    watts = [sample.watts for sample in trace.samples]
+    first, last = (trace.samples[0].at_seconds, trace.samples[-1].at_seconds) if watts else (0.0, 0.0)
+    return {
+        "meter": trace.meter,
+        "sees": trace.sees,
+        "complete": trace.complete,
+        "why": trace.why,
+        "lag_seconds": trace.lag_seconds,
+        "lag_sigma_seconds": trace.lag_sigma_seconds,
+        "seconds": last - first,
+        "watts": float(np.mean(watts)) if watts else None,
+        "watts_sigma": float(np.std(watts, ddof=1)) if len(watts) > 1 else 0.0,
+        "joules": energy.joules(trace.samples, first, last) if watts else 0.0,
+        "samples": [asdict(sample) for sample in trace.samples],
+    }
+
+
+def kept_power(page: dict[str, Any], fabric: str) -> list[Kept]:
+    """Give the rows to keep of a meter's page."""
+    about = {name: page[name] for name in ("meter", "lag_seconds", "complete")} | {"samples": len(page["samples"])}
+    if not page["samples"]:
+        return []
+    return [
+        Kept("power", fabric, about, "watts", page["watts"], "W", page["watts_sigma"]),
+        Kept("power", fabric, about, "joules", page["joules"], "J"),
+        Kept("power", fabric, about, "seconds", page["seconds"], "s"),
+    ]
