@@ -90,12 +90,10 @@ def _peak(lags: NDArray[np.float64], correlation: NDArray[np.float64]) -> tuple[
     near = np.abs(lags - lags[top]) <= TENT_SECONDS
     x, y = lags[near], correlation[near]
     # r(l) = c - s |l - l0|: for every l0 the best (c, s) by least squares; the l0 with the least rest.
-    rests = []
-    for middle in x:
-        slope = -np.abs(x - middle)
-        a = np.stack([np.ones_like(x), slope], axis=1)
-        rests.append(float(((a @ np.linalg.lstsq(a, y, rcond=None)[0] - y) ** 2).sum()))
-    return float(x[int(np.argmin(rests))]), float(correlation[top])
+    away = np.abs(x[:, None] - x[None, :])
+    away -= away.mean(axis=1, keepdims=True)
+    rest = -((away @ (y - y.mean())) ** 2) / (away**2).sum(axis=1)
+    return float(x[int(np.argmin(rest))]), float(correlation[top])
 
 
 def on_times(switched: Sequence[float], ended: float) -> list[tuple[float, float]]:

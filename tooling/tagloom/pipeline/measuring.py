@@ -248,7 +248,7 @@ def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[in
     steady = pingpong.SteadyClock(clocks)
     with power.Sampler(watching.meter) as sampler:
         late = calibrate(sampler, watching.calibrate_seconds, clocks)
-        before, began = len(sampler.trace().samples), clocks.monotonic()
+        before, began = len(sampler.trace().samples) if late else 0, clocks.monotonic()
         while not sampler.gone and (spent := clocks.monotonic() - began) < seconds:
             note(int(spent), int(seconds))
             clocks.sleep(min(0.2, seconds - spent))
