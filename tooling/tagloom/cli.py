@@ -226,8 +226,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline  # noqa: PLC0415 - as above
-    from tagloom.predict.eee import POWERCONNECT_5548, check_policy  # noqa: PLC0415 - as above
-    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+    from tagloom.predict.eee import POWERCONNECT_5548  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
     build = pipeline.read_build(args.build)
@@ -236,12 +235,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     traffic = pipeline.traffic_of(args.traffic, after, args.placement, args.seconds) if args.traffic else None
     eee = POWERCONNECT_5548
     if args.eee is not None:
-        try:
-            timeout, sleep, wake = (float(x) for x in args.eee.split(","))
-        except ValueError:
-            raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(args.eee))]) from None
-        check_policy(timeout, sleep, wake, f"--eee {args.eee}")
-        eee = Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
+        eee = _policy(args.eee, "--eee")
     routes = build.routes if args.eee_links == "all" else None
     if routes is not None and after.links != build.fabric.links:
         where = "--eee-links all with --settings"
@@ -655,6 +649,76 @@ def _measured(page: Mapping[str, Any]) -> int:
     return NO if page["why"].startswith("the wall clock") else DEVICE_FAILED
 
 
+def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import sleeping_link  # noqa: PLC0415 - as above
+    from tagloom.measure import namespaces, peer  # noqa: PLC0415 - as above
+    from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
+    from tagloom.records.measurement import GapPoint  # noqa: PLC0415 - as above
+    from tagloom.report import measured  # noqa: PLC0415 - as above
+
+    if bool(args.connect) == bool(args.emulate) or (args.namespaces and not args.emulate):
+        words = "--connect HOST, or --emulate TIMEOUT,TS,TW, which --namespaces does with real frames"
+        raise InputError([Finding("measure idle-gap", words, "none or both")])
+    began, clocks = time.time(), measuring.Clocks()
+    gaps = measuring.Gaps(args.first, args.last, args.repeats, args.gaps, args.time_limit)
+    measuring.check_gaps(gaps)
+    baseline = measuring.baseline_of(_text(args.baseline), str(args.baseline)) if args.baseline else []
+    emulated = _policy(args.emulate, "--emulate") if args.emulate else None
+    about = {"peer": args.connect or f"emulated {args.emulate}", "protocol": args.protocol}
+    with ExitStack() as stack:
+        kept = stack.enter_context(_keeping(args))
+        note = stack.enter_context(screen.progress("gaps tried"))
+        if emulated is not None and not args.namespaces:
+            host = sleeping_link.virtual_host(emulated)
+
+            def virtual(gap: float, repeats: int) -> GapPoint:
+                spaces, trips = host(gap, repeats)
+                return GapPoint(tuple(spaces), tuple(trips))
+
+            ask: Callable[[float, int], GapPoint] = virtual
+        else:
+            if emulated is not None:
+                bench = stack.enter_context(namespaces.Bench(bridged=False))
+                policy = map(str, (emulated.timeout_seconds, emulated.sleep_seconds, emulated.wake_seconds))
+                bench.start(bench.middle, [sys.executable, "-m", "tagloom.lab.sleeping_link", "near", "far", *policy])
+                far = stack.enter_context(measuring.over_bench(bench))
+            else:
+                ends = measuring.Ends(args.connect, peer.networks(args.network), args.ipv6)
+                far = stack.enter_context(measuring.connected(ends))
+            measuring.opened(far, args.protocol)
+            ask = measuring.gap_asker(far, gaps, clocks)
+        page = measuring.sleep_policy(ask, gaps, note, baseline)
+        kept(began, measuring.kept_policy(page, args.fabric, about))
+    screen.say(*measured.policy_lines(page))
+    if args.output:
+        _write(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
+        screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
+    screen.answer(page)
+    return _measured(page)
+
+
+def _policy(text: str, where: str) -> Any:
+    """Read a sleep policy: TIMEOUT,TS,TW in seconds, or a file that measure idle-gap wrote. Raises InputError."""
+    from tagloom.predict.eee import check_policy  # noqa: PLC0415 - as above
+    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+
+    source = "given"
+    try:
+        if Path(text).is_file():
+            import yaml  # noqa: PLC0415 - as above
+
+            page = yaml.safe_load(Path(text).read_text("utf-8"))
+            timeout, sleep, wake = (float(page[f"{name}_seconds"]) for name in ("timeout", "sleep", "wake"))
+            source = str(page.get("source", text))
+        else:
+            timeout, sleep, wake = (float(x) for x in text.split(","))
+    except (OSError, ValueError, LookupError, TypeError):
+        expected = "TIMEOUT,TS,TW in seconds, or a file of tagloom measure idle-gap -o"
+        raise InputError([Finding(where, expected, repr(text))]) from None
+    check_policy(timeout, sleep, wake, f"{where} {text}")
+    return Eee(timeout, sleep, wake, source, together=True)  # host links are 1000BASE-T
+
+
 def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
     from tagloom.report import measured  # noqa: PLC0415 - as above
@@ -968,7 +1032,8 @@ def parser() -> argparse.ArgumentParser:
     predict.add_argument(
         "--eee",
         metavar="TIMEOUT,TS,TW",
-        help="sleep policy of the host ports in seconds (default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
+        help="sleep policy of the host ports in seconds, or a file that measure idle-gap wrote "
+        "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
     )
     predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
     predict.add_argument(
@@ -1167,6 +1232,22 @@ def _measure_parsers(measure: argparse.ArgumentParser, common: _Parser) -> None:
     ping.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw bandwidth, latency and energy rate (needs matplotlib)"
     )
+
+    gap = verb("idle-gap", _measure_idle_gap, "the sleep policy (EEE) of the links to a host", keep, other)
+    gap.add_argument(
+        "--emulate",
+        metavar="TIMEOUT,TS,TW",
+        help="practise on a link that sleeps so: in virtual time, or with --namespaces",
+    )
+    gap.add_argument("--namespaces", action="store_true", help="emulate with real frames in network namespaces (root)")
+    gap.add_argument("--protocol", choices=["udp", "tcp"], default="udp", help="default udp")
+    gap.add_argument("--from", dest="first", type=float, default=0.5e-3, metavar="S", help="least gap (default 0.0005)")
+    gap.add_argument("--to", dest="last", type=float, default=4e-3, metavar="S", help="longest gap (default 0.004)")
+    gap.add_argument("--gaps", type=int, default=36, metavar="N", help="gaps in the first look (default 36)")
+    gap.add_argument("--repeats", type=int, default=40, metavar="N", help="messages after each gap (default 40)")
+    gap.add_argument("--time-limit", type=float, default=300.0, metavar="S", help="seconds of the probe (default 300)")
+    gap.add_argument("--baseline", type=Path, metavar="FILE", help="what --json printed of the same links with EEE off")
+    gap.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the policy, for predict --eee FILE")
 
     watts = verb("power", _measure_power, "a power meter's samples on our clock, and its lag", keep, meter)
     watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")

@@ -12,6 +12,7 @@ import socket
 import struct
 import time
 from array import array
+from contextlib import nullcontext
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Self
 
@@ -240,7 +241,7 @@ class _Session:
         if self._datagrams:
             drain(wire)
         self._control.say(ready=True)
-        with loops.undisturbed():
+        with loops.undisturbed(), loops.promptly(2) if page.get("promptly") else nullcontext():
             if self._polling:
                 try:
                     done = loops.pong_polling(wire, message, message, times, int(self._patience * 1e9))
@@ -434,8 +435,8 @@ class Peer:
         """Give nanoseconds of idle gaps of this length and of the round trips that followed. Raises SilenceError."""
         out, into = self._room(size)
         gaps, trips = array("q", bytes(8 * repeats)), array("q", bytes(8 * repeats))
-        wire = self._begin(op="trial", bytes=size, repeats=repeats)
-        with loops.undisturbed():
+        wire = self._begin(op="trial", bytes=size, repeats=repeats, promptly=True)
+        with loops.undisturbed(), loops.promptly():
             try:
                 loops.ping_paced(wire, out, into, int(gap_seconds * 1e9), gaps, trips, int(self.patience_seconds * 1e9))
             except loops.SilenceError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import socket
+import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.measure import ends, energy, lag, np_out, peer, pingpong, power
-from tagloom.measure.peer import networks
+from tagloom.measure import ends, energy, idle_gap, lag, namespaces, np_out, peer, pingpong, power
+from tagloom.measure.loops import SilenceError
 from tagloom.measure.pingpong import Clocks, Plan
 from tagloom.measure.sizes import TARGET_SECONDS
-from tagloom.records.measurement import Kept, PingPong
+from tagloom.records.measurement import SLEPT, GapPoint, Interval, Kept, PingPong, SleepPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tagloom.measure.lag import Lag
     from tagloom.measure.peer import Network
-    from tagloom.records.measurement import Meter, PowerTrace
+    from tagloom.records.measurement import Meter, PeerClock, PowerTrace
 
-__all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan", "networks"]
+__all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan"]
 
 MAX_BYTES = {"tcp": 131072, "mpi": 131072, "udp": 65504}  # of a ping-pong, unless more is asked for
 MAX_RATE_BPS = 1e9  # mean over a run, both directions together, anywhere but on loopback
@@ -45,6 +47,20 @@ class Ends:
     def family(self) -> int:
         """Give the address family that was asked for."""
         return socket.AF_INET6 if self.ipv6 else socket.AF_UNSPEC
+
+
+@contextmanager
+def over_bench(bench: namespaces.Bench) -> Iterator[peer.Peer]:
+    """Connect from a bench's near host to a listening side that is started on its far host."""
+    listen = f"{namespaces.FAR_ADDRESS}:0"
+    words = ends.in_namespace(bench.far, [*ends.HERE, *serving_words(listen, [namespaces.NETWORK])])
+    allowed = peer.networks([namespaces.NETWORK])
+    with (
+        ends.Listening("the far host", words) as near,
+        namespaces.inside(bench.near),
+        peer.Peer(near.place, allowed) as far,
+    ):
+        yield far
 
 
 @contextmanager
@@ -142,11 +158,7 @@ def ping_pong(
     with connected(where) as far:
         if plan.max_rate_bps is None and not far.loopback:
             plan = replace(plan, max_rate_bps=MAX_RATE_BPS)
-        try:
-            ahead = far.clock(clocks.wall)
-            far.open(protocol, buffer_bytes, poll=poll)
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise DeviceError(far.name, "open", str(error) or type(error).__name__) from None
+        ahead = opened(far, protocol, buffer_bytes, poll=poll, wall=clocks.wall)
         if watching is None:
             run = pingpong.run(far, protocol, far.name, plan, clocks, note)
             return replace(run, clock=ahead), None
@@ -157,6 +169,23 @@ def ping_pong(
                 clocks.sleep(2 * watching.meter.interval_seconds + (late.seconds if late else 0.0))
             trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
     return energy.with_energy(replace(run, clock=ahead), trace), trace
+
+
+def opened(
+    far: peer.Peer,
+    protocol: str,
+    buffer_bytes: int = 0,
+    *,
+    poll: bool = False,
+    wall: Callable[[], float] = time.time,
+) -> PeerClock:
+    """Compare clocks with the other end and open the socket that messages travel on. Raises DeviceError."""
+    try:
+        ahead = far.clock(wall)
+        far.open(protocol, buffer_bytes, poll=poll)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DeviceError(far.name, "open", str(error) or type(error).__name__) from None
+    return ahead
 
 
 def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) -> PingPong | None:
@@ -287,3 +316,124 @@ def kept_power(page: dict[str, Any], fabric: str) -> list[Kept]:
         Kept("power", fabric, about, "joules", page["joules"], "J"),
         Kept("power", fabric, about, "seconds", page["seconds"], "s"),
     ]
+
+
+# --- a link's sleep policy -------------------------------------------------------------------------------------------
+
+MESSAGE_BYTES = 64
+NANO = 1e-9
+_TIMES = ("awake", "timeout", "overshoot", "sleep", "wake")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Say which idle gaps are tried, in seconds, and how often each."""
+
+    first_seconds: float = idle_gap.FIRST_SECONDS
+    last_seconds: float = idle_gap.LAST_SECONDS
+    repeats: int = idle_gap.REPEATS
+    coarse: int = idle_gap.COARSE
+    time_limit_seconds: float = pingpong.TIME_LIMIT_SECONDS
+
+
+def check_gaps(gaps: Gaps) -> None:
+    """Refuse gaps that cannot be tried. Raises InputError with all findings."""
+    rows = (
+        ("--from", gaps.first_seconds, 1e-6, gaps.last_seconds),
+        ("--to", gaps.last_seconds, 1e-6, 1.0),
+        ("--repeats", gaps.repeats, 3, 10_000),
+        ("--gaps", gaps.coarse, 8, 1000),
+        ("--time-limit", gaps.time_limit_seconds, 0.1, peer.SESSION_SECONDS),
+    )
+    wrong = [Finding(f, f"from {low:g} to {high:g}", f"{v:g}") for f, v, low, high in rows if not low <= v <= high]
+    if wrong:
+        raise InputError(wrong)
+
+
+def gap_asker(far: peer.Peer, gaps: Gaps, clocks: Clocks) -> Callable[[float, int], GapPoint]:
+    """Give what asks a peer for round trips after gaps. It raises OSError at the end of the time, or a set clock."""
+    steady, end = pingpong.SteadyClock(clocks), clocks.monotonic() + gaps.time_limit_seconds
+
+    def ask(gap: float, repeats: int) -> GapPoint:
+        if step := steady.step():
+            raise OSError(step)
+        if clocks.monotonic() > end:
+            raise OSError(f"the time limit of {gaps.time_limit_seconds:g} s")
+        for _ in range(pingpong.LOSSES):
+            try:
+                spaces, trips = far.paced(MESSAGE_BYTES, gap, repeats)
+            except SilenceError:
+                continue
+            return GapPoint(tuple(n * NANO for n in spaces), tuple(n * NANO for n in trips))
+        raise OSError(f"{pingpong.LOSSES} rounds in a row lost a datagram")
+
+    return ask
+
+
+def sleep_policy(
+    ask: Callable[[float, int], GapPoint],
+    gaps: Gaps,
+    note: Callable[[int, int], None],
+    baseline: Sequence[GapPoint] = (),
+) -> dict[str, Any]:
+    """Probe a link and give its policy with the keys of the command line, of all that came before anything failed."""
+    check_gaps(gaps)
+    points: list[GapPoint] = []
+    why = ""
+    try:
+        idle_gap.probe(ask, gaps.first_seconds, gaps.last_seconds, gaps.repeats, note, points, gaps.coarse)
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+        said = str(error) or type(error).__name__
+        why = said if said.startswith(("the time limit", "the wall clock")) else f"the peer is gone: {said}"
+    try:
+        policy = idle_gap.fit_policy(points, baseline)
+    except InputError:
+        policy = SleepPolicy("too few gaps to tell", Interval(0.0, 0.0, 0.0))
+    found: dict[str, Any] = {
+        f"{name}_seconds": asdict(value) if (value := getattr(policy, name)) is not None else None for name in _TIMES
+    }
+    return {
+        "verdict": policy.verdict,
+        "complete": not why,
+        "why": why,
+        **found,
+        "eee": _eee_words(policy),
+        "gaps": [
+            {"gap_seconds": list(p.gap_seconds), "round_trip_seconds": list(p.round_trip_seconds)} for p in points
+        ],
+    }
+
+
+def _eee_words(policy: SleepPolicy) -> str:
+    times = policy.timeout, policy.sleep, policy.wake
+    return ",".join(f"{max(t.value, 0.0):.4g}" for t in times if t is not None)
+
+
+def baseline_of(text: str, name: str) -> list[GapPoint]:
+    """Read the gaps of a page that --json printed. Raises InputError."""
+    try:
+        page = json.loads(text)
+        return [
+            GapPoint(tuple(map(float, g["gap_seconds"])), tuple(map(float, g["round_trip_seconds"])))
+            for g in page["gaps"]
+        ]
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError([Finding(name, "what tagloom measure idle-gap --json printed", str(error))]) from None
+
+
+def eee_text(page: dict[str, Any], source: str) -> str:
+    """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError where no sleep was found."""
+    if page["verdict"] != SLEPT:
+        raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", page["verdict"])])
+    lines = [f"# {source}; value, then its 95 % confidence interval"]
+    for name in ("timeout", "sleep", "wake"):
+        each = page[f"{name}_seconds"]
+        lines.append(f"{name}_seconds: {max(each['value'], 0.0):.9g} # {each['low']:.9g} to {each['high']:.9g}")
+    return "\n".join([*lines, f"source: {json.dumps(source)}", ""])
+
+
+def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+    """Give the rows to keep of a policy: every time that was found."""
+    about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
+    times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
+    return [Kept("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()]

@@ -157,3 +157,22 @@ def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
         figure.savefig(path)
     except (OSError, ValueError) as error:
         raise InputError([Finding("--plot", "a file that can be written, .svg, .png or .pdf", str(error))]) from None
+
+
+def policy_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what sleep policy was found, with 95 % confidence intervals."""
+    lines = row("link", f"{page['verdict']}, tried with {count(len(page['gaps']), 'gap')}")
+    names = (
+        ("awake_seconds", "awake", "round trip while awake"),
+        ("timeout_seconds", "time-out", "idle time before it falls asleep"),
+        ("overshoot_seconds", "overshoot", "Ts + Tw, the longest delay of a message"),
+        ("sleep_seconds", "Ts", "to fall asleep"),
+        ("wake_seconds", "Tw", "to wake"),
+    )
+    for key, label, words in names:
+        if (each := page[key]) is not None:
+            low, high = each["low"] * MICRO, each["high"] * MICRO
+            lines += row(label, f"{each['value'] * MICRO:.1f} us ({low:.1f} to {high:.1f}): {words}")
+    if page["eee"]:
+        lines.append(f"next      tagloom predict BUILD --eee {page['eee']}")
+    return lines + _end_lines(page)
