@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -560,6 +560,7 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
 
 def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.measure import peer  # noqa: PLC0415 - without the other rooms a listening side is there at once
+    from tagloom.measure.pause import Pauser  # noqa: PLC0415 - as above
 
     modes = [args.serve, args.local, args.connect, args.hosts, args.read, args.protocol == "mpi"]
     if sum(map(bool, modes)) != 1:
@@ -572,7 +573,8 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
             screen.say(f"listening {at}", f"next      tagloom measure pingpong --connect {at}, on the other host")
             screen.answer({"listening": list(server.place)})
             sys.stdout.flush()
-            server.serve(screen.remark, once=args.once)
+            with closing(Pauser(args.pause)) if args.pause else nullcontext() as pause:
+                server.serve(screen.remark, once=args.once, pause=pause)
         return GOOD
     from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
 
@@ -693,6 +695,44 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
     if args.output:
         _write(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
+    screen.answer(page)
+    return _measured(page)
+
+
+def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.measure import peer  # noqa: PLC0415 - as above
+    from tagloom.pipeline import measuring, observing  # noqa: PLC0415 - as above
+    from tagloom.report import measured  # noqa: PLC0415 - as above
+
+    if bool(args.connect) == args.namespaces:
+        words = "--namespaces, or --connect HOST where tagloom measure pingpong --serve --pause INTERFACE runs"
+        raise InputError([Finding("measure rps", words, "none or both")])
+    if bool(args.counter) and not args.connect:
+        raise InputError([Finding("--counter", "--connect: the namespaces have counters of their own", args.counter)])
+    began, blocked = time.time(), tuple(ms / 1e3 for ms in args.block)
+    files = measuring.Files(tuple(args.protocols), blocked, args.seconds, args.rate)
+    measuring.check_files(files)
+    with ExitStack() as stack:
+        kept = stack.enter_context(_keeping(args))
+        note = stack.enter_context(screen.progress("files sent"))
+        block = received = None
+        if args.namespaces:
+            far, block, received = stack.enter_context(measuring.blocked_bench(args.rate))
+        else:
+            ends = measuring.Ends(args.connect, peer.networks(args.network), args.ipv6)
+            far = stack.enter_context(measuring.connected(ends))
+            if args.counter:
+                host, _, index = args.counter.rpartition("/")
+                if not index.isdigit():
+                    raise InputError([Finding("--counter", "HOST[:PORT]/IFINDEX", repr(args.counter))])
+                agent = observing.place(host, 161, "--counter")
+                from tagloom.adapters.snmp import Snmp  # noqa: PLC0415 - as above
+
+                snmp = stack.enter_context(Snmp(_snmp_settings(args, LAB).credentials))
+                received = measuring.unicast_counter(snmp.ask, agent, int(index))
+        page = measuring.transfers(far, files, measuring.Clocks(), note, block, received)
+        kept(began, measuring.kept_transfers(page, args.fabric, {"rate_bps": args.rate, "complete": page["complete"]}))
+    screen.say(*measured.transfer_lines(page))
     screen.answer(page)
     return _measured(page)
 
@@ -1227,6 +1267,11 @@ def _measure_parsers(measure: argparse.ArgumentParser, common: _Parser) -> None:
     )
     ping.add_argument("--no-content", action="store_true", help="do not check that bytes come as they were sent")
     ping.add_argument("--no-percentiles", action="store_true", help="do not time single messages")
+    ping.add_argument(
+        "--pause",
+        metavar="INTERFACE",
+        help="with --serve: let measure rps ask for PAUSE frames to this interface's switch",
+    )
     ping.add_argument("--np-out", type=Path, metavar="FILE", help="write NetPIPE's file")
     ping.add_argument("--read", type=Path, metavar="FILE", help="show a file of NetPIPE's instead of measuring")
     ping.add_argument(
@@ -1248,6 +1293,24 @@ def _measure_parsers(measure: argparse.ArgumentParser, common: _Parser) -> None:
     gap.add_argument("--time-limit", type=float, default=300.0, metavar="S", help="seconds of the probe (default 300)")
     gap.add_argument("--baseline", type=Path, metavar="FILE", help="what --json printed of the same links with EEE off")
     gap.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the policy, for predict --eee FILE")
+
+    files = verb(
+        "rps", _measure_rps, "file transfers while the link is blocked for a moment once a second", keep, other
+    )
+    files.add_argument("--namespaces", action="store_true", help="over a bridge in network namespaces (root)")
+    files.add_argument(
+        "--block", type=float, nargs="+", default=[0, 1, 10, 20], metavar="MS", help="milliseconds (default 0 1 10 20)"
+    )
+    files.add_argument("--protocols", nargs="+", choices=["tcp", "udp"], default=["tcp", "udp"], help="default both")
+    files.add_argument("--seconds", type=float, default=5.0, metavar="S", help="length of one file (default 5)")
+    files.add_argument("--rate", type=float, default=100e6, metavar="BPS", help="of a file, b/s (default 1e8)")
+    files.add_argument(
+        "--counter",
+        metavar="HOST[:PORT]/IFINDEX",
+        help="count what came by SNMP ifInUcastPkts (default: the far end's count)",
+    )
+    files.add_argument("--snmp", type=Path, metavar="FILE", help="SNMP settings (secrets also from TAGLOOM_SNMP_*)")
+    files.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
 
     watts = verb("power", _measure_power, "a power meter's samples on our clock, and its lag", keep, meter)
     watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")

@@ -37,6 +37,7 @@ STALL_SECONDS = 10.0  # of silence on a stream: the peer is gone
 LOSS_SECONDS = 0.25  # of silence between datagrams: one was lost
 SINK_SECONDS = 1.0  # of silence after which a file transfer by datagrams has ended
 CLOCK_ROUNDS = 16
+PAUSE_FIRST_SECONDS, PAUSE_EVERY_SECONDS = 0.5, 1.0
 CHUNK_BYTES = 1 << 18
 
 
@@ -145,8 +146,11 @@ class Server:
     ) -> None:
         self._door.close()
 
-    def serve(self, note: Callable[[str], None], *, once: bool) -> None:
-        """Serve peers one after another, or one; what goes wrong with a peer is noted and costs the next nothing."""
+    def serve(self, note: Callable[[str], None], *, once: bool, pause: Callable[[float], None] | None = None) -> None:
+        """Serve peers one after another, or one; what goes wrong with a peer is noted and costs the next nothing.
+
+        `pause` sends a PAUSE frame for peers that ask; without one they are refused.
+        """
         while True:
             wire, peer = self._door.accept()
             try:
@@ -155,7 +159,7 @@ class Server:
                 note(str(error))
                 wire.close()
                 continue
-            session = _Session(wire)
+            session = _Session(wire, pause)
             try:
                 session.run()
                 note(f"{peer[0]}: measured")
@@ -170,8 +174,9 @@ class Server:
 class _Session:
     """One peer's session."""
 
-    def __init__(self, wire: socket.socket) -> None:
+    def __init__(self, wire: socket.socket, pause: Callable[[float], None] | None) -> None:
         wire.settimeout(SESSION_SECONDS)
+        self._pause = pause
         self._here, self._there = wire.getsockname()[0], wire.getpeername()[0]
         self._family = wire.family
         self._control = _Control(wire)
@@ -271,13 +276,21 @@ class _Session:
         """Take a file: all bytes of a stream, or datagrams until they stop."""
         wire = self._wire()
         expected, room = int(page["bytes"]), self._room(CHUNK_BYTES)
+        pause_seconds = float(page.get("pause", 0))
+        if pause_seconds and self._pause is None:
+            self._control.say(refused="PAUSE frames were not allowed there (--serve --pause INTERFACE)")
+            return
         wire.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(SINK_SECONDS if self._datagrams else 60), 0)
         )
         self._control.say(ready=True)
         got = packets = 0
+        due = time.monotonic() + PAUSE_FIRST_SECONDS
         try:
             while got < expected:
+                if pause_seconds and self._pause is not None and time.monotonic() >= due:
+                    self._pause(pause_seconds)
+                    due += PAUSE_EVERY_SECONDS
                 more = wire.recv_into(room)
                 if not more:
                     break
@@ -459,9 +472,17 @@ class Peer:
         there = self._control.hear()["good"]
         return None if there is None or back is None else bool(there and back)
 
-    def sink(self, size: int) -> socket.socket:
-        """Let the far end take a file of this size; give the socket to send it by."""
-        return self._begin(op="sink", bytes=size)
+    def sink(self, size: int, pause_seconds: float = 0.0) -> socket.socket:
+        """Let the far end take a file of this size, and stop its switch by PAUSE once a second; give the socket.
+
+        Raises DeviceError where the far end may not send PAUSE.
+        """
+        assert self.data is not None  # noqa: S101 - open() comes first
+        self._control.say(op="sink", bytes=size, pause=pause_seconds)
+        answer = self._control.hear()
+        if "refused" in answer:
+            raise DeviceError(self.name, "sink", str(answer["refused"]))
+        return self.data
 
     def sunk(self) -> tuple[int, int]:
         """Give the bytes and the datagrams that the far end took."""

@@ -6,18 +6,19 @@ import json
 import shlex
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.measure import ends, energy, idle_gap, lag, namespaces, np_out, peer, pingpong, power
+from tagloom.measure import ends, energy, idle_gap, lag, namespaces, np_out, peer, pingpong, power, rps
 from tagloom.measure.loops import SilenceError
 from tagloom.measure.pingpong import Clocks, Plan
 from tagloom.measure.sizes import TARGET_SECONDS
-from tagloom.records.measurement import SLEPT, GapPoint, Interval, Kept, PingPong, SleepPolicy
+from tagloom.records.measurement import SLEPT, GapPoint, Interval, Kept, PingPong, SleepPolicy, Transfer
+from tagloom.records.snmp import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tagloom.measure.lag import Lag
     from tagloom.measure.peer import Network
     from tagloom.records.measurement import Meter, PeerClock, PowerTrace
+    from tagloom.records.snmp import Address, Raw
 
 __all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan"]
 
@@ -437,3 +439,118 @@ def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> lis
     about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
     times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
     return [Kept("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()]
+
+
+# --- file transfers over a link that is blocked ----------------------------------------------------------------------
+
+RATE_BPS = 100e6
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Say which files are sent: by which protocols, blocked for how long, how large, and datagrams how fast."""
+
+    protocols: tuple[str, ...] = ("tcp", "udp")
+    blocked_seconds: tuple[float, ...] = rps.BLOCKED_SECONDS
+    seconds: float = 5.0
+    rate_bps: float = RATE_BPS
+
+    @property
+    def bytes(self) -> int:
+        """Give what the rate carries in the time."""
+        return int(self.rate_bps * self.seconds / 8)
+
+
+def check_files(files: Files) -> None:
+    """Refuse files that cannot be sent. Raises InputError with all findings."""
+    rows = (
+        ("--seconds", files.seconds, 0.1, 120.0),
+        ("--rate", files.rate_bps, 1e5, 1e11),
+        *(("--block", seconds, 0.0, 0.5) for seconds in files.blocked_seconds),
+    )
+    wrong = [Finding(f, f"from {low:g} to {high:g}", f"{v:g}") for f, v, low, high in rows if not low <= v <= high]
+    if wrong:
+        raise InputError(wrong)
+
+
+@contextmanager
+def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float], None], Callable[[], int]]]:
+    """Make two hosts and a bridge between them whose far port carries `rate_bps` and can be blocked."""
+    with namespaces.Bench(bridged=True) as bench:
+        shape = ["tbf", "rate", f"{rate_bps * 1.3:.0f}", "burst", "64kb", "limit", "256kb"]
+        namespaces.run(["tc", "-n", bench.middle, "qdisc", "add", "dev", "far", "root", *shape])
+        with closing(rps.PortBlocker(bench.middle, "far")) as block, over_bench(bench) as far:
+            yield far, block, bench.received
+
+
+def unicast_counter(
+    ask: Callable[[dict[str, Address], Wanted], dict[str, Raw]], agent: Address, index: int
+) -> Callable[[], int]:
+    """Give what reads ifInUcastPkts of an interface. It raises DeviceError where the agent does not give it."""
+    name = (1, 3, 6, 1, 2, 1, 2, 2, 1, 11, index)
+
+    def read() -> int:
+        raw = ask({"agent": agent}, Wanted((name,)))["agent"]
+        value = raw.scalars.get(name)
+        if not isinstance(value, int):
+            raise DeviceError(agent[0], "ifInUcastPkts", raw.error or f"no interface {index}")
+        return value
+
+    return read
+
+
+def transfers(
+    far: peer.Peer,
+    files: Files,
+    clocks: Clocks,
+    note: Callable[[int, int], None],
+    block: Callable[[float], None] | None,
+    received: Callable[[], int] | None,
+) -> dict[str, Any]:
+    """Send every file and give the page of the command line, of all that came before anything failed."""
+    done: list[Transfer] = []
+    steady, why = pingpong.SteadyClock(clocks), ""
+    total = len(files.protocols) * len(files.blocked_seconds)
+    try:
+        for protocol in files.protocols:
+            for seconds in files.blocked_seconds:
+                note(len(done), total)
+                if not why:
+                    done.append(rps.transfer(far, protocol, files.bytes, seconds, files.rate_bps, block, received))
+                    why = steady.step()
+    except DeviceError as error:
+        why = str(error)
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+        why = f"the peer is gone: {error or type(error).__name__}"
+    return {
+        "complete": not why,
+        "why": why,
+        "transfers": [asdict(t) | {"lost_percent": t.lost_percent, **_beside(t, done)} for t in done],
+    }
+
+
+def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
+    """Give what one disruption a second of this length should cost, and what the paper measured."""
+    base = next((t.seconds for t in done if t.protocol == one.protocol and not t.blocked_seconds), None)
+    if one.protocol == "udp":
+        return {
+            "expected_lost_percent": 100.0 * one.disruptions * one.blocked_seconds / one.seconds,
+            "paper_lost_percent": rps.PAPER_UDP.get(one.blocked_seconds),
+        }
+    off, on = rps.PAPER_TCP.get(one.blocked_seconds, (None, None))
+    return {
+        "slowdown_percent": 100.0 * (one.seconds / base - 1) if base else None,
+        "expected_slowdown_percent": 100.0 * one.blocked_seconds,
+        "paper_seconds": [rps.PAPER_TCP_BASE, off, on],
+    }
+
+
+def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+    """Give the rows to keep of transfers: seconds, and percent lost of datagrams."""
+    rows = []
+    for t in page["transfers"]:
+        words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}
+        rows.append(Kept("rps", fabric, words, "seconds", t["seconds"], "s"))
+        if t["lost_percent"] is not None:
+            rows.append(Kept("rps", fabric, words, "lost_percent", t["lost_percent"], "%"))
+    return rows

@@ -176,3 +176,32 @@ def policy_lines(page: Mapping[str, Any]) -> list[str]:
     if page["eee"]:
         lines.append(f"next      tagloom predict BUILD --eee {page['eee']}")
     return lines + _end_lines(page)
+
+
+def transfer_lines(page: Mapping[str, Any]) -> list[str]:
+    """Lay the paper's two tables out with ours beside: a file by TCP, and by UDP, over a blocked link."""
+    lines = []
+    for protocol in ("tcp", "udp"):
+        found = [t for t in page["transfers"] if t["protocol"] == protocol]
+        if not found:
+            continue
+        lines += ["", f"a file of {found[0]['bytes']:,} bytes by {protocol.upper()}, blocked once a second"]
+        cells: list[tuple[str, ...]] = []
+        for t in found:
+            ms = f"{t['blocked_seconds'] * 1e3:g} ms"
+            if protocol == "tcp":
+                _, off, on = t["paper_seconds"]
+                paper = (f"{off:.2f} s", f"{on:.2f} s") if off is not None else ("-", "-")
+                slow = f"{t['slowdown_percent']:+.2f} %" if t["slowdown_percent"] is not None else "-"
+                cells.append((ms, f"{t['seconds']:.2f} s", slow, f"+{t['expected_slowdown_percent']:.2f} %", *paper))
+            else:
+                lost = f"{t['lost_percent']:.2f} %" if t["lost_percent"] is not None else "-"
+                paper_lost = f"{t['paper_lost_percent']:.2f} %" if t["paper_lost_percent"] is not None else "-"
+                cells.append((ms, f"{t['sent_packets']:,}", lost, f"{t['expected_lost_percent']:.2f} %", paper_lost))
+        heads = (
+            ("blocked", "time", "slower", "expected", "paper", "with PAUSE")
+            if protocol == "tcp"
+            else ("blocked", "packets", "lost", "expected", "paper")
+        )
+        lines += table(heads, cells, right=tuple(range(len(heads))))
+    return lines + _end_lines(page)
