@@ -2,13 +2,16 @@
 
 import contextlib
 import http.server
+import itertools
 import json
 import os
 import pty
 import random
+import signal
 import threading
 import time
 import tty
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +19,8 @@ from tagloom.adapters import meters_http, meters_ipmi, meters_powercap
 from tagloom.adapters.meters import open_meter
 from tagloom.cli import main
 from tagloom.errors import DeviceError, InputError, PlanError
-from tagloom.measure import energy, lag
+from tagloom.measure import energy, lag, power
+from tagloom.measure.pingpong import Clocks
 from tagloom.records.measurement import PingPong, Point, PowerTrace, Sample
 from tagloom.records.snmp import Credentials
 
@@ -291,6 +295,45 @@ def test_a_meter_that_does_not_see_the_load_has_no_lag():
     blind = [Sample(s.at_seconds, 100 + random.Random(i).gauss(0, 1)) for i, s in enumerate(samples)]
     with pytest.raises(PlanError, match="follow the load"):
         lag.find_lag(blind, switched, ended)
+
+
+def test_a_load_runs_and_stops_as_it_is_told_and_ends(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    with power.Spinners() as load:
+        (process,) = load._processes
+        stat = Path(f"/proc/{process.pid}/stat")
+        for on in (True, False):
+            load.switch(on=on)
+            deadline = time.monotonic() + 10
+            while (stat.read_text().rpartition(")")[2].split()[0] == "T") == on:
+                assert time.monotonic() < deadline
+    assert process.returncode == -signal.SIGKILL
+
+
+class Still:
+    """A load, and a sampler, in virtual time."""
+
+    gone = ""
+
+    def __init__(self):
+        self.now, self.states = 50.0, []
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def switch(self, *, on):
+        self.states.append((self.now, on))
+
+
+def test_a_load_is_switched_at_random_and_is_off_at_the_end():
+    still = Still()
+    clocks = Clocks(lambda: still.now, lambda: still.now, still.sleep)
+    switched, ended = power.modulate(still, 30.0, 1, clocks, still)
+    assert switched == pytest.approx([50 + at for at in lag.modulation(30.0, 1)])
+    assert (ended, still.states[-1]) == (80.0, (80.0, False))
+    assert [on for _, on in still.states[:4]] == [True, False, True, False]
+    gaps = [b - a for a, b in itertools.pairwise(switched)]
+    assert lag.SHORTEST_SECONDS <= min(gaps) < max(gaps) <= lag.LONGEST_SECONDS
 
 
 # --- energy ----------------------------------------------------------------------------------------------------------

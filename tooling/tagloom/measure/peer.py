@@ -36,6 +36,7 @@ SESSION_SECONDS = 3600.0  # a listening side lets no session last longer
 STALL_SECONDS = 10.0  # of silence on a stream: the peer is gone
 LOSS_SECONDS = 0.25  # of silence between datagrams: one was lost
 SINK_SECONDS = 1.0  # of silence after which a file transfer by datagrams has ended
+ONCE_SECONDS = 60.0
 CLOCK_ROUNDS = 16
 PAUSE_FIRST_SECONDS, PAUSE_EVERY_SECONDS = 0.5, 1.0
 CHUNK_BYTES = 1 << 18
@@ -149,10 +150,16 @@ class Server:
     def serve(self, note: Callable[[str], None], *, once: bool, pause: Callable[[float], None] | None = None) -> None:
         """Serve peers one after another, or one; what goes wrong with a peer is noted and costs the next nothing.
 
-        `pause` sends a PAUSE frame for peers that ask; without one they are refused.
+        `pause` sends a PAUSE frame for peers that ask; without one they are refused. For one peer it waits no longer
+        than ONCE_SECONDS: whoever started it may be gone.
         """
+        self._door.settimeout(ONCE_SECONDS if once else None)
         while True:
-            wire, peer = self._door.accept()
+            try:
+                wire, peer = self._door.accept()
+            except TimeoutError:
+                note(f"nobody came in {ONCE_SECONDS:g} s")
+                return
             try:
                 refuse_strangers(peer[0], self._allowed, "peer")
             except InputError as error:
