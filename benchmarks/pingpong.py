@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from ipaddress import ip_network
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ def netpipe(near: list[str], far: list[str], address: str, most: int, folder: Pa
 
 def ours(near: list[str], far: list[str], address: str, most: int, _folder: Path) -> list[tuple[int, float]]:
     """Give tagloom's (bytes, seconds) points."""
-    network = ["--network", f"{address}/32"]
+    network = ["--network", str(ip_network(f"{address}/30", strict=False))]
     place = f"{address}:{PORT + 1}"
     with server([*far, *TAGLOOM, "--serve", "--once", "--listen", place, *network]):
         words = [*near, *TAGLOOM, "--connect", place, *network, "--max-bytes", str(most), "--json"]
@@ -117,11 +118,15 @@ def main() -> None:
     about = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     about.add_argument("--rounds", type=int, default=3)
     about.add_argument("--max-bytes", type=int, default=1 << 20)
+    about.add_argument("--where", nargs="+", choices=["loopback", "veth"], default=["loopback", "veth"])
     args = about.parse_args()
     if shutil.which("NPtcp") is None:
         print("skipped: NPtcp is missing (apt install netpipe-tcp)")
         return
-    compare("loopback", [], [], "127.0.0.1", args.rounds, args.max_bytes)
+    if "loopback" in args.where:
+        compare("loopback", [], [], "127.0.0.1", args.rounds, args.max_bytes)
+    if "veth" not in args.where:
+        return
     if os.geteuid() != 0:
         print("veth: skipped, network namespaces need root")
         return

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import threading
 
@@ -72,13 +73,16 @@ def host(tmp_path):
     made.close()
 
 
-def test_both_ends_are_started_over_ssh_and_their_clocks_checked(host, capsys):
+def test_both_ends_are_started_over_ssh_and_their_clocks_checked(host, capsys, tmp_path):
     words = ["measure", "pingpong", "--hosts", "127.0.0.1", "127.0.0.1", "--ssh", host.ssh(), "--remote", PEER]
-    status = main([*words, "--max-bytes", "16", "--target", "0.002", "--trials", "2", "--json"])
+    store = tmp_path / "k.db"
+    status = main([*words, "--max-bytes", "16", "--target", "0.002", "--trials", "2", "--keep", str(store), "--json"])
     page = json.loads(capsys.readouterr().out)
     assert (status, page["complete"]) == (0, True)
     assert [p["bytes"] for p in page["points"]] == [1, 2, 3, 4, 6, 8, 12, 13, 16, 19]
     assert page["clock"]["uncertainty_seconds"] < 1
+    with sqlite3.connect(store) as kept:
+        assert kept.execute("SELECT count(*) FROM measurement").fetchone() == (20,)
     assert ["--serve" in c for c in host.commands] == [True, False]
     assert not any("assword" in c for c in host.commands)
 

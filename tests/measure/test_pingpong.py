@@ -18,6 +18,7 @@ from tagloom.errors import InputError
 from tagloom.measure import ends, np_out, peer, pingpong, sizes
 from tagloom.pipeline import measuring
 
+PLAN = ["--min-bytes", "--max-bytes", "--trials", "--target"]
 QUICK = ("--target", "0.002", "--trials", "2")
 # What NPtcp 3.7.2 printed up to 195 bytes.
 NPTCP_SIZES = [1, 2, 3, 4, 6, 8, 12, 13, 16, 19, 21, 24, 27, 29, 32, 35, 45, 48, 51, 61, 64, 67, 93, 96, 99]
@@ -234,13 +235,27 @@ def test_bytes_that_come_otherwise_are_found(near, answer, monkeypatch):
         (["--local", "--network", "192.0.2.0/33"], ["--network"]),
         (["--local", "--serve"], ["measure pingpong"]),
         ([], ["measure pingpong"]),
-        (["--local", "--max-bytes", "0", "--trials", "0", "--target", "nan"], ["--trials", "--target"]),
+        (["--local", "--max-bytes", "0", "--trials", "0", "--target", "nan"], PLAN),
         (["--local", "--protocol", "udp", "--max-bytes", "65507"], ["--max-bytes"]),
         (["--local", "--keep", "/dev/null/x"], ["/dev/null/x"]),
         (["--read", "/dev/null"], ["/dev/null"]),
         (["--local", "--meter", "sundial:/dev/sun"], ["--meter"]),
+        (["--read", "np.out", "--meter", "rapl"], ["--meter"]),
     ],
-    ids=["stranger", "stranger6", "listen", "network", "two", "none", "plan", "datagram", "keep", "read", "meter"],
+    ids=[
+        "stranger",
+        "stranger6",
+        "listen",
+        "network",
+        "two",
+        "none",
+        "plan",
+        "datagram",
+        "keep",
+        "read",
+        "meter",
+        "beside",
+    ],
 )
 def test_bad_words_are_findings_and_nothing_is_sent(answer, words, wheres):
     status, page = answer("measure", "pingpong", *words)

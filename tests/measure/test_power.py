@@ -375,7 +375,9 @@ def test_a_ping_pong_beside_a_meter_knows_its_energy(tmp_path, capsys):
     assert main([*words, "--meter", f"csv:{tmp_path}/a.csv"]) == 0
     page = json.loads(capsys.readouterr().out)
     assert [p["bytes"] for p in page["points"]] == [1, 2, 3, 4, 6, 8]
-    for p in page["points"]:
+    measured = [p for p in page["points"] if p["energy"]]
+    assert len(measured) >= 3  # a size after a very slow one gets few repeats, and then too few samples
+    for p in measured:
         assert 80 <= p["energy"]["watts"] <= 82
         expected = 8 * p["bytes"] / p["mean_seconds"] / p["energy"]["watts"]
         assert p["energy"]["bits_per_joule"] == pytest.approx(expected)

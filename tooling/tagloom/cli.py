@@ -578,54 +578,59 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
         return GOOD
     from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
 
-    if args.read:
-        return _show_points(measuring.np_out_page(_text(args.read), str(args.read)), args, screen)
-    if args.hosts:
-        with screen.waiting(f"measuring between {' and '.join(args.hosts)}"):
-            page = measuring.control(args.hosts, args.ssh, args.remote, args.network, _forwarded(args))
-        if page.pop("status") == BAD_INPUT:
-            raise InputError([Finding(**each) for each in page["findings"]])
-        return _show_points(page, args, screen)
-    target = args.target or (measuring.METER_TARGET_SECONDS if args.meter else measuring.TARGET_SECONDS)
-    perturbation = args.perturbation if args.perturbation is not None else 0 if args.meter else 3
+    if args.meter and not (args.local or args.connect):
+        raise InputError([Finding("--meter", "--local or --connect: it is read beside the connecting side", "neither")])
+    trace = None
+    with ExitStack() as stack:
+        kept = stack.enter_context(_keeping(args))
+        if args.read:
+            run = measuring.np_out_run(_text(args.read), str(args.read))
+        elif args.hosts:
+            stack.enter_context(screen.waiting(f"measuring between {' and '.join(args.hosts)}"))
+            run = measuring.control(args.hosts, args.ssh, args.remote, args.network, _forwarded(args))
+        else:
+            plan = _ping_pong_plan(args)
+            clocks, watching = measuring.Clocks(), _watching(args)
+            note = stack.enter_context(screen.progress("sizes measured"))
+            if args.protocol == "mpi":
+                found = measuring.ping_pong_mpi(plan, clocks, note)
+                if found is None:
+                    return GOOD  # rank 1, which only answers
+                run = found
+            else:
+                run, trace = measuring.ping_pong(
+                    measuring.Ends(args.connect, allowed, args.ipv6),
+                    plan,
+                    args.protocol,
+                    clocks,
+                    note,
+                    buffer_bytes=args.buffer,
+                    poll=args.busy_poll,
+                    watching=watching,
+                )
+        kept(run.began_wall_seconds, measuring.kept_ping_pong(run, args.fabric))
+    if args.np_out:
+        _write(args.np_out, measuring.np_out_text(run))
+    return _show_points(measuring.ping_pong_page(run, trace), args, screen)
+
+
+def _ping_pong_plan(args: argparse.Namespace) -> Any:
+    from tagloom.pipeline import measuring  # noqa: PLC0415 - as above
+
+    target = measuring.METER_TARGET_SECONDS if args.meter else measuring.TARGET_SECONDS
     plan = measuring.Plan(
         args.min_bytes,
-        args.max_bytes or measuring.MAX_BYTES[args.protocol],
-        perturbation,
+        measuring.MAX_BYTES[args.protocol] if args.max_bytes is None else args.max_bytes,
+        (0 if args.meter else 3) if args.perturbation is None else args.perturbation,
         args.trials,
-        target,
+        target if args.target is None else args.target,
         args.time_limit,
         args.max_rate,
         check_content=not args.no_content,
         percentiles=not args.no_percentiles,
     )
     measuring.check_plan(plan, args.protocol)
-    trace = None
-    with ExitStack() as stack:
-        kept = stack.enter_context(_keeping(args))
-        clocks = measuring.Clocks()
-        watching = _watching(args)
-        note = stack.enter_context(screen.progress("sizes measured"))
-        if args.protocol == "mpi":
-            run = measuring.ping_pong_mpi(plan, clocks, note)
-            if run is None:
-                return GOOD  # rank 1, which only answers
-        else:
-            ends = measuring.Ends(args.connect, allowed, args.ipv6)
-            run, trace = measuring.ping_pong(
-                ends,
-                plan,
-                args.protocol,
-                clocks,
-                note,
-                buffer_bytes=args.buffer,
-                poll=args.busy_poll,
-                watching=watching,
-            )
-        kept(run.began_wall_seconds, measuring.kept_ping_pong(run, args.fabric))
-    if args.np_out:
-        _write(args.np_out, measuring.np_out_text(run))
-    return _show_points(measuring.ping_pong_page(run, trace), args, screen)
+    return plan
 
 
 def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen) -> int:
@@ -875,6 +880,10 @@ EXAMPLES = {
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
     "measure": "tagloom measure pingpong --local",
+    "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",
+    "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
+    "measure rps": "tagloom measure rps --namespaces",
+    "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
 }
@@ -1221,7 +1230,11 @@ def _measure_parsers(measure: argparse.ArgumentParser, common: _Parser) -> None:
         name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: _Parser
     ) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = verbs.add_parser(
-            name, help=what, description=what[0].upper() + what[1:] + ".", parents=[common, *parents]
+            name,
+            help=what,
+            description=_about(f"measure {name}", what[0].upper() + what[1:] + "."),
+            parents=[common, *parents],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         added.set_defaults(run=run)
         return added

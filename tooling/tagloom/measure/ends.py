@@ -84,16 +84,16 @@ class Listening:
         return str(said)
 
 
-def answer_of(name: str, words: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """Run the connecting side elsewhere; give its exit status and its page. Raises DeviceError where there is none."""
+def answer_of(name: str, words: Sequence[str]) -> dict[str, Any]:
+    """Run the connecting side elsewhere; give its page. Raises DeviceError where there is none."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False
         )
-        page = json.loads(done.stdout)
+        page: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
         raise DeviceError(name, shlex.join(words), str(error)) from None
     except ValueError:
         said = done.stderr.strip() or f"exit status {done.returncode} and no answer"
         raise DeviceError(name, shlex.join(words), said) from None
-    return done.returncode, page
+    return page

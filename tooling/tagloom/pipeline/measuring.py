@@ -17,7 +17,17 @@ from tagloom.measure import ends, energy, idle_gap, lag, namespaces, np_out, pee
 from tagloom.measure.loops import SilenceError
 from tagloom.measure.pingpong import Clocks, Plan
 from tagloom.measure.sizes import TARGET_SECONDS
-from tagloom.records.measurement import SLEPT, GapPoint, Interval, Kept, PingPong, SleepPolicy, Transfer
+from tagloom.records.measurement import (
+    SLEPT,
+    GapPoint,
+    Interval,
+    Kept,
+    PeerClock,
+    PingPong,
+    Point,
+    SleepPolicy,
+    Transfer,
+)
 from tagloom.records.snmp import Wanted
 
 if TYPE_CHECKING:
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 
     from tagloom.measure.lag import Lag
     from tagloom.measure.peer import Network
-    from tagloom.records.measurement import Meter, PeerClock, PowerTrace
+    from tagloom.records.measurement import Meter, PowerTrace
     from tagloom.records.snmp import Address, Raw
 
 __all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan"]
@@ -86,10 +96,8 @@ def serving_words(listen: str, networks: Sequence[str] = ()) -> list[str]:
     return ["measure", "pingpong", "--serve", "--once", "--json", "--listen", listen, *allowed]
 
 
-def control(
-    hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]
-) -> dict[str, Any]:
-    """Start both ends over SSH, the second host of the two listening; give the page of the first.
+def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]) -> PingPong:
+    """Start both ends over SSH, the second host of the two listening; give the run of the first.
 
     A host is NAME or USER@NAME, with `=ADDRESS` where its measured address is another one. `remote` is tagloom's
     command there. Only networks that were named are loaded, and both ends are told which. Raises DeviceError.
@@ -105,8 +113,12 @@ def control(
         at = peer.format_place(near.place)
         allowed = [word for network in networks for word in ("--network", network)]
         asked = [*command, "measure", "pingpong", "--json", "--connect", at, *allowed, *words]
-        status, page = ends.answer_of(client, ends.over_ssh(client.partition("=")[0], asked, login))
-    return {**page, "status": status}
+        asked = ends.over_ssh(client.partition("=")[0], asked, login)
+        page = ends.answer_of(client, asked)
+    if "points" in page:
+        return ping_pong_of(page)
+    said = page.get("error", {}).get("text") or "; ".join(str(Finding(**each)) for each in page.get("findings", []))
+    raise DeviceError(client, shlex.join(asked), said or "it said nothing")
 
 
 # --- ping-pong -------------------------------------------------------------------------------------------------------
@@ -220,9 +232,29 @@ def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, 
     }
 
 
-def np_out_page(text: str, name: str) -> dict[str, Any]:
-    """Give a file of NetPIPE's as a page of ours. Raises InputError."""
-    return ping_pong_page(PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0))
+def ping_pong_of(page: dict[str, Any]) -> PingPong:
+    """Give the run of a page without a meter, as --json printed it elsewhere."""
+    points = tuple(
+        Point(
+            p["bytes"],
+            p["repeats"],
+            tuple(p["trials_seconds"]),
+            p["percentiles_seconds"],
+            p["content"],
+            p["began_seconds"],
+            p["ended_seconds"],
+            p["lost_trials"],
+        )
+        for p in page["points"]
+    )
+    clock = PeerClock(**page["clock"]) if page["clock"] else None
+    began, complete, why = page["began_wall_seconds"], page["complete"], page["why"]
+    return PingPong(page["protocol"], page["peer"], points, began, clock, complete=complete, why=why)
+
+
+def np_out_run(text: str, name: str) -> PingPong:
+    """Give a file of NetPIPE's as a run of ours, which began nobody knows when. Raises InputError."""
+    return PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0)
 
 
 def np_out_text(run: PingPong) -> str:
