@@ -23,7 +23,20 @@ MAY = {
     "pipeline": GROUND | {"records", "platforms"} | VERBS,
     "demo": GROUND | {"records", "platforms", "read", "report", "pipeline", "lab", "apply"},
     "cli": GROUND
-    | {"records", "platforms", "read", "predict", "report", "pipeline", "lab", "apply", "demo", "share", "adapters"},
+    | {
+        "records",
+        "platforms",
+        "read",
+        "predict",
+        "measure",
+        "report",
+        "pipeline",
+        "lab",
+        "apply",
+        "demo",
+        "share",
+        "adapters",
+    },
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

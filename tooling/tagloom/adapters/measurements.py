@@ -1,0 +1,61 @@
+"""Keep measurements in a file: one SQLite table, one row for every number."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tagloom.records.measurement import Kept
+
+_COLUMNS = ("id", "when", "kind", "fabric", "parameters", "quantity", "value", "unit", "uncertainty")
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS measurement (
+  id INTEGER PRIMARY KEY,
+  "when" REAL NOT NULL,            -- seconds since the epoch, when the measurement began
+  kind TEXT NOT NULL,              -- pingpong, power, idle-gap, rps
+  fabric TEXT NOT NULL,            -- what was measured, as its operator calls it
+  parameters TEXT NOT NULL,        -- JSON object
+  quantity TEXT NOT NULL,          -- seconds, bandwidth, watts, ...
+  value REAL NOT NULL,
+  unit TEXT NOT NULL,              -- SI: s, bit/s, W, J, bit/J, J/bit; %
+  uncertainty REAL                 -- standard deviation in the same unit, NULL where none is known
+)
+"""
+
+
+class Measurements:
+    """Append rows to one file. Raises InputError where the file is something else, before anything is measured."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = sqlite3.connect(path)
+            self._file.execute(_SCHEMA)
+            found = tuple(row[1] for row in self._file.execute("PRAGMA table_info(measurement)"))
+        except sqlite3.Error as error:
+            raise InputError([Finding(str(path), "a file of measurements, or a new one", str(error))]) from None
+        if found != _COLUMNS:
+            raise InputError([Finding(f"{path}: measurement", ", ".join(_COLUMNS), ", ".join(found))])
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+    def append(self, at: float, rows: Sequence[Kept]) -> None:
+        """Append rows, all or none."""
+        words = (
+            (at, r.kind, r.fabric, json.dumps(r.parameters, sort_keys=True), r.quantity, r.value, r.unit, r.uncertainty)
+            for r in rows
+        )
+        with self._file:
+            self._file.executemany(
+                'INSERT INTO measurement ("when", kind, fabric, parameters, quantity, value, unit, uncertainty) '
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                words,
+            )

@@ -1,0 +1,83 @@
+"""Say what a message size costs in energy: watts beside trials, each with its uncertainty in quadrature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.records.measurement import Energy, PingPong
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tagloom.records.measurement import Point, PowerTrace, Sample
+
+LEAST_SAMPLES = 2  # of a size, or its power has no standard deviation
+
+
+def bandwidth(bits: float, messages: int, seconds: float, sigma_seconds: float) -> tuple[float, float]:
+    """Give the bandwidth and its standard deviation: b = 2 i m / t and sigma_b = b sigma_t / t.
+
+    `seconds` are those of i round trips of m bits. The paper's eq. 3 prints b / (sigma_t t), which is no bandwidth; its
+    text says that time and bandwidth have the same percent error, and that is this.
+
+    >>> bandwidth(8e6, 100, 2.0, 0.1)
+    (800000000.0, 40000000.0)
+    """
+    b = 2 * messages * bits / seconds
+    return b, b * sigma_seconds / seconds
+
+
+def quotient(a: float, sigma_a: float, b: float, sigma_b: float) -> tuple[float, float]:
+    """Give a / b and its standard deviation, relative errors in quadrature (independent a and b).
+
+    >>> value, sigma = quotient(100.0, 3.0, 50.0, 2.0)
+    >>> value, round(sigma, 12)
+    (2.0, 0.1)
+    """
+    value = a / b
+    return value, abs(value) * float(np.hypot(sigma_a / a, sigma_b / b))
+
+
+def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
+    """Give the energy between two times: the samples' polygon, held level outside its first and last sample."""
+    inside = [s for s in samples if began < s.at_seconds < ended]
+    at = np.array([s.at_seconds for s in samples])
+    watts = np.array([s.watts for s in samples])
+    x = np.array([began, *(s.at_seconds for s in inside), ended])
+    return float(np.trapezoid(np.interp(x, at, watts), x))
+
+
+def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
+    """Give what a size's trials cost; None where fewer than two samples fell into them.
+
+    A sample counts for the time it was taken at less the meter's lag. Bits per joule are the bandwidth (bits on the
+    wire in either direction, one at a time) over the power.
+    """
+    lag = trace.lag_seconds or 0.0
+    watts = [s.watts for s in trace.samples if point.began_seconds <= s.at_seconds - lag <= point.ended_seconds]
+    if len(watts) < LEAST_SAMPLES or min(watts) <= 0:
+        return None
+    power, power_sigma = float(np.mean(watts)), float(np.std(watts, ddof=1))
+    b, b_sigma = bandwidth(8 * point.bytes, 1, 2 * point.mean_seconds, 2 * point.sigma_seconds)
+    per_joule, per_joule_sigma = quotient(b, b_sigma, power, power_sigma)
+    per_bit, per_bit_sigma = quotient(power, power_sigma, b, b_sigma)
+    return Energy(power, power_sigma, per_joule, per_joule_sigma, per_bit, per_bit_sigma, len(watts))
+
+
+def with_energy(run: PingPong, trace: PowerTrace) -> PingPong:
+    """Give the run with the energy of every size that samples fell into; incomplete where the meter's trace is."""
+    points = tuple(replace(point, energy=energy_of(point, trace)) for point in run.points)
+    why = "; ".join(filter(None, (run.why, trace.why)))
+    return replace(run, points=points, complete=run.complete and trace.complete, why=why)
+
+
+def correlation(points: Sequence[Point]) -> float | None:
+    """Give Pearson's correlation of bandwidth and bits per joule, as the paper reports it; None below 3 points."""
+    pairs = [(p.bits_per_second, p.energy.bits_per_joule) for p in points if p.energy is not None]
+    if len(pairs) < 3:
+        return None
+    a, b = np.array(pairs).T
+    return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else None

@@ -1,0 +1,223 @@
+"""Send messages to and fro as fast as Python can: nothing is allocated, looked up or printed between two of them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import struct
+from contextlib import contextmanager
+from itertools import repeat
+from socket import (
+    IPPROTO_TCP,
+    MSG_DONTWAIT,
+    MSG_WAITALL,
+    SO_RCVBUF,
+    SO_RCVTIMEO,
+    SO_SNDBUF,
+    SO_SNDTIMEO,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    TCP_NODELAY,
+    socket,
+)
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterator
+
+SO_BUSY_POLL = 46  # asm-generic/socket.h; Python has no name for it
+BUSY_POLL_MICROSECONDS = 50
+
+
+class SilenceError(OSError):
+    """Nothing came from the peer for as long as was waited."""
+
+
+def prepare(wire: socket, stall_seconds: float, buffer_bytes: int = 0, *, busy_poll: bool = False) -> None:
+    """Set a socket up for the loops below.
+
+    Patience is the kernel's (SO_RCVTIMEO), since a time-out of Python's would poll before every call.
+    """
+    wire.setblocking(True)
+    patience = struct.pack("@ll", int(stall_seconds), int(stall_seconds % 1 * 1e6))
+    wire.setsockopt(SOL_SOCKET, SO_RCVTIMEO, patience)
+    wire.setsockopt(SOL_SOCKET, SO_SNDTIMEO, patience)
+    if wire.type == SOCK_STREAM:
+        wire.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+    if buffer_bytes:
+        wire.setsockopt(SOL_SOCKET, SO_SNDBUF, buffer_bytes)
+        wire.setsockopt(SOL_SOCKET, SO_RCVBUF, buffer_bytes)
+    if busy_poll:
+        try:
+            wire.setsockopt(SOL_SOCKET, SO_BUSY_POLL, BUSY_POLL_MICROSECONDS)
+        except OSError:
+            return  # needs CAP_NET_ADMIN to be raised: the loops poll all the same
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the garbage collector out of the loops."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@contextmanager
+def promptly(priority: int = 1) -> Iterator[None]:
+    """Go before all ordinary processes where the system allows it (root, or RLIMIT_RTPRIO); else as before.
+
+    On a busy host a process that waits for the clock loses its processor for milliseconds otherwise. SCHED_RR, and the
+    kernel keeps a share for the others (sched_rt_runtime_us).
+    """
+    was = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *was)
+
+
+def _rest(wire: socket, into: memoryview, got: int) -> None:
+    """Receive what is left of a message of a stream: a signal or the time-out cut it short."""
+    while got < len(into):
+        more = _received(wire, into[got:])
+        if more == 0:
+            raise ConnectionResetError("the peer closed the connection")
+        got += more
+
+
+def _received(wire: socket, into: memoryview) -> int:
+    try:
+        return wire.recv_into(into, len(into), MSG_WAITALL)
+    except BlockingIOError:
+        raise SilenceError("no answer in time") from None
+
+
+def ping_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
+    """Send `out` and receive `into` so many times over a stream; give nanoseconds. Raises OSError."""
+    send, receive, size = wire.sendall, wire.recv_into, len(into)
+    try:
+        began = perf_counter_ns()
+        for _ in repeat(None, repeats):
+            send(out)
+            got = receive(into, size, MSG_WAITALL)
+            if got != size:
+                _rest(wire, into, got)
+        return perf_counter_ns() - began
+    except BlockingIOError:
+        raise SilenceError("no answer in time") from None
+
+
+def pong_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
+    """Receive `into` and send `out` so many times over a stream; give how many. Raises OSError."""
+    send, receive, size = wire.sendall, wire.recv_into, len(into)
+    try:
+        for _ in repeat(None, repeats):
+            got = receive(into, size, MSG_WAITALL)
+            if got != size:
+                _rest(wire, into, got)
+            send(out)
+    except BlockingIOError:
+        raise SilenceError("no message in time") from None
+    return repeats
+
+
+def ping_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
+    """Send `out` and receive `into` so many times as datagrams; give nanoseconds. Raises SilenceError on a loss."""
+    send, receive, size = wire.send, wire.recv_into, len(into)
+    try:
+        began = perf_counter_ns()
+        for _ in repeat(None, repeats):
+            send(out)
+            receive(into, size)
+        return perf_counter_ns() - began
+    except BlockingIOError:
+        raise SilenceError("a datagram was lost") from None
+
+
+def pong_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
+    """Receive `into` and send `out` so many times as datagrams; give how many, fewer where one was lost."""
+    send, receive, size = wire.send, wire.recv_into, len(into)
+    done = 0
+    try:
+        for _ in repeat(None, repeats):
+            receive(into, size)
+            send(out)
+            done += 1
+    except BlockingIOError:
+        return done
+    return done
+
+
+def ping_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
+    """Do as ping_stream or ping_datagrams, but poll for the answer instead of sleeping; give nanoseconds."""
+    began = perf_counter_ns()
+    for _ in repeat(None, repeats):
+        wire.sendall(out)
+        poll(wire, into, patience_ns)
+    return perf_counter_ns() - began
+
+
+def pong_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
+    """Do as pong_stream or pong_datagrams, but poll for the message instead of sleeping; give how many."""
+    for _ in repeat(None, repeats):
+        poll(wire, into, patience_ns)
+        wire.sendall(out)
+    return repeats
+
+
+def poll(wire: socket, into: memoryview, patience_ns: int) -> None:
+    """Ask a socket for a whole message again and again. Raises SilenceError, ConnectionResetError."""
+    receive, size, got, end = wire.recv_into, len(into), 0, perf_counter_ns() + patience_ns
+    while got < size:
+        try:
+            more = receive(into[got:] if got else into, size - got, MSG_DONTWAIT)
+        except BlockingIOError:
+            if perf_counter_ns() > end:
+                raise SilenceError("no answer in time") from None
+            continue
+        if more == 0:
+            raise ConnectionResetError("the peer closed the connection")
+        got += more
+
+
+def ping_stamped(wire: socket, out: memoryview, into: memoryview, stamps: array[int]) -> None:
+    """Fill `stamps` with the nanoseconds of single round trips. Raises OSError."""
+    send = wire.sendall
+    for i in range(len(stamps)):
+        began = perf_counter_ns()
+        send(out)
+        _rest(wire, into, 0)
+        stamps[i] = perf_counter_ns() - began
+
+
+def ping_paced(
+    wire: socket, out: memoryview, into: memoryview, gap_ns: int, gaps: array[int], trips: array[int], patience_ns: int
+) -> None:
+    """Fill `gaps` and `trips` (nanoseconds) with round trips that each follow an idle gap. Raises OSError.
+
+    The gap runs from the answer's arrival to the next message; the clock is watched, since no sleep is accurate to a
+    microsecond, and the answer is polled for, since to be woken takes longer the longer one slept.
+    """
+    send = wire.sendall
+    idle_since = perf_counter_ns()
+    for i in range(len(trips)):
+        due = idle_since + gap_ns
+        while perf_counter_ns() < due:
+            pass
+        began = perf_counter_ns()
+        send(out)
+        poll(wire, into, patience_ns)
+        ended = perf_counter_ns()
+        gaps[i], trips[i] = began - idle_since, ended - began
+        idle_since = ended

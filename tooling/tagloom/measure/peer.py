@@ -1,0 +1,497 @@
+"""Bring two ends together: a listening side that answers what a connecting side asks for, over a control connection.
+
+Every line on the control connection is one JSON object. Messages themselves travel on a socket of their own, so that
+nothing stands between two of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import struct
+import time
+from array import array
+from contextlib import nullcontext
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, Any, Self
+
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.measure import loops
+from tagloom.records.measurement import PeerClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+Network = IPv4Network | IPv6Network
+Place = tuple[str, int]
+LOOPBACK: tuple[Network, ...] = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+PORT = 5302  # unless another is named; no service is registered at it
+LINE_BYTES = 4096  # a control line is never longer
+MAX_MESSAGE_BYTES = 256 << 20
+MAX_DATAGRAM_BYTES = 65507  # 2^16 - 1 - IPv4 header - UDP header
+MAX_REPEATS = 50_000_000
+SESSION_SECONDS = 3600.0  # a listening side lets no session last longer
+STALL_SECONDS = 10.0  # of silence on a stream: the peer is gone
+LOSS_SECONDS = 0.25  # of silence between datagrams: one was lost
+SINK_SECONDS = 1.0  # of silence after which a file transfer by datagrams has ended
+ONCE_SECONDS = 60.0
+CLOCK_ROUNDS = 16
+PAUSE_FIRST_SECONDS, PAUSE_EVERY_SECONDS = 0.5, 1.0
+CHUNK_BYTES = 1 << 18
+
+
+def networks(words: Sequence[str], where: str = "--network") -> tuple[Network, ...]:
+    """Read the networks that may be loaded, besides loopback. Raises InputError with all that are none."""
+    found, wrong = list(LOOPBACK), []
+    for word in words:
+        try:
+            found.append(ip_network(word))
+        except ValueError as error:
+            wrong.append(Finding(where, "a network such as 192.0.2.0/24", f"{word!r}: {error}"))
+    if wrong:
+        raise InputError(wrong)
+    return tuple(found)
+
+
+def parse_place(text: str, port: int, where: str) -> Place:
+    """Read HOST, HOST:PORT or [2001:db8::1]:PORT; port 0 is any free one. Raises InputError for anything else.
+
+    >>> parse_place("[::1]:0", 5302, "--listen"), parse_place("n1", 5302, "--connect")
+    (('::1', 0), ('n1', 5302))
+    """
+    host, colon, number = text.rpartition(":")
+    split = bool(colon) and number.isdigit() and (":" not in host or host.endswith("]"))
+    found = (host if split else text).strip("[]"), int(number) if split else port
+    if not found[0] or found[1] >= 1 << 16:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))])
+    return found
+
+
+def format_place(place: Place) -> str:
+    """Write a place as parse_place reads it."""
+    return f"[{place[0]}]:{place[1]}" if ":" in place[0] else f"{place[0]}:{place[1]}"
+
+
+def refuse_strangers(address: str, allowed: Sequence[Network], where: str) -> None:
+    """Refuse an address outside the networks that may be loaded. Raises InputError."""
+    plain = ip_address(address.partition("%")[0])
+    plain = getattr(plain, "ipv4_mapped", None) or plain
+    if not any(plain in network for network in allowed):
+        own = f"{plain}/{plain.max_prefixlen}"
+        expected = f"an address that --network names: a measurement floods what lies between (--network {own})"
+        raise InputError([Finding(where, expected, str(plain))])
+
+
+def resolve(place: Place, family: int, kind: int = socket.SOCK_STREAM) -> tuple[int, Any]:
+    """Give the family and the socket address of a place. Raises InputError where there is none."""
+    try:
+        found = socket.getaddrinfo(*place, family=family, type=kind)[0]
+    except (OSError, UnicodeError) as error:
+        raise InputError([Finding(place[0], "a host that has an address", str(error))]) from None
+    return found[0], found[4]
+
+
+def pattern(seed: str, size: int) -> bytes:
+    """Give bytes that only somebody who knows `seed` can give."""
+    return hashlib.shake_128(seed.encode()).digest(size)
+
+
+class _Control:
+    """Speak JSON lines over a socket."""
+
+    def __init__(self, wire: socket.socket) -> None:
+        self._wire = wire
+        self._file = wire.makefile("rb")
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def say(self, **page: Any) -> None:
+        self._wire.sendall(json.dumps(page).encode() + b"\n")
+
+    def hear(self) -> dict[str, Any]:
+        line = self._file.readline(LINE_BYTES)
+        if not line.endswith(b"\n"):
+            raise ConnectionResetError("the peer closed the connection")
+        page = json.loads(line)
+        if not isinstance(page, dict):
+            raise TypeError("a control line is no object")
+        return page
+
+    def close(self) -> None:
+        self._file.close()
+        self._wire.close()
+
+
+# --- the listening side ----------------------------------------------------------------------------------------------
+
+
+class Server:
+    """Answer one measuring peer after another. Raises InputError where the address cannot be listened on."""
+
+    def __init__(self, place: Place, allowed: Sequence[Network], family: int = socket.AF_UNSPEC) -> None:
+        self._allowed = tuple(allowed)
+        family, address = resolve(place, family)
+        refuse_strangers(address[0], allowed, "--listen")
+        try:
+            self._door = socket.create_server(address[:2], family=socket.AddressFamily(family))
+        except OSError as error:
+            raise InputError([Finding("--listen", "an address of this host and a free port", str(error))]) from None
+        self.place: Place = self._door.getsockname()[:2]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._door.close()
+
+    def serve(self, note: Callable[[str], None], *, once: bool, pause: Callable[[float], None] | None = None) -> None:
+        """Serve peers one after another, or one; what goes wrong with a peer is noted and costs the next nothing.
+
+        `pause` sends a PAUSE frame for peers that ask; without one they are refused. For one peer it waits no longer
+        than ONCE_SECONDS: whoever started it may be gone.
+        """
+        self._door.settimeout(ONCE_SECONDS if once else None)
+        while True:
+            try:
+                wire, peer = self._door.accept()
+            except TimeoutError:
+                note(f"nobody came in {ONCE_SECONDS:g} s")
+                return
+            try:
+                refuse_strangers(peer[0], self._allowed, "peer")
+            except InputError as error:
+                note(str(error))
+                wire.close()
+                continue
+            session = _Session(wire, pause)
+            try:
+                session.run()
+                note(f"{peer[0]}: measured")
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                note(f"{peer[0]}: {error or type(error).__name__}")
+            finally:
+                session.close()
+            if once:
+                return
+
+
+class _Session:
+    """One peer's session."""
+
+    def __init__(self, wire: socket.socket, pause: Callable[[float], None] | None) -> None:
+        wire.settimeout(SESSION_SECONDS)
+        self._pause = pause
+        self._here, self._there = wire.getsockname()[0], wire.getpeername()[0]
+        self._family = wire.family
+        self._control = _Control(wire)
+        self._data: socket.socket | None = None
+        self._datagrams = self._polling = False
+        self._patience = STALL_SECONDS
+        self._end = time.monotonic() + SESSION_SECONDS
+        self._buffer = memoryview(bytearray(1))
+
+    def close(self) -> None:
+        self._control.close()
+        if self._data is not None:
+            self._data.close()
+
+    def run(self) -> None:
+        while time.monotonic() < self._end:
+            page = self._control.hear()
+            if page["op"] == "bye":
+                return
+            answer = getattr(self, f"do_{str(page['op']).replace('-', '_')}", None)
+            if answer is None:
+                raise ValueError(f"asked for {page['op']!r}, which this version does not know")
+            answer(page)
+
+    def do_clock(self, _: dict[str, Any]) -> None:
+        self._control.say(wall=time.time())
+
+    def do_open(self, page: dict[str, Any]) -> None:
+        self._datagrams, self._polling = page["protocol"] == "udp", bool(page.get("poll"))
+        self._patience = LOSS_SECONDS if self._datagrams else float(page.get("stall", STALL_SECONDS))
+        kind = socket.SOCK_DGRAM if self._datagrams else socket.SOCK_STREAM
+        if self._data is not None:
+            self._data.close()
+        with socket.socket(self._family, kind) as door:
+            door.bind((self._here, 0))
+            if not self._datagrams:
+                door.listen(1)
+            self._control.say(port=door.getsockname()[1])
+            door.settimeout(STALL_SECONDS)
+            if self._datagrams:
+                _, peer = door.recvfrom(1)
+                wire = door.dup()
+                wire.connect(peer)
+            else:
+                wire, peer = door.accept()
+        self._data = wire
+        if peer[0] != self._there:
+            raise ConnectionRefusedError(f"the data came from {peer[0]}")
+        loops.prepare(wire, self._patience, int(page.get("buffer", 0)), busy_poll=self._polling)
+        self._control.say(open=True)
+
+    def _room(self, size: int, most: int = MAX_MESSAGE_BYTES) -> memoryview:
+        if not 0 < size <= most:
+            raise ValueError(f"a message of {size} bytes was asked for; from 1 to {most} are served")
+        if len(self._buffer) < size:
+            self._buffer = memoryview(bytearray(size))
+        return self._buffer[:size]
+
+    def _wire(self) -> socket.socket:
+        if self._data is None:
+            raise ValueError("asked for a measurement before a socket was opened")
+        return self._data
+
+    def do_trial(self, page: dict[str, Any]) -> None:
+        message, times = self._room(int(page["bytes"])), min(int(page["repeats"]), MAX_REPEATS)
+        wire = self._wire()
+        if self._datagrams:
+            drain(wire)
+        self._control.say(ready=True)
+        with loops.undisturbed(), loops.promptly(2) if page.get("promptly") else nullcontext():
+            if self._polling:
+                try:
+                    done = loops.pong_polling(wire, message, message, times, int(self._patience * 1e9))
+                except loops.SilenceError:
+                    done = -1
+            elif self._datagrams:
+                done = loops.pong_datagrams(wire, message, message, times)
+            else:
+                done = loops.pong_stream(wire, message, message, times)
+        self._control.say(done=done)
+
+    def do_content(self, page: dict[str, Any]) -> None:
+        size, seed = int(page["bytes"]), str(page["seed"])
+        message, mine = self._room(size), pattern(f"{seed} back", size)
+        wire = self._wire()
+        self._control.say(ready=True)
+        try:
+            receive(wire, message, datagram=self._datagrams)
+        except loops.SilenceError:
+            self._control.say(good=None)
+            return
+        good = bytes(message) == pattern(seed, size)
+        wire.sendall(mine)
+        self._control.say(good=good)
+
+    def do_sink(self, page: dict[str, Any]) -> None:
+        """Take a file: all bytes of a stream, or datagrams until they stop."""
+        wire = self._wire()
+        expected, room = int(page["bytes"]), self._room(CHUNK_BYTES)
+        pause_seconds = float(page.get("pause", 0))
+        if pause_seconds and self._pause is None:
+            self._control.say(refused="PAUSE frames were not allowed there (--serve --pause INTERFACE)")
+            return
+        wire.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(SINK_SECONDS if self._datagrams else 60), 0)
+        )
+        self._control.say(ready=True)
+        got = packets = 0
+        due = time.monotonic() + PAUSE_FIRST_SECONDS
+        try:
+            while got < expected:
+                if pause_seconds and self._pause is not None and time.monotonic() >= due:
+                    self._pause(pause_seconds)
+                    due += PAUSE_EVERY_SECONDS
+                more = wire.recv_into(room)
+                if not more:
+                    break
+                got, packets = got + more, packets + 1
+        except BlockingIOError:
+            pass
+        self._control.say(got=got, packets=packets)
+
+
+def drain(wire: socket.socket) -> None:
+    """Throw away datagrams that came too late."""
+    try:
+        while True:
+            wire.recv(MAX_DATAGRAM_BYTES, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return
+
+
+def receive(wire: socket.socket, into: memoryview, *, datagram: bool) -> None:
+    """Receive one whole message. Raises SilenceError, ConnectionResetError."""
+    got = 0
+    try:
+        while got < len(into):
+            more = wire.recv_into(into[got:])
+            if not more:
+                raise ConnectionResetError("the peer closed the connection")
+            got += more
+            if datagram:
+                return
+    except BlockingIOError:
+        raise loops.SilenceError("no message in time") from None
+
+
+# --- the connecting side ---------------------------------------------------------------------------------------------
+
+
+class Peer:
+    """Ask a listening side. Raises InputError for a network that was not named, DeviceError where nobody answers."""
+
+    def __init__(
+        self,
+        place: Place,
+        allowed: Sequence[Network],
+        family: int = socket.AF_UNSPEC,
+        stall_seconds: float = STALL_SECONDS,
+    ) -> None:
+        self._family, self._address = resolve(place, family)
+        refuse_strangers(self._address[0], allowed, "peer")
+        self.name, self._stall = f"{place[0]}:{place[1]}", stall_seconds
+        self.loopback = any(ip_address(self._address[0].split("%")[0]) in network for network in LOOPBACK)
+        try:
+            wire = socket.create_connection(self._address[:2], timeout=stall_seconds)
+        except OSError as error:
+            raise DeviceError(self.name, "connect", str(error)) from None
+        # A trial lasts, and the far end may need its own patience to notice a loss.
+        wire.settimeout(stall_seconds + 60.0)
+        self._control = _Control(wire)
+        self.data: socket.socket | None = None
+        self._datagrams = self._polling = False
+        self._out = self._in = memoryview(bytearray(1))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._control.say(op="bye")
+        except OSError:
+            pass  # it is gone already
+        finally:
+            self._control.close()
+            if self.data is not None:
+                self.data.close()
+
+    def clock(self, now: Callable[[], float] = time.time) -> PeerClock:
+        """Give how far the peer's wall clock is ahead, from the quickest of several questions, as NTP does."""
+        best = PeerClock(0.0, float("inf"))
+        for _ in range(CLOCK_ROUNDS):
+            asked = now()
+            self._control.say(op="clock")
+            theirs = float(self._control.hear()["wall"])
+            came = now()
+            if 0 <= came - asked < 2 * best.uncertainty_seconds:
+                best = PeerClock(theirs - (asked + came) / 2, (came - asked) / 2)
+        return best
+
+    def open(self, protocol: str, buffer_bytes: int = 0, *, poll: bool = False) -> None:
+        """Open the socket that messages travel on: "tcp" or "udp"."""
+        self._datagrams, self._polling = protocol == "udp", poll
+        self._control.say(op="open", protocol=protocol, buffer=buffer_bytes, poll=poll, stall=self._stall)
+        port = int(self._control.hear()["port"])
+        kind = socket.SOCK_DGRAM if self._datagrams else socket.SOCK_STREAM
+        if self.data is not None:
+            self.data.close()
+        self.data = socket.socket(self._family, kind)
+        self.data.settimeout(self._stall)
+        self.data.connect((self._address[0], port, *self._address[2:]))
+        if self._datagrams:
+            self.data.send(b"x")  # so that the far end knows where datagrams shall go
+        self._control.hear()
+        self.patience_seconds = LOSS_SECONDS if self._datagrams else self._stall
+        loops.prepare(self.data, self.patience_seconds, buffer_bytes, busy_poll=poll)
+
+    def _begin(self, **page: Any) -> socket.socket:
+        assert self.data is not None  # noqa: S101 - open() comes first
+        if self._datagrams:
+            drain(self.data)
+        self._control.say(**page)
+        self._control.hear()
+        return self.data
+
+    def _room(self, size: int) -> tuple[memoryview, memoryview]:
+        # One buffer in and out, as NPtcp has it: the answer is as warm in the cache as the question.
+        if len(self._out) < size:
+            self._out = self._in = memoryview(bytearray(size))
+        return self._out[:size], self._in[:size]
+
+    def trial(self, size: int, repeats: int) -> int:
+        """Send a message to and fro so many times; give nanoseconds. Raises SilenceError after a lost datagram."""
+        out, into = self._room(size)
+        wire = self._begin(op="trial", bytes=size, repeats=repeats)
+        with loops.undisturbed():
+            try:
+                if self._polling:
+                    took = loops.ping_polling(wire, out, into, repeats, int(self.patience_seconds * 1e9))
+                elif self._datagrams:
+                    took = loops.ping_datagrams(wire, out, into, repeats)
+                else:
+                    took = loops.ping_stream(wire, out, into, repeats)
+            except loops.SilenceError:
+                if self._datagrams:
+                    self._control.hear()
+                raise
+        self._control.hear()
+        return took
+
+    def stamped(self, size: int, repeats: int) -> array[int]:
+        """Give the nanoseconds of single round trips. Raises SilenceError after a lost datagram."""
+        out, into = self._room(size)
+        stamps = array("q", bytes(8 * repeats))
+        wire = self._begin(op="trial", bytes=size, repeats=repeats)
+        with loops.undisturbed():
+            try:
+                loops.ping_stamped(wire, out, into, stamps)
+            except loops.SilenceError:
+                if self._datagrams:
+                    self._control.hear()
+                raise
+        self._control.hear()
+        return stamps
+
+    def paced(self, size: int, gap_seconds: float, repeats: int) -> tuple[array[int], array[int]]:
+        """Give nanoseconds of idle gaps of this length and of the round trips that followed. Raises SilenceError."""
+        out, into = self._room(size)
+        gaps, trips = array("q", bytes(8 * repeats)), array("q", bytes(8 * repeats))
+        wire = self._begin(op="trial", bytes=size, repeats=repeats, promptly=True)
+        with loops.undisturbed(), loops.promptly():
+            try:
+                loops.ping_paced(wire, out, into, int(gap_seconds * 1e9), gaps, trips, int(self.patience_seconds * 1e9))
+            except loops.SilenceError:
+                self._control.hear()
+                raise
+        self._control.hear()
+        return gaps, trips
+
+    def content(self, size: int, seed: str) -> bool | None:
+        """Tell whether bytes come as they were sent, both ways; None where a datagram was lost."""
+        _, into = self._room(size)
+        wire = self._begin(op="content", bytes=size, seed=seed)
+        wire.sendall(pattern(seed, size))
+        back: bool | None = None
+        try:
+            receive(wire, into, datagram=self._datagrams)
+            back = bytes(into) == pattern(f"{seed} back", size)
+        except loops.SilenceError:
+            pass
+        there = self._control.hear()["good"]
+        return None if there is None or back is None else bool(there and back)
+
+    def sink(self, size: int, pause_seconds: float = 0.0) -> socket.socket:
+        """Let the far end take a file of this size, and stop its switch by PAUSE once a second; give the socket.
+
+        Raises DeviceError where the far end may not send PAUSE.
+        """
+        assert self.data is not None  # noqa: S101 - open() comes first
+        self._control.say(op="sink", bytes=size, pause=pause_seconds)
+        answer = self._control.hear()
+        if "refused" in answer:
+            raise DeviceError(self.name, "sink", str(answer["refused"]))
+        return self.data
+
+    def sunk(self) -> tuple[int, int]:
+        """Give the bytes and the datagrams that the far end took."""
+        page = self._control.hear()
+        return int(page["got"]), int(page["packets"])

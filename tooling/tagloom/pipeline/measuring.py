@@ -1,0 +1,588 @@
+"""Lead measurements to pages, files and rows to keep."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import time
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.measure import ends, energy, idle_gap, lag, namespaces, np_out, peer, pingpong, power, rps
+from tagloom.measure.loops import SilenceError
+from tagloom.measure.pingpong import Clocks, Plan
+from tagloom.measure.sizes import TARGET_SECONDS
+from tagloom.records.measurement import (
+    SLEPT,
+    GapPoint,
+    Interval,
+    Kept,
+    PeerClock,
+    PingPong,
+    Point,
+    SleepPolicy,
+    Transfer,
+)
+from tagloom.records.snmp import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tagloom.measure.lag import Lag
+    from tagloom.measure.peer import Network
+    from tagloom.records.measurement import Meter, PowerTrace
+    from tagloom.records.snmp import Address, Raw
+
+__all__ = ["TARGET_SECONDS", "Clocks", "Ends", "Plan"]
+
+MAX_BYTES = {"tcp": 131072, "mpi": 131072, "udp": 65504}  # of a ping-pong, unless more is asked for
+MAX_RATE_BPS = 1e9  # mean over a run, both directions together, anywhere but on loopback
+METER_TARGET_SECONDS = 1.0  # of a trial where a meter is read: every size needs samples
+CALIBRATION_SECONDS = 60.0
+CALIBRATION_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Say where the other end is: `peer` HOST[:PORT], or None for a process of our own on loopback."""
+
+    peer: str | None
+    networks: tuple[Network, ...]
+    ipv6: bool = False
+
+    @property
+    def family(self) -> int:
+        """Give the address family that was asked for."""
+        return socket.AF_INET6 if self.ipv6 else socket.AF_UNSPEC
+
+
+@contextmanager
+def over_bench(bench: namespaces.Bench) -> Iterator[peer.Peer]:
+    """Connect from a bench's near host to a listening side that is started on its far host."""
+    listen = f"{namespaces.FAR_ADDRESS}:0"
+    words = ends.in_namespace(bench.far, [*ends.HERE, *serving_words(listen, [namespaces.NETWORK])])
+    allowed = peer.networks([namespaces.NETWORK])
+    with (
+        ends.Listening("the far host", words) as near,
+        namespaces.inside(bench.near),
+        peer.Peer(near.place, allowed) as far,
+    ):
+        yield far
+
+
+@contextmanager
+def connected(where: Ends) -> Iterator[peer.Peer]:
+    """Connect to the other end, which is started where it is a process of our own."""
+    if where.peer is not None:
+        with peer.Peer(peer.parse_place(where.peer, peer.PORT, "--connect"), where.networks, where.family) as far:
+            yield far
+        return
+    listen = "[::1]:0" if where.ipv6 else "127.0.0.1:0"
+    with (
+        ends.Listening("the listening side", [*ends.HERE, *serving_words(listen)]) as near,
+        peer.Peer(near.place, where.networks) as far,
+    ):
+        yield far
+
+
+def serving_words(listen: str, networks: Sequence[str] = ()) -> list[str]:
+    """Give the words of a listening side that ends after one measurement."""
+    allowed = [word for network in networks for word in ("--network", network)]
+    return ["measure", "pingpong", "--serve", "--once", "--json", "--listen", listen, *allowed]
+
+
+def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]) -> PingPong:
+    """Start both ends over SSH, the second host of the two listening; give the run of the first.
+
+    A host is NAME or USER@NAME, with `=ADDRESS` where its measured address is another one. `remote` is tagloom's
+    command there. Only networks that were named are loaded, and both ends are told which. Raises DeviceError.
+    """
+    client, server = hosts
+    name, _, address = server.partition("=")
+    address = address or name.rpartition("@")[2]
+    login = shlex.split(ssh) if ssh else list(ends.SSH)
+    command = shlex.split(remote)
+    listen = f"[{address}]:0" if ":" in address else f"{address}:0"
+    started = [*command, *serving_words(listen, networks)]
+    with ends.Listening(name, ends.over_ssh(name, started, login)) as near:
+        at = peer.format_place(near.place)
+        allowed = [word for network in networks for word in ("--network", network)]
+        asked = [*command, "measure", "pingpong", "--json", "--connect", at, *allowed, *words]
+        asked = ends.over_ssh(client.partition("=")[0], asked, login)
+        page = ends.answer_of(client, asked)
+    if "points" in page:
+        return ping_pong_of(page)
+    said = page.get("error", {}).get("text") or "; ".join(str(Finding(**each)) for each in page.get("findings", []))
+    raise DeviceError(client, shlex.join(asked), said or "it said nothing")
+
+
+# --- ping-pong -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Say by what power is measured, and for how many seconds its lag is calibrated (0: not at all)."""
+
+    meter: Meter
+    calibrate_seconds: float = 0.0
+
+
+def check_plan(plan: Plan, protocol: str) -> None:
+    """Refuse a plan that cannot be measured. Raises InputError with all findings."""
+    most = peer.MAX_DATAGRAM_BYTES if protocol == "udp" else peer.MAX_MESSAGE_BYTES
+    rows = (
+        ("--min-bytes", plan.min_bytes, 1, plan.max_bytes),
+        ("--max-bytes", plan.max_bytes, 1, most - plan.perturbation),
+        ("--perturbation", plan.perturbation, 0, most // 2),
+        ("--trials", plan.trials, 1, 1000),
+        ("--target", plan.target_seconds, 1e-4, 600),
+        ("--time-limit", plan.time_limit_seconds, 0.1, peer.SESSION_SECONDS),
+        ("--max-rate", plan.max_rate_bps if plan.max_rate_bps is not None else 1.0, 1.0, 1e13),
+    )
+    wrong = [
+        Finding(flag, f"from {low:g} to {high:g}", f"{value:g}")
+        for flag, value, low, high in rows
+        if not low <= value <= high
+    ]
+    if wrong:
+        raise InputError(wrong)
+
+
+def ping_pong(
+    where: Ends,
+    plan: Plan,
+    protocol: str,
+    clocks: Clocks,
+    note: Callable[[int, int], None],
+    *,
+    buffer_bytes: int = 0,
+    poll: bool = False,
+    watching: Watching | None = None,
+) -> tuple[PingPong, PowerTrace | None]:
+    """Measure with the other end, and the power beside it. Raises InputError, DeviceError before anything is measured.
+
+    Beyond loopback the mean rate is bounded by MAX_RATE_BPS where the plan says nothing.
+    """
+    check_plan(plan, protocol)
+    with connected(where) as far:
+        if plan.max_rate_bps is None and not far.loopback:
+            plan = replace(plan, max_rate_bps=MAX_RATE_BPS)
+        ahead = opened(far, protocol, buffer_bytes, poll=poll, wall=clocks.wall)
+        if watching is None:
+            run = pingpong.run(far, protocol, far.name, plan, clocks, note)
+            return replace(run, clock=ahead), None
+        with power.Sampler(watching.meter) as sampler:
+            late = calibrate(sampler, watching.calibrate_seconds, clocks)
+            run = pingpong.run(far, protocol, far.name, plan, clocks, note)
+            if not sampler.gone:  # the last size's samples are still on their way
+                clocks.sleep(2 * watching.meter.interval_seconds + (late.seconds if late else 0.0))
+            trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
+    return energy.with_energy(replace(run, clock=ahead), trace), trace
+
+
+def opened(
+    far: peer.Peer,
+    protocol: str,
+    buffer_bytes: int = 0,
+    *,
+    poll: bool = False,
+    wall: Callable[[], float] = time.time,
+) -> PeerClock:
+    """Compare clocks with the other end and open the socket that messages travel on. Raises DeviceError."""
+    try:
+        ahead = far.clock(wall)
+        far.open(protocol, buffer_bytes, poll=poll)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DeviceError(far.name, "open", str(error) or type(error).__name__) from None
+    return ahead
+
+
+def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) -> PingPong | None:
+    """Measure between the two ranks of an MPI job; None in rank 1, which answers. Raises InputError without MPI."""
+    from tagloom.measure import mpi  # noqa: PLC0415 - mpi4py starts MPI when it is imported
+
+    check_plan(plan, "mpi")
+    pair = mpi.pair()
+    if pair is None:
+        mpi.answer()
+        return None
+    try:
+        return pingpong.run(pair, "mpi", pair.name, plan, clocks, note)
+    finally:
+        pair.bye()
+
+
+def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
+    """Give a run with the keys of the command line."""
+    return {
+        "protocol": run.protocol,
+        "peer": run.peer,
+        "began_wall_seconds": run.began_wall_seconds,
+        "complete": run.complete,
+        "why": run.why,
+        "clock": asdict(run.clock) if run.clock else None,
+        "correlation": energy.correlation(run.points),
+        "power": power_page(trace) if trace is not None else None,
+        "points": [point.as_json() for point in run.points],
+    }
+
+
+def ping_pong_of(page: dict[str, Any]) -> PingPong:
+    """Give the run of a page without a meter, as --json printed it elsewhere."""
+    points = tuple(
+        Point(
+            p["bytes"],
+            p["repeats"],
+            tuple(p["trials_seconds"]),
+            p["percentiles_seconds"],
+            p["content"],
+            p["began_seconds"],
+            p["ended_seconds"],
+            p["lost_trials"],
+        )
+        for p in page["points"]
+    )
+    clock = PeerClock(**page["clock"]) if page["clock"] else None
+    began, complete, why = page["began_wall_seconds"], page["complete"], page["why"]
+    return PingPong(page["protocol"], page["peer"], points, began, clock, complete=complete, why=why)
+
+
+def np_out_run(text: str, name: str) -> PingPong:
+    """Give a file of NetPIPE's as a run of ours, which began nobody knows when. Raises InputError."""
+    return PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0)
+
+
+def np_out_text(run: PingPong) -> str:
+    """Give a run as NetPIPE's file."""
+    return np_out.format_np_out(run.points)
+
+
+def kept_ping_pong(run: PingPong, fabric: str) -> list[Kept]:
+    """Give the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
+    rows: list[Kept] = []
+    for point in run.points:
+        about = {
+            "bytes": point.bytes,
+            "protocol": run.protocol,
+            "peer": run.peer,
+            "repeats": point.repeats,
+            "trials": len(point.trials_seconds),
+            "complete": run.complete,
+        }
+        b = point.bits_per_second
+        relative = point.sigma_seconds / point.mean_seconds
+        numbers: list[tuple[str, float, str, float]] = [
+            ("seconds", point.seconds, "s", point.sigma_seconds),
+            ("bandwidth", b, "bit/s", b * relative),
+        ]
+        if point.energy is not None:
+            e = point.energy
+            numbers += [
+                ("watts", e.watts, "W", e.watts_sigma),
+                ("bits_per_joule", e.bits_per_joule, "bit/J", e.bits_per_joule_sigma),
+                ("joules_per_bit", e.joules_per_bit, "J/bit", e.joules_per_bit_sigma),
+            ]
+        rows += [Kept("pingpong", fabric, about, *number) for number in numbers]
+    return rows
+
+
+# --- power -----------------------------------------------------------------------------------------------------------
+
+
+def calibrate(sampler: power.Sampler, seconds: float, clocks: Clocks) -> Lag | None:
+    """Switch a load on and off and find the meter's lag; None for 0 seconds, or where the meter went away."""
+    if not seconds:
+        return None
+    with power.Spinners() as load:
+        switched, ended = power.modulate(load, seconds, CALIBRATION_SEED, clocks, sampler)
+    clocks.sleep(lag.MOST_SECONDS if not sampler.gone else 0.0)
+    if sampler.gone:
+        return None
+    return lag.find_lag(sampler.trace().samples, switched, ended)
+
+
+def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[int, int], None]) -> PowerTrace:
+    """Read a meter for so many seconds, after its lag was calibrated where that was asked for."""
+    steady = pingpong.SteadyClock(clocks)
+    with power.Sampler(watching.meter) as sampler:
+        late = calibrate(sampler, watching.calibrate_seconds, clocks)
+        before, began = len(sampler.trace().samples) if late else 0, clocks.monotonic()
+        while not sampler.gone and (spent := clocks.monotonic() - began) < seconds:
+            note(int(spent), int(seconds))
+            clocks.sleep(min(0.2, seconds - spent))
+        trace = sampler.trace(late.seconds if late else None, late.sigma_seconds if late else None)
+    trace = replace(trace, samples=trace.samples[before:])
+    step = steady.step()
+    return replace(trace, complete=False, why="; ".join(filter(None, (trace.why, step)))) if step else trace
+
+
+def power_page(trace: PowerTrace) -> dict[str, Any]:
+    """Give a trace with the keys of the command line; joules are those between the first and the last sample."""
+    watts = [sample.watts for sample in trace.samples]
+    first, last = (trace.samples[0].at_seconds, trace.samples[-1].at_seconds) if watts else (0.0, 0.0)
+    return {
+        "meter": trace.meter,
+        "sees": trace.sees,
+        "complete": trace.complete,
+        "why": trace.why,
+        "lag_seconds": trace.lag_seconds,
+        "lag_sigma_seconds": trace.lag_sigma_seconds,
+        "seconds": last - first,
+        "watts": float(np.mean(watts)) if watts else None,
+        "watts_sigma": float(np.std(watts, ddof=1)) if len(watts) > 1 else 0.0,
+        "joules": energy.joules(trace.samples, first, last) if watts else 0.0,
+        "samples": [asdict(sample) for sample in trace.samples],
+    }
+
+
+def kept_power(page: dict[str, Any], fabric: str) -> list[Kept]:
+    """Give the rows to keep of a meter's page."""
+    about = {name: page[name] for name in ("meter", "lag_seconds", "complete")} | {"samples": len(page["samples"])}
+    if not page["samples"]:
+        return []
+    return [
+        Kept("power", fabric, about, "watts", page["watts"], "W", page["watts_sigma"]),
+        Kept("power", fabric, about, "joules", page["joules"], "J"),
+        Kept("power", fabric, about, "seconds", page["seconds"], "s"),
+    ]
+
+
+# --- a link's sleep policy -------------------------------------------------------------------------------------------
+
+MESSAGE_BYTES = 64
+NANO = 1e-9
+_TIMES = ("awake", "timeout", "overshoot", "sleep", "wake")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Say which idle gaps are tried, in seconds, and how often each."""
+
+    first_seconds: float = idle_gap.FIRST_SECONDS
+    last_seconds: float = idle_gap.LAST_SECONDS
+    repeats: int = idle_gap.REPEATS
+    coarse: int = idle_gap.COARSE
+    time_limit_seconds: float = pingpong.TIME_LIMIT_SECONDS
+
+
+def check_gaps(gaps: Gaps) -> None:
+    """Refuse gaps that cannot be tried. Raises InputError with all findings."""
+    rows = (
+        ("--from", gaps.first_seconds, 1e-6, gaps.last_seconds),
+        ("--to", gaps.last_seconds, 1e-6, 1.0),
+        ("--repeats", gaps.repeats, 3, 10_000),
+        ("--gaps", gaps.coarse, 8, 1000),
+        ("--time-limit", gaps.time_limit_seconds, 0.1, peer.SESSION_SECONDS),
+    )
+    wrong = [Finding(f, f"from {low:g} to {high:g}", f"{v:g}") for f, v, low, high in rows if not low <= v <= high]
+    if wrong:
+        raise InputError(wrong)
+
+
+def gap_asker(far: peer.Peer, gaps: Gaps, clocks: Clocks) -> Callable[[float, int], GapPoint]:
+    """Give what asks a peer for round trips after gaps. It raises OSError at the end of the time, or a set clock."""
+    steady, end = pingpong.SteadyClock(clocks), clocks.monotonic() + gaps.time_limit_seconds
+
+    def ask(gap: float, repeats: int) -> GapPoint:
+        if step := steady.step():
+            raise OSError(step)
+        if clocks.monotonic() > end:
+            raise OSError(f"the time limit of {gaps.time_limit_seconds:g} s")
+        for _ in range(pingpong.LOSSES):
+            try:
+                spaces, trips = far.paced(MESSAGE_BYTES, gap, repeats)
+            except SilenceError:
+                continue
+            return GapPoint(tuple(n * NANO for n in spaces), tuple(n * NANO for n in trips))
+        raise OSError(f"{pingpong.LOSSES} rounds in a row lost a datagram")
+
+    return ask
+
+
+def sleep_policy(
+    ask: Callable[[float, int], GapPoint],
+    gaps: Gaps,
+    note: Callable[[int, int], None],
+    baseline: Sequence[GapPoint] = (),
+) -> dict[str, Any]:
+    """Probe a link and give its policy with the keys of the command line, of all that came before anything failed."""
+    check_gaps(gaps)
+    points: list[GapPoint] = []
+    why = ""
+    try:
+        idle_gap.probe(ask, gaps.first_seconds, gaps.last_seconds, gaps.repeats, note, points, gaps.coarse)
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+        said = str(error) or type(error).__name__
+        why = said if said.startswith(("the time limit", "the wall clock")) else f"the peer is gone: {said}"
+    try:
+        policy = idle_gap.fit_policy(points, baseline)
+    except InputError:
+        policy = SleepPolicy("too few gaps to tell", Interval(0.0, 0.0, 0.0))
+    found: dict[str, Any] = {
+        f"{name}_seconds": asdict(value) if (value := getattr(policy, name)) is not None else None for name in _TIMES
+    }
+    return {
+        "verdict": policy.verdict,
+        "complete": not why,
+        "why": why,
+        **found,
+        "eee": _eee_words(policy),
+        "gaps": [
+            {"gap_seconds": list(p.gap_seconds), "round_trip_seconds": list(p.round_trip_seconds)} for p in points
+        ],
+    }
+
+
+def _eee_words(policy: SleepPolicy) -> str:
+    times = policy.timeout, policy.sleep, policy.wake
+    return ",".join(f"{max(t.value, 0.0):.4g}" for t in times if t is not None)
+
+
+def baseline_of(text: str, name: str) -> list[GapPoint]:
+    """Read the gaps of a page that --json printed. Raises InputError."""
+    try:
+        page = json.loads(text)
+        return [
+            GapPoint(tuple(map(float, g["gap_seconds"])), tuple(map(float, g["round_trip_seconds"])))
+            for g in page["gaps"]
+        ]
+    except (ValueError, LookupError, TypeError) as error:
+        raise InputError([Finding(name, "what tagloom measure idle-gap --json printed", str(error))]) from None
+
+
+def eee_text(page: dict[str, Any], source: str) -> str:
+    """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError where no sleep was found."""
+    if page["verdict"] != SLEPT:
+        raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", page["verdict"])])
+    lines = [f"# {source}; value, then its 95 % confidence interval"]
+    for name in ("timeout", "sleep", "wake"):
+        each = page[f"{name}_seconds"]
+        lines.append(f"{name}_seconds: {max(each['value'], 0.0):.9g} # {each['low']:.9g} to {each['high']:.9g}")
+    return "\n".join([*lines, f"source: {json.dumps(source)}", ""])
+
+
+def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+    """Give the rows to keep of a policy: every time that was found."""
+    about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
+    times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
+    return [Kept("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()]
+
+
+# --- file transfers over a link that is blocked ----------------------------------------------------------------------
+
+RATE_BPS = 100e6
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Say which files are sent: by which protocols, blocked for how long, how large, and datagrams how fast."""
+
+    protocols: tuple[str, ...] = ("tcp", "udp")
+    blocked_seconds: tuple[float, ...] = rps.BLOCKED_SECONDS
+    seconds: float = 5.0
+    rate_bps: float = RATE_BPS
+
+    @property
+    def bytes(self) -> int:
+        """Give what the rate carries in the time."""
+        return int(self.rate_bps * self.seconds / 8)
+
+
+def check_files(files: Files) -> None:
+    """Refuse files that cannot be sent. Raises InputError with all findings."""
+    rows = (
+        ("--seconds", files.seconds, 0.1, 120.0),
+        ("--rate", files.rate_bps, 1e5, 1e11),
+        *(("--block", seconds, 0.0, 0.5) for seconds in files.blocked_seconds),
+    )
+    wrong = [Finding(f, f"from {low:g} to {high:g}", f"{v:g}") for f, v, low, high in rows if not low <= v <= high]
+    if wrong:
+        raise InputError(wrong)
+
+
+@contextmanager
+def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float], None], Callable[[], int]]]:
+    """Make two hosts and a bridge between them whose far port carries `rate_bps` and can be blocked."""
+    with namespaces.Bench(bridged=True) as bench:
+        shape = ["tbf", "rate", f"{rate_bps * 1.3:.0f}", "burst", "64kb", "limit", "256kb"]
+        namespaces.run(["tc", "-n", bench.middle, "qdisc", "add", "dev", "far", "root", *shape])
+        with closing(rps.PortBlocker(bench.middle, "far")) as block, over_bench(bench) as far:
+            yield far, block, bench.received
+
+
+def unicast_counter(
+    ask: Callable[[dict[str, Address], Wanted], dict[str, Raw]], agent: Address, index: int
+) -> Callable[[], int]:
+    """Give what reads ifInUcastPkts of an interface. It raises DeviceError where the agent does not give it."""
+    name = (1, 3, 6, 1, 2, 1, 2, 2, 1, 11, index)
+
+    def read() -> int:
+        raw = ask({"agent": agent}, Wanted((name,)))["agent"]
+        value = raw.scalars.get(name)
+        if not isinstance(value, int):
+            raise DeviceError(agent[0], "ifInUcastPkts", raw.error or f"no interface {index}")
+        return value
+
+    return read
+
+
+def transfers(
+    far: peer.Peer,
+    files: Files,
+    clocks: Clocks,
+    note: Callable[[int, int], None],
+    block: Callable[[float], None] | None,
+    received: Callable[[], int] | None,
+) -> dict[str, Any]:
+    """Send every file and give the page of the command line, of all that came before anything failed."""
+    done: list[Transfer] = []
+    steady, why = pingpong.SteadyClock(clocks), ""
+    total = len(files.protocols) * len(files.blocked_seconds)
+    try:
+        for protocol in files.protocols:
+            for seconds in files.blocked_seconds:
+                note(len(done), total)
+                if not why:
+                    done.append(rps.transfer(far, protocol, files.bytes, seconds, files.rate_bps, block, received))
+                    why = steady.step()
+    except DeviceError as error:
+        why = str(error)
+    except (OSError, ValueError, LookupError, TypeError) as error:  # what a dying peer's control line can be
+        why = f"the peer is gone: {error or type(error).__name__}"
+    return {
+        "complete": not why,
+        "why": why,
+        "transfers": [asdict(t) | {"lost_percent": t.lost_percent, **_beside(t, done)} for t in done],
+    }
+
+
+def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
+    """Give what one disruption a second of this length should cost, and what the paper measured."""
+    base = next((t.seconds for t in done if t.protocol == one.protocol and not t.blocked_seconds), None)
+    if one.protocol == "udp":
+        return {
+            "expected_lost_percent": 100.0 * one.disruptions * one.blocked_seconds / one.seconds,
+            "paper_lost_percent": rps.PAPER_UDP.get(one.blocked_seconds),
+        }
+    off, on = rps.PAPER_TCP.get(one.blocked_seconds, (None, None))
+    return {
+        "slowdown_percent": 100.0 * (one.seconds / base - 1) if base else None,
+        "expected_slowdown_percent": 100.0 * one.blocked_seconds,
+        "paper_seconds": [rps.PAPER_TCP_BASE, off, on],
+    }
+
+
+def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+    """Give the rows to keep of transfers: seconds, and percent lost of datagrams."""
+    rows = []
+    for t in page["transfers"]:
+        words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}
+        rows.append(Kept("rps", fabric, words, "seconds", t["seconds"], "s"))
+        if t["lost_percent"] is not None:
+            rows.append(Kept("rps", fabric, words, "lost_percent", t["lost_percent"], "%"))
+    return rows

@@ -1,0 +1,214 @@
+"""Hold what was measured: ping-pong points, power samples, a link's sleep policy, file transfers, and rows to keep."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+NETPIPE_MBPS = float(1 << 20)  # what NetPIPE 3.7 calls "Mbps": 2^20 bits per second
+SLEPT, AWAKE = "sleeps", "never sleeps"
+
+
+class Meter(Protocol):
+    """Give watts, one sample at a time.
+
+    A meter that paces itself blocks in `read` until its next record; another is read every `interval_seconds`. `sees`
+    says what its watts include. `read` raises DeviceError where the meter is gone.
+    """
+
+    name: str
+    sees: str
+    paces_itself: bool
+    interval_seconds: float
+
+    def read(self) -> Sample:
+        """Give the next sample."""
+
+    def close(self) -> None:
+        """Let the meter go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Hold a power reading and when it came, in seconds of CLOCK_MONOTONIC."""
+
+    at_seconds: float
+    watts: float
+
+
+@dataclass(frozen=True, slots=True)
+class PowerTrace:
+    """Hold a meter's samples in the order they came; `lag_seconds` is how late they are, None where unknown."""
+
+    meter: str
+    sees: str
+    samples: tuple[Sample, ...]
+    lag_seconds: float | None = None
+    lag_sigma_seconds: float | None = None
+    complete: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Hold what a size's trials cost: mean power, bits per joule, joules per bit, each with its standard deviation."""
+
+    watts: float
+    watts_sigma: float
+    bits_per_joule: float
+    bits_per_joule_sigma: float
+    joules_per_bit: float
+    joules_per_bit_sigma: float
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Hold one message size: one-way seconds of every trial (round trip over two), and of single messages.
+
+    `percentiles_seconds` are of single one-way times (half of each round trip) in a pass of their own, by percent.
+    `content` tells whether the bytes came as they were sent, None where that was not checked. `began_seconds` and
+    `ended_seconds` are on CLOCK_MONOTONIC, around all trials; `lost` counts datagrams' trials that had to be repeated.
+    """
+
+    bytes: int
+    repeats: int
+    trials_seconds: tuple[float, ...]
+    percentiles_seconds: dict[str, float] = field(default_factory=dict)
+    content: bool | None = None
+    began_seconds: float = 0.0
+    ended_seconds: float = 0.0
+    lost: int = 0
+    energy: Energy | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Give the least one-way time of all trials, as NetPIPE does."""
+        return min(self.trials_seconds)
+
+    @property
+    def bits_per_second(self) -> float:
+        """Give the bandwidth of the best trial in decimal bits per second."""
+        return 8.0 * self.bytes / self.seconds
+
+    @property
+    def mean_seconds(self) -> float:
+        """Give the mean of all trials."""
+        return sum(self.trials_seconds) / len(self.trials_seconds)
+
+    @property
+    def sigma_seconds(self) -> float:
+        """Give the standard deviation of the trials, 0 where there is one."""
+        n, mean = len(self.trials_seconds), self.mean_seconds
+        return (sum((t - mean) ** 2 for t in self.trials_seconds) / (n - 1)) ** 0.5 if n > 1 else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the point with the keys of the command line."""
+        return {
+            "bytes": self.bytes,
+            "bits_per_second": self.bits_per_second,
+            "seconds": self.seconds,
+            "netpipe_mbps": self.bits_per_second / NETPIPE_MBPS,
+            "mean_seconds": self.mean_seconds,
+            "sigma_seconds": self.sigma_seconds,
+            "spread_seconds": max(self.trials_seconds) - self.seconds,
+            "trials_seconds": list(self.trials_seconds),
+            "repeats": self.repeats,
+            "percentiles_seconds": self.percentiles_seconds,
+            "content": self.content,
+            "lost_trials": self.lost,
+            "began_seconds": self.began_seconds,
+            "ended_seconds": self.ended_seconds,
+            "energy": asdict(self.energy) if self.energy is not None else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PeerClock:
+    """Hold how far the peer's wall clock is ahead of ours, and how well that is known (half the round trip)."""
+
+    offset_seconds: float
+    uncertainty_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PingPong:
+    """Hold a run: its points in the order they were measured, whether it came to its end, and else why not."""
+
+    protocol: str
+    peer: str
+    points: tuple[Point, ...]
+    began_wall_seconds: float
+    clock: PeerClock | None = None
+    complete: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Hold an estimate and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def sigma(self) -> float:
+        """Give the standard deviation that a normal law of this interval has."""
+        return (self.high - self.low) / 3.92
+
+
+@dataclass(frozen=True, slots=True)
+class SleepPolicy:
+    """Hold what a probe found of a link: time-out H, overshoot Ts + Tw, Ts, Tw and the awake round trip, in seconds.
+
+    `verdict` is "sleeps" or "never sleeps" (within the gaps that were tried); then the times are None.
+    """
+
+    verdict: str
+    awake: Interval
+    timeout: Interval | None = None
+    overshoot: Interval | None = None
+    sleep: Interval | None = None
+    wake: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GapPoint:
+    """Hold the round trips that followed idle gaps of nearly one length, both in seconds and in the order they came."""
+
+    gap_seconds: tuple[float, ...]
+    round_trip_seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Hold one file transfer while the link was blocked `blocked_seconds` once a second."""
+
+    protocol: str
+    blocked_seconds: float
+    bytes: int
+    seconds: float
+    disruptions: int
+    sent_packets: int = 0
+    received_packets: int | None = None
+
+    @property
+    def lost_percent(self) -> float | None:
+        """Give the share of packets that did not come; None where they were not counted."""
+        if self.received_packets is None or not self.sent_packets:
+            return None
+        return 100.0 * max(0.0, 1.0 - self.received_packets / self.sent_packets)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Hold one row of a file of measurements: SI units, one number, its standard deviation or None."""
+
+    kind: str
+    fabric: str
+    parameters: dict[str, Any]
+    quantity: str
+    value: float
+    unit: str
+    uncertainty: float | None = None

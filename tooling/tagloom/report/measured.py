@@ -1,0 +1,207 @@
+"""Lay measurements out: lines for a terminal, CSV, and plots."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import Finding, InputError
+from tagloom.report.terminal import count, row, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_POINT_COLUMNS = (
+    "bytes",
+    "bits_per_second",
+    "netpipe_mbps",
+    "seconds",
+    "mean_seconds",
+    "sigma_seconds",
+    "spread_seconds",
+    "repeats",
+    "content",
+    "lost_trials",
+)
+_ENERGY_COLUMNS = (
+    "watts",
+    "watts_sigma",
+    "bits_per_joule",
+    "bits_per_joule_sigma",
+    "joules_per_bit",
+    "joules_per_bit_sigma",
+)
+SHOWN_POINTS = 12
+MICRO, GIGA = 1e6, 1e-9
+
+
+def pingpong_lines(page: Mapping[str, Any], *, everything: bool) -> list[str]:
+    """Say what a ping-pong found: least latency, most bandwidth, and some or all of its sizes."""
+    points = page["points"]
+    lines = row("pingpong", f"{page['protocol']} to {page['peer']}, {count(len(points), 'size')}")
+    if points:
+        quick, wide = min(points, key=lambda p: p["seconds"]), max(points, key=lambda p: p["bits_per_second"])
+        lines += row("latency", f"{quick['seconds'] * MICRO:.2f} us one way ({quick['bytes']} bytes)")
+        lines += row(
+            "bandwidth",
+            f"{wide['bits_per_second'] * GIGA:.3f} Gb/s at {wide['bytes']:,} bytes "
+            f"(NetPIPE's Mbps of 2^20 b/s: {wide['netpipe_mbps']:.1f})",
+        )
+        wrong = [p["bytes"] for p in points if p["content"] is False]
+        if wrong:
+            lines += row("content", f"NOT as sent at {', '.join(map(str, wrong))} bytes")
+        step = 1 if everything else max(1, -(-len(points) // SHOWN_POINTS))
+        rows = [_point_cells(p) for p in points[::step]]
+        heads = ("bytes", "us", "+-", "p50", "p99", "Gb/s", "bit/J")
+        lines += table(heads, rows, right=tuple(range(len(heads))))
+    if page["clock"] is not None:
+        c = page["clock"]
+        lines += row(
+            "clock",
+            f"the peer's is {c['offset_seconds'] * 1e3:+.3f} ms off, +- {c['uncertainty_seconds'] * 1e3:.3f} ms",
+        )
+    if page["correlation"] is not None:
+        lines += row("energy", f"bandwidth and bits per joule correlate with {page['correlation']:.5f}")
+    return lines + _end_lines(page)
+
+
+def _point_cells(p: Mapping[str, Any]) -> tuple[str, ...]:
+    shares, energy = p["percentiles_seconds"], p["energy"]
+    return (
+        f"{p['bytes']:,}",
+        f"{p['seconds'] * MICRO:.2f}",
+        f"{p['sigma_seconds'] * MICRO:.2f}",
+        f"{shares['50'] * MICRO:.2f}" if shares else "-",
+        f"{shares['99'] * MICRO:.2f}" if shares else "-",
+        f"{p['bits_per_second'] * GIGA:.3f}",
+        f"{energy['bits_per_joule']:.3g}" if energy else "-",
+    )
+
+
+def _end_lines(page: Mapping[str, Any]) -> list[str]:
+    return [] if page["complete"] else row("ended", f"early: {page['why']}; what there is stands above")
+
+
+def power_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what a meter gave."""
+    lines = row("meter", f"{page['meter']}: {page['sees']}")
+    if page["samples"]:
+        lines += row(
+            "power",
+            f"{page['watts']:.2f} W +- {page['watts_sigma']:.2f} W, {count(len(page['samples']), 'sample')} in "
+            f"{page['seconds']:.1f} s; {page['joules']:.1f} J",
+        )
+    if page["lag_seconds"] is not None:
+        lines += row(
+            "lag", f"{page['lag_seconds']:.2f} s +- {page['lag_sigma_seconds']:.2f} s, found by switching a load"
+        )
+    return lines + _end_lines(page)
+
+
+def points_csv(points: Sequence[Mapping[str, Any]]) -> str:
+    """Write points as CSV, SI units in the column names; empty where nothing was measured."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    shares = sorted({name for p in points for name in p["percentiles_seconds"]}, key=float)
+    writer.writerow([*_POINT_COLUMNS, *(f"p{name}_seconds" for name in shares), *_ENERGY_COLUMNS])
+    for p in points:
+        energy = p["energy"] or {}
+        writer.writerow(
+            [
+                *(p[name] for name in _POINT_COLUMNS),
+                *(p["percentiles_seconds"].get(name, "") for name in shares),
+                *(energy.get(name, "") for name in _ENERGY_COLUMNS),
+            ]
+        )
+    return text.getvalue()
+
+
+def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
+    """Write samples as the CSV that the csv: meter plays again, seconds from the first."""
+    first = samples[0]["at_seconds"] if samples else 0.0
+    return "".join(["seconds,watts\n", *(f"{s['at_seconds'] - first:.6f},{s['watts']:g}\n" for s in samples)])
+
+
+def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
+    """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
+
+    Raises InputError where matplotlib is not installed, or does not know the file's ending.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only for who asks for a plot
+    except ImportError:
+        raise InputError([Finding("--plot", "matplotlib (pip install matplotlib)", "not installed")]) from None
+
+    measured = [p for p in points if p["energy"]]
+    figure = Figure(figsize=(7, 9 if measured else 6), layout="constrained")
+    panels = figure.subplots(3 if measured else 2, 1, sharex=True)
+    size = [p["bytes"] for p in points]
+    relative = [p["sigma_seconds"] / p["mean_seconds"] for p in points]
+    bandwidth = [p["bits_per_second"] for p in points]
+    panels[0].errorbar(size, bandwidth, [b * r for b, r in zip(bandwidth, relative, strict=True)], fmt=".-", capsize=2)
+    panels[0].set_ylabel("bandwidth (bit/s)")
+    panels[1].errorbar(size, [p["seconds"] for p in points], [p["sigma_seconds"] for p in points], fmt=".-", capsize=2)
+    panels[1].set_ylabel("one-way time (s)")
+    panels[1].set_yscale("log")
+    if measured:
+        energy = [p["energy"] for p in measured]
+        rates, sigmas = [e["bits_per_joule"] for e in energy], [e["bits_per_joule_sigma"] for e in energy]
+        panels[2].errorbar([p["bytes"] for p in measured], rates, sigmas, fmt=".-", capsize=2)
+        panels[2].set_ylabel("energy rate (bit/J)")
+    panels[0].set_xscale("log", base=2)
+    panels[-1].set_xlabel("message (bytes)")
+    panels[0].set_title(title)
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise InputError([Finding("--plot", "a file that can be written, .svg, .png or .pdf", str(error))]) from None
+
+
+def policy_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what sleep policy was found, with 95 % confidence intervals."""
+    lines = row("link", f"{page['verdict']}, tried with {count(len(page['gaps']), 'gap')}")
+    names = (
+        ("awake_seconds", "awake", "round trip while awake"),
+        ("timeout_seconds", "time-out", "idle time before it falls asleep"),
+        ("overshoot_seconds", "overshoot", "Ts + Tw, the longest delay of a message"),
+        ("sleep_seconds", "Ts", "to fall asleep"),
+        ("wake_seconds", "Tw", "to wake"),
+    )
+    for key, label, words in names:
+        if (each := page[key]) is not None:
+            low, high = each["low"] * MICRO, each["high"] * MICRO
+            lines += row(label, f"{each['value'] * MICRO:.1f} us ({low:.1f} to {high:.1f}): {words}")
+    if page["eee"]:
+        lines.append(f"next      tagloom predict BUILD --eee {page['eee']}")
+    return lines + _end_lines(page)
+
+
+def transfer_lines(page: Mapping[str, Any]) -> list[str]:
+    """Lay the paper's two tables out with ours beside: a file by TCP, and by UDP, over a blocked link."""
+    lines = []
+    for protocol in ("tcp", "udp"):
+        found = [t for t in page["transfers"] if t["protocol"] == protocol]
+        if not found:
+            continue
+        lines += ["", f"a file of {found[0]['bytes']:,} bytes by {protocol.upper()}, blocked once a second"]
+        cells: list[tuple[str, ...]] = []
+        for t in found:
+            ms = f"{t['blocked_seconds'] * 1e3:g} ms"
+            if protocol == "tcp":
+                _, off, on = t["paper_seconds"]
+                paper = (f"{off:.2f} s", f"{on:.2f} s") if off is not None else ("-", "-")
+                slow = f"{t['slowdown_percent']:+.2f} %" if t["slowdown_percent"] is not None else "-"
+                cells.append((ms, f"{t['seconds']:.2f} s", slow, f"+{t['expected_slowdown_percent']:.2f} %", *paper))
+            else:
+                lost = f"{t['lost_percent']:.2f} %" if t["lost_percent"] is not None else "-"
+                paper_lost = f"{t['paper_lost_percent']:.2f} %" if t["paper_lost_percent"] is not None else "-"
+                cells.append((ms, f"{t['sent_packets']:,}", lost, f"{t['expected_lost_percent']:.2f} %", paper_lost))
+        heads = (
+            ("blocked", "time", "slower", "expected", "paper", "with PAUSE")
+            if protocol == "tcp"
+            else ("blocked", "packets", "lost", "expected", "paper")
+        )
+        lines += table(heads, cells, right=tuple(range(len(heads))))
+    return lines + _end_lines(page)
