@@ -224,6 +224,72 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
+def _timetable(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import timetabling  # noqa: PLC0415 - as above
+    from tagloom.read import read_fabric  # noqa: PLC0415 - as above
+    from tagloom.report import clock  # noqa: PLC0415 - as above
+    from tagloom.share import share_directory  # noqa: PLC0415 - as above
+
+    if bool(args.traffic) == (args.calendar is not None):
+        raise InputError([Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both")])
+    fabric = read_fabric(args.fabric)
+    if args.calendar is not None:
+        from tagloom.read.calendar import read_timetable  # noqa: PLC0415 - as above
+
+        table = read_timetable(args.calendar, args.timezone)
+        with screen.waiting("planning and proving every setting"):
+            fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
+        page = timetabling.calendar_page(fabric, table, time.time(), fabrics)
+        screen.say(*clock.calendar_lines(page), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
+        screen.answer(page)
+        return GOOD
+    wish = timetabling.DayWish(
+        args.settings,
+        args.headroom,
+        _seconds(args.dwell, "--dwell"),
+        args.changes,
+        args.change_seconds,
+        args.allow_cut,
+        timetabling.read_power(args.power) if args.power else None,
+    )
+    zone = args.timezone or "UTC"
+    history = _history(args, fabric, zone)
+    with screen.progress("settings sought") as note:
+        day = timetabling.timetable(fabric, history, share_directory() / "templates", wish, note, time.monotonic)
+    schedule = day.schedules[-1]
+    page = timetabling.day_page(fabric, day, wish, schedule)
+    screen.say(*clock.day_lines(page))
+    if args.output is not None:
+        files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
+        for name, text in files.items():
+            _write(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+        screen.say(
+            f"wrote     {args.output} and {len(files) - 1} settings files beside it",
+            f"next      tagloom run {args.output} -i INVENTORY --dry-run",
+        )
+    screen.answer({**page, "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
+    """Read a day of traffic: matrices, or the counters that observe kept."""
+    from tagloom.adapters.history import History, is_history  # noqa: PLC0415 - as above
+    from tagloom.pipeline import observing, timetabling  # noqa: PLC0415 - as above
+    from tagloom.read.history import read_history  # noqa: PLC0415 - as above
+
+    if not any(is_history(path) for path in args.traffic):
+        return read_history(args.traffic, fabric, zone, args.placement)
+    if len(args.traffic) > 1:
+        raise InputError([Finding("--traffic", "one history of tagloom observe, alone", f"{len(args.traffic)} files")])
+    with closing(History(args.traffic[0])) as history:
+        shots = list(history.all(fabric.name))
+    rates = [
+        (max(each.at for each in after.values()), observing.rates_between(before, after))
+        for before, after in itertools.pairwise(shots)
+    ]
+    return timetabling.history_of_counters(fabric, rates, zone)
+
+
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline  # noqa: PLC0415 - as above
     from tagloom.predict.eee import POWERCONNECT_5548, check_policy  # noqa: PLC0415 - as above
@@ -371,14 +437,14 @@ def _snmp(args: argparse.Namespace, settings: Any) -> Any:
     return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str, where: str = "--every") -> float:
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
     try:
         value = float(text[:-1]) * unit if unit else float(text)
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):
-        raise InputError([Finding("--every", "a time such as 30s, 5m or 1h", repr(text))])
+        raise InputError([Finding(where, "a time such as 30s, 5m or 1h", repr(text))])
     return value
 
 
@@ -594,6 +660,7 @@ EXAMPLES = {
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
+    "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
@@ -784,6 +851,34 @@ def parser() -> argparse.ArgumentParser:
     regulate.add_argument(
         "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
     )
+
+    timetable = command("timetable", _timetable, "find the few link settings worth having over a day, and when")
+    timetable.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    timetable.add_argument(
+        "--traffic",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a day: traffic files with '# start:' and '# seconds:', directories of them, one CSV "
+        "time,source,destination,bytes, or the history that tagloom observe keeps",
+    )
+    timetable.add_argument(
+        "--calendar", type=Path, metavar="FILE", help="rules in cron words instead, to check, prove and preview"
+    )
+    timetable.add_argument("--settings", type=int, default=3, metavar="N", help="different settings at most (default 3)")
+    timetable.add_argument("--dwell", default="15m", metavar="TIME", help="least time between changes (default 15m)")
+    timetable.add_argument("--changes", type=int, default=12, metavar="N", help="changes a day at most (default 12)")
+    timetable.add_argument(
+        "--headroom", type=float, default=0.5, metavar="SHARE", help="of channels, free while links are off (default 0.5)"
+    )
+    timetable.add_argument(
+        "--change-seconds", type=float, default=60.0, metavar="S", help="a change takes, charged (default 60)"
+    )
+    timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
+    timetable.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    timetable.add_argument("--timezone", metavar="ZONE", help="of the times, such as Europe/Berlin (default UTC)")
+    timetable.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the timetable, and its settings beside")
 
     predict = command("predict", _predict, "say what a build costs in time and saves in watts")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")

@@ -11,7 +11,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.records.observation import Counters, Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 SCHEMA_VERSION = 1  # PRAGMA user_version of the file
@@ -58,6 +58,15 @@ CREATE INDEX port_by_time ON port (switch, number, snapshot);
 _COUNTED = ("in_octets", "out_octets", "in_packets", "out_packets", "in_errors", "out_errors")
 
 
+def is_history(path: Path) -> bool:
+    """Tell whether a file is an SQLite database, by its first bytes (sqlite.org/fileformat.html)."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
 class History:
     """Append snapshots to one file, and give the last one back. Raises InputError where the file is something else."""
 
@@ -102,25 +111,35 @@ class History:
         """Give the last snapshot of a fabric, as far as rates need it: times, errors and ports; {} where none is."""
         with closing(self._file.cursor()) as rows:
             found = rows.execute("SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,)).fetchone()[0]
-            ports: dict[str, list[Counters]] = {}
-            for switch, *values in rows.execute(
-                "SELECT switch, number, name, admin_up, oper_up, speed_bps, last_change_seconds, in_octets, out_octets,"
-                " in_packets, out_packets, in_errors, out_errors, bits FROM port WHERE snapshot = ? ORDER BY number",
-                (found,),
-            ):
-                number, name, admin, oper, speed, changed, *counted, bits = values
-                cells: dict[str, Any] = {
-                    key: each if each is None else int(each) for key, each in zip(_COUNTED, counted, strict=True)
-                }
-                up = {"admin_up": _truth(admin), "oper_up": _truth(oper)}
-                known = {"speed_bps": speed, "last_change_seconds": changed, "bits": bits}
-                ports.setdefault(switch, []).append(Counters(number, name, **up, **known, **cells))
-            return {
-                switch: Observation(switch, at, error, uptime_seconds=uptime, ports=tuple(ports.get(switch, ())))
-                for switch, at, error, uptime in rows.execute(
-                    "SELECT switch, at, error, uptime_seconds FROM reading WHERE snapshot = ?", (found,)
-                )
+            return self._snapshot(rows, found)
+
+    def all(self, fabric: str) -> Iterator[dict[str, Observation]]:
+        """Give every snapshot of a fabric, in order, each as `last` does."""
+        with closing(self._file.cursor()) as rows:
+            query = "SELECT id FROM snapshot WHERE fabric = ? ORDER BY at, id"
+            for (number,) in rows.execute(query, (fabric,)).fetchall():
+                yield self._snapshot(rows, number)
+
+    def _snapshot(self, rows: sqlite3.Cursor, snapshot: int) -> dict[str, Observation]:
+        ports: dict[str, list[Counters]] = {}
+        for switch, *values in rows.execute(
+            "SELECT switch, number, name, admin_up, oper_up, speed_bps, last_change_seconds, in_octets, out_octets,"
+            " in_packets, out_packets, in_errors, out_errors, bits FROM port WHERE snapshot = ? ORDER BY number",
+            (snapshot,),
+        ):
+            number, name, admin, oper, speed, changed, *counted, bits = values
+            cells: dict[str, Any] = {
+                key: each if each is None else int(each) for key, each in zip(_COUNTED, counted, strict=True)
             }
+            up = {"admin_up": _truth(admin), "oper_up": _truth(oper)}
+            known = {"speed_bps": speed, "last_change_seconds": changed, "bits": bits}
+            ports.setdefault(switch, []).append(Counters(number, name, **up, **known, **cells))
+        return {
+            switch: Observation(switch, at, error, uptime_seconds=uptime, ports=tuple(ports.get(switch, ())))
+            for switch, at, error, uptime in rows.execute(
+                "SELECT switch, at, error, uptime_seconds FROM reading WHERE snapshot = ?", (snapshot,)
+            )
+        }
 
 
 def _truth(cell: int | None) -> Any:

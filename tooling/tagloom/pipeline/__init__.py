@@ -18,10 +18,12 @@ from tagloom.pipeline.planning import (
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
+from tagloom.pipeline.timetabling import DayWish
 from tagloom.platforms.power import read_power
 
 __all__ = [
     "Build",
+    "DayWish",
     "Wish",
     "chosen",
     "host_pages",

@@ -133,7 +133,7 @@ def plan(
     `texts`), the links that are up do not connect the fabric or `root` names nothing to root at, PlanError where no
     deadlock-free plan fits.
     """
-    _plannable(fabric, spoken=texts)
+    plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
@@ -209,7 +209,7 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def _routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
+def routes_for(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
     routes = route(fabric, routing, assignment, top=top)
     return gather(fabric, routes, top) if assignment == "fixed" else routes
@@ -251,7 +251,7 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str, top: i
     if plain:
         ways.insert(0, (plain.strip(), routing, assignment))
     return [
-        Alternative(f"use {words}", kind, partial(_routes, fabric, method, kind, top if method == routing else None))
+        Alternative(f"use {words}", kind, partial(routes_for, fabric, method, kind, top if method == routing else None))
         for words, method, kind in ways
     ]
 
@@ -261,7 +261,7 @@ def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
     return [asdict(row) for row in alternatives(fabric, assignment)]
 
 
-def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
@@ -412,8 +412,8 @@ def regulate(
 
     `clock` gives seconds, for the time limit of `optimal`.
     """
-    _plannable(fabric, spoken=False)
-    reroute = partial(_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
+    plannable(fabric, spoken=False)
+    reroute = partial(routes_for, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
 
 

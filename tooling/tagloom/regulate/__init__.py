@@ -5,5 +5,18 @@ from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.optimal import optimal
 from tagloom.regulate.program import lower_bound
 from tagloom.regulate.static import connected, static, two_connected
+from tagloom.regulate.timetable import covering, groups, schedules
 
-__all__ = ["Rules", "connected", "greedy", "lower_bound", "optimal", "routes_of", "static", "two_connected"]
+__all__ = [
+    "Rules",
+    "connected",
+    "covering",
+    "greedy",
+    "groups",
+    "lower_bound",
+    "optimal",
+    "routes_of",
+    "schedules",
+    "static",
+    "two_connected",
+]
