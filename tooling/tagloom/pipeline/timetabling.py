@@ -15,7 +15,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.planning import plan, plannable, routes_for, with_links_off
 from tagloom.pipeline.regulating import HOST_MBPS, Chosen, chosen, settings_page, settings_routes
-from tagloom.platforms.power import fabric_watts, link_watts, read_power
+from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.history import Interval, whole_day, zone_of
 from tagloom.records.settings import LinkSettings
@@ -137,9 +137,7 @@ def timetable(
     )  # fmt: skip
 
 
-def per_interval(
-    day: Day, wish: DayWish, progress: Callable[[int, int], None], clock: Callable[[], float]
-) -> float:
+def per_interval(day: Day, wish: DayWish, progress: Callable[[int, int], None], clock: Callable[[], float]) -> float:
     """Give the joules of a day with settings of its own for every interval, found by greedy, changes not charged.
 
     Each interval starts from the cheapest of the day's candidates that carries it, and turns off what it can besides.
@@ -407,7 +405,7 @@ def times_of(day: Day, schedule: Schedule, wish: DayWish) -> list[tuple[str, str
     for t, k in enumerate(setting):
         before = setting[t - 1]
         if k != before or (t == 0 and schedule.changes == 0):
-            off = {link for link in day.candidates[before].settings.links_off}
+            off = set(day.candidates[before].settings.links_off)
             on = off - set(day.candidates[k].settings.links_off)
             toggles = [toggle_joules(day.candidates[0].fabric, link, wish) for link in on]
             lead = math.ceil(_lead_seconds(day, wish) / 60) if toggles else 0
@@ -472,9 +470,7 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
     return found
 
 
-def calendar_page(
-    fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]
-) -> dict[str, Any]:
+def calendar_page(fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]) -> dict[str, Any]:
     """Give what a calendar says from a time on: what holds, the week's changes, and what the week saves."""
     zone = zone_of(table.timezone, "timezone")
     watts = {name: fabric_watts(each) for name, each in fabrics.items()}
@@ -511,7 +507,9 @@ def history_of_counters(
     intervals = []
     for end, rates in readings:
         carried = {
-            (name, port.number): (port.in_bps / 8, port.out_bps / 8) for name, each in rates.items() for port in each.ports
+            (name, port.number): (port.in_bps / 8, port.out_bps / 8)
+            for name, each in rates.items()
+            for port in each.ports
         }
         if not all(place in carried for place in hosts) or not hosts:
             continue  # a reading that lacks a switch says nothing of its hosts: a gap

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from pathlib import Path
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -15,6 +15,7 @@ from tagloom.records.timetable import ALL_ON, Rule, Timetable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from zoneinfo import ZoneInfo
 
 KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules"}
@@ -50,7 +51,9 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
         try:
             CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
         except CronSimError as error:
-            findings.append(Finding(f"{where}.when", "minute hour day month weekday, as in crontab(5)", f"{when!r}: {error}"))
+            findings.append(
+                Finding(f"{where}.when", "minute hour day month weekday, as in crontab(5)", f"{when!r}: {error}")
+            )
         else:
             rules.append(Rule(when, settings))
         file = path.parent / settings
@@ -116,7 +119,7 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
         return found
     told: set[tuple[str, str]] = set()
     rows = upcoming(table, begin, AHEAD_DAYS)
-    for (a, one), (b, other) in zip(rows, rows[1:], strict=False):
+    for (a, one), (b, other) in pairwise(rows):
         if one != other and b - a < dwell and (one, other) not in told:
             told.add((one, other))
             when = datetime.fromtimestamp(b, zone)

@@ -91,3 +91,52 @@ class Timetable:
     dwell_seconds: float = 900.0
     changes_a_day: int = 12
     files: dict[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Say at what load all links come on, and when they may go off again.
+
+    `raise_above` and `lower_below` are shares of a channel's speed; `hold_seconds` is how long the load must have
+    stayed below the second before settings hold again. The last two are those of a Timetable.
+    """
+
+    raise_above: float = 0.7
+    lower_below: float = 0.35
+    hold_seconds: float = 600.0
+    dwell_seconds: float = 900.0
+    changes_a_day: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Hold what a running timetable remembers; times are seconds since the epoch.
+
+    settings    the names whose links are on together, () where it is not known what runs
+    raised      whether load brought all links up; `busy_at` when it was last too high to let them go again
+    changed_at  when settings last changed; `lowered_at` when links last went off, within a day
+    """
+
+    settings: tuple[str, ...] = ()
+    raised: bool = False
+    busy_at: float = 0.0
+    changed_at: float = 0.0
+    lowered_at: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStatus:
+    """Hold how a running timetable stands, for those who watch it."""
+
+    at: float
+    settings: tuple[str, ...]
+    scheduled: str
+    raised: bool
+    links_off: int
+    watts: float
+    full_watts: float
+    busiest_share: float | None
+    jobs: int
+    next_at: float | None
+    changes: int
+    failures: int

@@ -110,7 +110,9 @@ def _changes(offer: Offer, sets: NDArray[np.int64]) -> NDArray[np.float64]:
 def _ends(seconds: NDArray[np.float64], dwell: float) -> list[int]:
     """Give the first boundary at which what begins at t may end; one past the day where there is none."""
     bounds = np.concatenate([[0.0], np.cumsum(seconds)])
-    ends: list[int] = np.maximum(np.searchsorted(bounds, bounds[:-1] + dwell - 1e-6), np.arange(1, len(bounds))).tolist()
+    ends: list[int] = np.maximum(
+        np.searchsorted(bounds, bounds[:-1] + dwell - 1e-6), np.arange(1, len(bounds))
+    ).tolist()
     return ends
 
 
@@ -124,9 +126,7 @@ def _stretch(joules: NDArray[np.float64], sums: NDArray[np.float64], begin: int,
     return np.asarray(total, np.float64)
 
 
-def _end(
-    offer: Offer, sets: NDArray[np.int64], begin: int, table: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _end(offer: Offer, sets: NDArray[np.int64], begin: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Close the day, float64[B, N, most + 1]: what ends it goes over into what began it."""
     last: NDArray[np.float64] = table[-1].copy()
     back = _changes(offer, sets)[:, :, begin]
@@ -151,7 +151,9 @@ def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, mos
         ways: list[tuple[float, int, int]] = [(float(stay), t - 1, k)]
         for b in [b for b in range(1, t) if ends[b] == t and c] if most else []:
             stretch = _stretch(joules, sums, b, t)[0, k]
-            ways += [(float(table[b, 0, j, c - 1] + change[j, k] + stretch), b, j) for j in range(len(change)) if j != k]
+            ways += [
+                (float(table[b, 0, j, c - 1] + change[j, k] + stretch), b, j) for j in range(len(change)) if j != k
+            ]
         if t == min(ends[0], intervals) and k == begin and c == 0:
             ways.append((float(_stretch(joules, sums, 0, t)[0, k]), 0, k))
         _, before, other = min(ways, key=lambda way: way[0])

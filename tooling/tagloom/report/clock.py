@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 def day_lines(page: Mapping[str, Any]) -> list[str]:
     """Say what a day's timetable saves, against fewer settings and against the most that any could save."""
     rows = [
-        (str(each["settings"]), f"{each['saving_percent']:.1f} %", f"{each['kept_percent']:.1f} %", str(each["changes"]))
+        (
+            str(each["settings"]),
+            f"{each['saving_percent']:.1f} %",
+            f"{each['kept_percent']:.1f} %",
+            str(each["changes"]),
+        )
         for each in page["by_settings"]
     ]
     settings = [
