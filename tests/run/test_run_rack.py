@@ -83,7 +83,7 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
 
     with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2) as snmp:
         with contextlib.closing(Ledger(home / "state.db")) as memory:
-            # at 20:09 links are off, and the frames of the ping are load: the next look brings all up
+            # at 20:09 links are off, and the frames of the ping are load: the look after it brings all up
             running = keeper(memory, (EVENING + 240, note), (EVENING + 540, note))
             with pytest.raises(KeyboardInterrupt):
                 running.run()
@@ -91,7 +91,7 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
             keeper(memory).step()
             assert memory.counts() == (2, 0)
     assert off == [3, 0]
-    assert [line.partition(" ")[0] for line in told[:3]] == ["20:05:00", "20:09:30", "20:09:30"]
+    assert [line.partition(" ")[0] for line in told[:3]] == ["20:05:00", "20:09:00", "20:09:00"]
     assert told[0].startswith("20:05:00 night.json: 3 of 6 links off (the timetable; what runs is not known)")
     assert told[1].endswith("of its speed: all links come on")
     assert told[-1].endswith("all-on: remembered; the switches hold it still")

@@ -140,7 +140,7 @@ class Keeper:
             self.clock.sleep(max(0.0, min([self.every_seconds, *coming])))
 
     def step(self) -> None:
-        """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt where it was stopped."""
+        """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
         load = self._look() if self.eyes is not None else None
         now = self.clock.now()
         scheduled = due(self.table, now)

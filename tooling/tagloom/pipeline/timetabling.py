@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of intervals alike that settings are first sought for
+WINDOWS = (2, 4, 8)  # parts of the day that settings are sought for besides
+POLISHED = 36  # switches up to which the settings in use are sought again with all patience
 ROUNDS = 3  # times settings are sought anew for the intervals that came to share them
-BOUND_SECONDS = 2.0  # for the program that bounds one group of intervals
+BOUND_SECONDS = 5.0  # for the program that bounds one group of intervals
 DAY_MINUTES = 24 * 60
 
 
@@ -101,7 +103,9 @@ def timetable(
     _check(fabric, wish)
     search = _Search(fabric, history, wish, clock)
     members, leaves = groups(history.rate, search.regular, LEAVES)
-    work = len(members) + len(leaves) + ROUNDS * wish.settings + wish.settings
+    regular = np.flatnonzero(search.regular)
+    members += [part for n in WINDOWS for part in np.array_split(regular, n) if len(part)]
+    work = len(members) + len(leaves) + (ROUNDS + 1) * wish.settings
     done = 0
 
     def step() -> None:
@@ -112,17 +116,10 @@ def timetable(
     for group in members:
         search.add(covering(history.rate, group))
         step()
-    table: list[Schedule] = []
-    for _ in range(ROUNDS):
-        table = search.schedules()
-        before = len(search.candidates)
-        for used in table[-1].used:
-            mine = np.flatnonzero((table[-1].setting == used) & search.regular)
-            if used and len(mine):
-                search.add(covering(history.rate, mine))
+    for polish in [False] * ROUNDS + [True]:
+        for mine in search.shares(search.schedules()[-1]):
+            search.add(covering(history.rate, mine), polish=polish)
             step()
-        if len(search.candidates) == before:
-            break
     table = search.schedules()
     while unproven := search.unproven(table, templates):
         for k in sorted(unproven, reverse=True):
@@ -190,17 +187,23 @@ class _Search:
         load = csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat
         return np.asarray(load.max(axis=0) if len(fabric.tail) else np.zeros(len(self.history)), np.float64)
 
-    def add(self, matrix: NDArray[np.float64]) -> None:
-        """Seek settings for a matrix, unless for the same one before."""
-        if (key := matrix.tobytes()) in self._seen:
+    def shares(self, schedule: Schedule) -> list[NDArray[np.int64]]:
+        """List the intervals that share settings, for all settings but everything on."""
+        return [mine for k in schedule.used if k and len(mine := np.flatnonzero(schedule.setting == k))]
+
+    def add(self, matrix: NDArray[np.float64], *, polish: bool = False) -> None:
+        """Seek settings for a matrix, unless they were sought as well before."""
+        if (key := matrix.tobytes() + bytes([polish])) in self._seen:
             return
         self._seen.add(key)
-        found = self.choose(matrix)
+        found = self.choose(matrix, descents=1 if not polish else 0 if len(self.fabric.switches) <= POLISHED else 2)
         known = {each.settings.links_off for each in self.candidates}
         if found is not None and found.settings.links_off not in known:
             self.candidates.append(found)
 
-    def choose(self, matrix: NDArray[np.float64], start: Candidate | None = None) -> Candidate | None:
+    def choose(
+        self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
+    ) -> Candidate | None:
         """Seek settings for bytes per second, from everything on or from settings that carry them; None where none."""
         if start is not None and start.settings.forest:
             smaller = start.fabric
@@ -210,7 +213,7 @@ class _Search:
         traffic = Traffic(matrix, np.zeros_like(matrix), 1.0)
         if routes.parent is None:
             return None
-        choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, quick=True)
+        choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, descents=descents)
         if choice is None or not choice.off:
             return None
         down = self.fabric.with_links_down(choice.off)
@@ -242,8 +245,19 @@ class _Search:
         return Offer(seconds, joules, np.asarray(change, np.float64))
 
     def schedules(self) -> list[Schedule]:
-        """Decide among the candidates so far."""
+        """Decide among the candidates so far, without those that carry no interval more than a thriftier one."""
         wish = self.wish
+        carries = np.isfinite(self.offer(self.candidates).joules)
+        watts = [each.settings.watts_after for each in self.candidates]
+
+        def beaten(k: int, by: int) -> bool:
+            better = watts[by] < watts[k] or (watts[by] == watts[k] and by < k)
+            return better and not (carries[k] & ~carries[by]).any()
+
+        all_of = range(len(watts))
+        self.candidates = [
+            each for k, each in enumerate(self.candidates) if k == 0 or not any(beaten(k, by) for by in all_of)
+        ]
         return schedules(self.offer(self.candidates), wish.settings, wish.dwell_seconds, wish.changes_a_day)
 
     def unproven(self, table: Sequence[Schedule], templates: Path) -> list[int]:
@@ -260,16 +274,16 @@ class _Search:
 
         Intervals of a group send at least the least that any of them sends, so that one program bounds them all.
         """
-        fixed = self.full - sum(
-            self._watts(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(self.fabric.links) if link.up
-        )
         watts = np.full(len(self.history), self.full)
+        links = [self._watts(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(self.fabric.links) if link.up]
+        fixed = self.full - sum(links)
+        floor = min(links, default=0.0) * (len(self.fabric.live) - (not self.two))  # a tree's, or a ring's
         rest = np.flatnonzero(self.history.known & ~self.regular)
         for group in [*leaves, rest] if len(rest) else leaves:
             least = self.history.rate[group].min(axis=0).astype(np.float64)
             traffic = Traffic(least, np.zeros_like(least), 1.0)
             found = lower_bound(self.fabric, traffic, self.rules, BOUND_SECONDS, self.clock)
-            watts[group] = min(self.full, fixed + found.watts)
+            watts[group] = min(self.full, fixed + max(found.watts, floor))
             step()
         return float((watts * self.history.seconds).sum())
 

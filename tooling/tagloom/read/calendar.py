@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ from tagloom.read.history import zone_of
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
 KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules"}
+BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
 
@@ -81,30 +81,23 @@ def due(table: Timetable, at_seconds: float) -> str:
     Where none ever began, everything is on. Clocks that are put on or back are met as Debian's cron does: what is
     due in the hour left out is due when the clocks are put on, what is due in the hour that comes twice, once.
     """
-    best: tuple[datetime, str] | None = None
-    for rule in table.rules:
-        begun = next(_times(rule, table, at_seconds, back=True), None)
-        if begun is not None and (best is None or begun >= best[0]):
-            best = begun, rule.settings
-    return best[1] if best is not None else ALL_ON
+    for days in BACK_DAYS:
+        if begun := upcoming(table, at_seconds - days * 86_400, days):
+            return begun[-1][1]
+    return ALL_ON
 
 
 def upcoming(table: Timetable, at_seconds: float, days: float) -> list[tuple[float, str]]:
     """List what begins after a time, within so many days: (seconds since the epoch, settings), in order."""
     end = at_seconds + days * 86_400
+    start = datetime.fromtimestamp(at_seconds, zone_of(table.timezone, "timezone"))
     found = []
-    for rule in table.rules:
-        for begin in _times(rule, table, at_seconds):
+    for order, rule in enumerate(table.rules):
+        for begin in CronSim(rule.when, start):
             if begin.timestamp() > end:
                 break
-            found.append((begin.timestamp(), rule.settings))
-    return sorted(found)
-
-
-def _times(rule: Rule, table: Timetable, at_seconds: float, *, back: bool = False) -> Iterator[datetime]:
-    """Give the times of a rule after a time, or back from it, itself included."""
-    at = datetime.fromtimestamp(at_seconds, zone_of(table.timezone, "timezone"))
-    return CronSim(rule.when, at + timedelta(seconds=1) if back else at, reverse=back)
+            found.append((begin.timestamp(), order, rule.settings))
+    return [(begin, settings) for begin, _, settings in sorted(found)]
 
 
 def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list[Finding]:
