@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagloom.pipeline import timetabling
 from tagloom.pipeline.timetabling import DayWish
 from tagloom.read import read_traffic
 from tagloom.read.fabric_file import parse_fabric
-from tagloom.records.fabric import Fabric
 from tagloom.records.timetable import History
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
 
 ROOT = Path(__file__).resolve().parents[1]
 NPB = ("bt", "cg", "ft", "is", "lu", "mg", "sp")  # 16 ranks each; ep sends next to nothing
