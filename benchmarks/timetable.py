@@ -34,9 +34,9 @@ def fabric_of(side: int) -> Fabric:
 
 
 def day_of(fabric: Fabric, kind: str, minutes: int, seed: int = 1) -> History:
-    """Make a day: NPB jobs of 20 minutes to 3 hours on hosts side by side, with 20 % of noise from interval to interval.
+    """Make a day: NPB jobs of 20 minutes to 3 hours on hosts side by side, their load 20 % up or down by interval.
 
-    A job that would bring a host above half of its link's speed is not begun, as a scheduler of whole nodes would do.
+    A job is not begun on hosts that have one already, as a scheduler of whole nodes would do.
     """
     (opens, closes), per_hour, busiest = DAYS[kind]
     chance = np.random.default_rng(seed)

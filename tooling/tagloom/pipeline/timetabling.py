@@ -415,24 +415,21 @@ def times_of(day: Day, schedule: Schedule, wish: DayWish) -> list[tuple[str, str
     Links that come on begin to do so early enough to be up when they are needed; those that go off, not before.
     """
     names, setting = names_of(schedule), schedule.setting
+    off = [set(each.settings.links_off) for each in day.candidates]
     rows = []
     for t, k in enumerate(setting):
         before = setting[t - 1]
         if k != before or (t == 0 and schedule.changes == 0):
-            off = set(day.candidates[before].settings.links_off)
-            on = off - set(day.candidates[k].settings.links_off)
-            toggles = [toggle_joules(day.candidates[0].fabric, link, wish) for link in on]
-            lead = math.ceil(_lead_seconds(day, wish) / 60) if toggles else 0
+            lead = _lead_minutes(day, wish) if off[before] - off[k] else 0
             minute = int(day.history.start_seconds[t] // 60) - lead
             rows.append((minute % DAY_MINUTES, names[int(k)]))
     return [(_clock(minute), name) for minute, name in sorted(rows)]
 
 
-def _lead_seconds(day: Day, wish: DayWish) -> float:
-    fabric = day.candidates[0].fabric
-    return wish.change_seconds + max(
-        (platforms.load(s.model).toggle_seconds.get("on_off", 0.0) for s in fabric.live), default=0.0
-    )
+def _lead_minutes(day: Day, wish: DayWish) -> int:
+    models = [platforms.load(switch.model) for switch in day.candidates[0].fabric.live]
+    toggle = max((model.toggle_seconds.get("on_off", 0.0) for model in models), default=0.0)
+    return math.ceil((wish.change_seconds + toggle) / 60)
 
 
 def _clock(minute: float) -> str:
@@ -449,7 +446,7 @@ def pages(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule, timezone:
         rules.append({"when": f"{minute} {hour} * * *", "settings": file_of[name]})
     page = {
         "timezone": timezone,
-        "dwell_seconds": wish.dwell_seconds,
+        "dwell_seconds": max(0.0, wish.dwell_seconds - 60 * _lead_minutes(day, wish)),  # what comes on begins so early
         "changes_a_day": wish.changes_a_day,
         "rules": rules,
     }
