@@ -25,7 +25,7 @@ NPB = ("bt", "cg", "ft", "is", "lu", "mg", "sp")  # 16 ranks each; ep sends next
 RANKS = 16
 CHATTER = 2e3  # bytes per second from every host to every other, day and night
 #: name -> (hours with jobs, jobs begun per hour, bytes per second that a job's busiest host sends)
-DAYS = {"office": ((8.0, 18.0), 3.0, 30e6), "hard": ((0.0, 24.0), 5.0, 40e6)}
+DAYS = {"office": ((8.0, 18.0), 3.0, 12e6), "busy": ((8.0, 18.0), 3.0, 30e6), "hard": ((0.0, 24.0), 5.0, 40e6)}
 
 
 def fabric_of(side: int) -> Fabric:
