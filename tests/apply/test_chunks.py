@@ -58,7 +58,7 @@ class Wire(BaseConnection):
         (read_addresses, "dell_powerconnect_addresses"),
         (read_status, "os6_status"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", value),
 )
 @settings(max_examples=60)
 @given(data=st.data())

@@ -95,3 +95,9 @@ def test_a_forecast_gives_intervals_and_verdicts_and_refuses_time_outs_below_ts(
     status, page = answer("predict", build, *traffic[:2], "--seconds", 1e-3)
     assert status == 2
     assert "negative gap" in page["findings"][0]["actual"]
+
+
+def test_a_bad_phy_and_a_bad_load_are_told_together(answer):
+    status, page = answer("eee", "--phy", "token-ring", "--load", 2, "--timeout", -1)
+    assert status == 2
+    assert [finding["where"] for finding in page["findings"]] == ["--phy", "--load", "--timeout"]

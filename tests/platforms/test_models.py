@@ -95,9 +95,17 @@ def test_firmware_is_said_per_switch_or_for_all_that_can_differ():
             "backwards",
             "t.yml:3  switches.s0.firmware.entry_order: expected one of keyword-first, port-first",
         ),
-        ("entry_order", "mood", "t.yml:3  switches.s0.firmware.mood: expected one of entry_order, flow_control, lldp"),
+        (
+            "entry_order",
+            "mood",
+            "t.yml:3  switches.s0.firmware.mood: expected one of entry_order, flow_control, flow_control_change, lldp",
+        ),
         ("lldp: enable", "lldp: loud", "t.yml:5  firmware.lldp: expected one of enable, run, transmit, actual 'loud'"),
-        ("lldp: enable", "mood: good", "t.yml:5  firmware.mood: expected one of entry_order, flow_control, lldp"),
+        (
+            "lldp: enable",
+            "mood: good",
+            "t.yml:5  firmware.mood: expected one of entry_order, flow_control, flow_control_change, lldp",
+        ),
     ],
 )
 def test_a_variable_or_choice_there_is_not_is_a_finding(old, new, finding):

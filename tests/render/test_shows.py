@@ -258,7 +258,9 @@ def heading_of(text):
 
 
 @pytest.mark.parametrize(
-    ("reader", "name"), [(reader, name) for reader, names in READERS.items() for name in names], ids=str
+    ("reader", "name"),
+    [(reader, name) for reader, names in READERS.items() for name in names],
+    ids=lambda value: getattr(value, "__name__", value),
 )
 @given(data=st.data())
 def test_noise_of_the_console_changes_no_row(reader, name, data):

@@ -16,8 +16,9 @@ from tagloom.pipeline import rollout
 from tagloom.pipeline.planning import rollout_judge
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
+from tagloom.records.channels import find_cycle
 from tagloom.records.numbering import content, owned
-from tagloom.records.switch_state import BROADCAST, SwitchEditor, SwitchState
+from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor, SwitchState
 from tagloom.render import render_commands
 from tagloom.rollout import choose
 from tagloom.route import route
@@ -231,10 +232,12 @@ def test_a_table_without_room_for_both_is_said_to_be_the_reason():
     before, after = CHANGES["a link goes off"](fabric)
     judge = rollout_judge(fabric)
     most = max(len(state.entry_vlan) for each in (before, after) for state in each.values())
-    with pytest.raises(PlanError, match="no room for both at once"):
-        choose(fabric, before, after, replace(judge, room=lambda _: (256, most + 2)))
+    with pytest.raises(PlanError, match=r"was not found.*no room for both at once"):
+        choose(fabric, before, after, replace(judge, room=lambda _: (256, most + 2)), strategy="direct")
     # a tree's entries, one for each host, stand beside the old ones where those of the new plan do not
-    parked = choose(fabric, before, after, replace(judge, room=lambda _: (256, most + len(fabric.hosts))))
+    parked = choose(
+        fabric, before, after, replace(judge, room=lambda _: (256, most + len(fabric.hosts))), strategy="park"
+    )
     assert parked.strategy == "park"
     assert [wave.name for wave in parked.waves] == ["add", "flip", "remove", "add", "flip", "remove"]
 
@@ -257,3 +260,98 @@ def test_a_group_entry_is_never_taken_from_a_vlan_that_stays():
                 if getattr(line, "mac", None) == BROADCAST:
                     assert wave.name == "remove"
                     assert line.vlan not in wave.state[patch.switch].vlan_index
+
+
+def test_where_entries_are_short_vlans_go_one_by_one_or_hosts_park_on_a_tree_that_floods():
+    fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324")
+    before, after = planned(fabric), planned(fabric.with_links_down({0}))
+    judge = rollout_judge(fabric)
+    both = choose(fabric, before, after, judge)
+    assert both.strategy == "direct"
+    found = {}
+    for room in range(max(len(held.entry_vlan) for state in (before, after) for held in state.values()), 60):
+        tight = replace(judge, room=lambda _, room=room: (256, room))
+        change = choose(fabric, before, after, tight)
+        for wave in change.waves:
+            assert wave.proof.proven
+            for name, held in wave.state.items():
+                assert len({*keys(held), *keys(wave.before[name])}) <= room
+        found.setdefault(change.strategy, []).append(room)
+    assert {"batches", "direct"} <= set(found)
+    assert min(found["batches"]) < min(found["direct"])
+    tree = judge_of_no_batches(fabric, before, after, judge)
+    assert tree.strategy == "park"
+    vlan = (owned(tree.waves[0].state) - owned(before)).pop()
+    assert not any((wave.state[s.name].entry_vlan == vlan).any() for wave in tree.waves for s in fabric.switches)
+    plane = Dataplane(fabric, tree.waves[1].state)
+    assert plane.ping_all().reached == 72, "it floods, and every pair is reached"
+
+
+def keys(held):
+    return zip(held.entry_vlan.tolist(), held.entry_mac.tolist(), strict=True)
+
+
+def judge_of_no_batches(fabric, before, after, judge):
+    most = max(len(held.entry_vlan) for state in (before, after) for held in state.values())
+    return choose(fabric, before, after, replace(judge, room=lambda _: (256, most)), strategy="park")
+
+
+def test_without_pause_a_cyclic_union_may_lose_frames_and_never_circles_or_locks():
+    fabric = fabric_of("ring")
+    before, after = cut(fabric, 0), cut(fabric, 3)
+    change = rollout(fabric, before, after, strategy="pause-off")
+    assert [wave.name for wave in change.waves] == DIRECT, "no link sends PAUSE before, nor afterwards"
+    assert find_cycle(len(fabric.tail), change.waves[1].proof.held, change.waves[1].proof.wanted)
+    assert rollout(fabric, before, after).strategy == "slides", "what loses nothing comes first"
+    sending, goal = (pausing(state) for state in (before, after))
+    with pytest.raises(PlanError, match="flow control off"):
+        rollout(fabric, sending, goal, strategy="pause-off")
+    quiet = replace(fabric, switches=tuple(replace(s, firmware=QUIET) for s in fabric.switches))
+    change = rollout(quiet, sending, goal, strategy="pause-off")
+    assert [wave.name for wave in change.waves] == ["flow control off", *DIRECT, "flow control on"]
+    for wave in change.waves[:-1]:
+        assert not any(held.flow_control[:2].any() for held in wave.state.values()), "both ports of each switch's links"
+    assert change.waves[-1].state == change.after
+    assert all(held.flow_control[:2].all() for held in change.after.values())
+
+
+QUIET = (("flow_control_change", "quiet"),)
+
+
+def pausing(state):
+    return {name: replace(held, flow_control=np.ones(held.ports, np.uint8)) for name, held in state.items()}
+
+
+def test_flow_control_that_keeps_its_link_up_needs_no_pause():
+    fabric = torus()
+    quiet = replace(fabric, switches=tuple(replace(s, firmware=QUIET) for s in fabric.switches))
+    change = rollout(quiet, planned(quiet), planned(replace(quiet, flow_control=True)))
+    assert [wave.name for wave in change.waves] == ["remove"]
+
+
+def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends(templates):
+    """Spanning tree is off: VLAN 1 on raised links would close loops that the switches' own frames go round."""
+    fabric = torus()
+    before, after = planned(fabric.with_links_down({0, 4})), planned(fabric)
+    for link in (fabric.links[0], fabric.links[4]):
+        for s, port in ((link.a, link.a_port), (link.b, link.b_port)):
+            editor = SwitchEditor.of(before[fabric.switches[s].name])
+            editor.set_member(1, port, Membership.UNTAGGED)
+            before[fabric.switches[s].name] = editor.freeze()
+    change = rollout(fabric, before, after)
+    first = change.waves[0]
+    editors = {name: SwitchEditor.of(held) for name, held in before.items()}
+    platform = platforms.load("powerconnect-5324")
+    raised = 0
+    for patch in first.patches:
+        interpreter = Interpreter(platform, editors[patch.switch])
+        for line in render_commands(platform, patch.changes, templates, before[patch.switch]):
+            assert interpreter.feed(line).accepted
+            held = editors[patch.switch]
+            for link in (fabric.links[0], fabric.links[4]):
+                for s, port in ((link.a, link.a_port), (link.b, link.b_port)):
+                    if fabric.switches[s].name == patch.switch and held.enabled[port - 1]:
+                        assert port not in held.members[1]
+                        raised += 1
+    assert raised >= 4
+    assert first.drain_seconds > 0, "they are waited for"

@@ -15,7 +15,7 @@ from tagloom.route.any_order import any_relation, any_trees
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, eliminated, escape_tree, ordered
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
-from tagloom.route.any_order.score import ground, improve, judged, state_of
+from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import lay_out
 from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, total_distance
@@ -130,7 +130,7 @@ def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuff
     swift = swift_rows(order, net.weight, net.target, net.switch, channels, n)
     tables = pointers(order, net.weight, net.target, sequence)
     for toll in (np.inf, 2.0):
-        respread(order, net.weight, net.target, sequence, tables, 3, toll)
+        respread(order, net.weight, net.target, sequence, tables, 3, toll, 0.2)
     spread = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
     for first, following, load in (swift, spread, (*spread[:2], tables[2])):
         walked, _, _ = walk(fabric, source_of_host, root, Relation(first, following))
@@ -138,7 +138,7 @@ def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuff
 
     grown = trees(order, net.weight, net.target, sequence)
     for toll in (np.inf, 2.0):
-        respread_trees(order, net.weight, net.target, sequence, grown, 3, toll)
+        respread_trees(order, net.weight, net.target, sequence, grown, 3, toll, 0.2)
     parent, load = tree_rows(order, net.weight, net.target, grown[0], net.switch, n)
     counted = channel_load(fabric, Routes("", "", source_of_host, root, parent))[order.channel]
     assert load == pytest.approx(counted)
@@ -164,6 +164,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     assert again.load == pytest.approx(state.load, rel=1e-4, abs=1e-4)
     assert score.hops == after.hops
     assert judged(net, known.shortest, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
+    assert climbing_hops(net, ordered(net, state.order)) == after.hops
 
 
 def ratios(fabric, effort=1):
@@ -182,8 +183,10 @@ def ratios(fabric, effort=1):
         (random_regular(4, 64, 1), 1.10, 1.7),
         (make_fabric("torus", 8, 8), 1.04, 1.4),
         (make_fabric("dragonfly", 19, 6), 1.08, 1.8),
+        (random_regular(4, 256, 1), 1.21, 2.3),
+        (make_fabric("torus", 8, 8, 8), 1.03, 1.7),
     ],
-    ids=["random 4-regular 64", "torus 8x8", "dragonfly 114"],
+    ids=["random 4-regular 64", "torus 8x8", "dragonfly 114", "random 4-regular 256", "torus 8x8x8"],
 )
 def test_paths_are_short_and_loads_even(fabric, hops, load):
     """The figures are those of a search by full sweeps (renamed; fixed 3 % more), rounded as they are printed."""

@@ -68,7 +68,8 @@ def narrate(fabric, home, *actions, watch=None):
     told, statuses = [], []
     with contextlib.closing(Ledger(home / "state.db")) as memory:
         keeper = Keeper(
-            *(fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), home, memory, FastClock(actions)),
+            *(fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), None, home, memory),
+            FastClock(actions),
             *(watch or Watch(dwell_seconds=900), None, Jobs(home / "requests", home / "profiles")),
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%d %H:%M:%S} {text}"),
             statuses.append,
@@ -161,7 +162,7 @@ def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatc
     clock = FastClock([(NOON + 600, bool)])
     with contextlib.closing(Ledger(home / "state.db")) as memory:
         table, site = read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run")
-        words = (fabric, table, site, home, memory, clock, Watch(), None, None)
+        words = (fabric, table, site, None, home, memory, clock, Watch(), None, None)
         keeper = Keeper(*words, lambda _, text: told.append(text), lambda _: None)
         monkeypatch.setattr(keeper, "_lead", refuse)
         with pytest.raises(KeyboardInterrupt):

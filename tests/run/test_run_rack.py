@@ -11,17 +11,29 @@ import pytest
 from fabrics import ROOT
 from tagloom.adapters.ledger import Ledger
 from tagloom.adapters.snmp import Snmp
+from tagloom.apply.abort import JOURNAL, LOCK
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import FabricLock
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.pipeline import observing
 from tagloom.pipeline.clock import Eyes, Jobs, Keeper
 from tagloom.pipeline.operating import Site
+from tagloom.pipeline.runs import Desk
 from tagloom.read import read_fabric, read_snmp_settings
 from tagloom.read.calendar import read_timetable
 from tagloom.records.timetable import Watch
 
 EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()
+
+
+@contextlib.contextmanager
+def desk(site):
+    """Take the fabric's lock and open its journal, as the command does."""
+    with FabricLock(site.home / LOCK, "test", print) as lock, Journal(site.home / JOURNAL) as journal:
+        journal.interrupt()
+        yield Desk(site, journal, lock)
 
 
 class FastClock:
@@ -74,7 +86,8 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
     def keeper(memory, *actions):
         site = Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}")
         return Keeper(
-            *(fabric, read_timetable(home / "day.yml"), site, home / "state", memory, FastClock(EVENING, actions)),
+            *(fabric, read_timetable(home / "day.yml"), site, desk, home / "state", memory),
+            FastClock(EVENING, actions),
             *(Watch(1e-7, 1e-8, hold_seconds=600, dwell_seconds=60), Eyes(agents, snmp.ask)),
             Jobs(home / "requests", home / "profiles"),
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%H:%M:%S} {text}"),

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 LAB = Path("inventory/lab")
 DEFAULT_MODEL = "powerconnect-5324"
+ABORT_POLL_SECONDS = 0.2
 REMARK_SECONDS = 5.0  # between two lines of progress where standard error is no terminal
 
 
@@ -189,10 +191,32 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal  # noqa: PLC0415 - as above
     from tagloom.share import share_directory  # noqa: PLC0415 - as above
 
-    old, new = pipeline.read_build(args.old), pipeline.read_build(args.new)
+    allow = args.allow or []
+    findings = pipeline.unfit(args.strategy, allow_drain="drain" in allow)
+    if len(args.builds) != (1 if args.greenfield else 2):
+        findings.append(Finding("rollout", "OLD NEW, or --greenfield NEW", " ".join(map(str, args.builds))))
+    if args.greenfield and args.strategy != "auto":
+        findings.append(Finding("--strategy", "none: --greenfield is one itself", args.strategy))
+    if (args.root or args.blocked) and not args.greenfield:
+        findings.append(Finding("--root, --blocked", "--greenfield beside them", "a rollout between two builds"))
+    findings += pipeline.occupied(args.output, "rollout.json")
+    builds = []
+    for path in args.builds:
+        try:
+            builds.append(pipeline.read_build(path))
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(findings)
     with screen.waiting("ordering and proving waves"):
-        change = pipeline.rollout_between(old, new, strategy=args.strategy, allow_drain=args.allow == "drain")
-        page = pipeline.write_rollout(new, change, share_directory() / "templates", args.output)
+        drain = "drain" in allow
+        if args.greenfield:
+            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, allow_drain=drain)
+        else:
+            repeats = "duplicates" in allow
+            wish = {"strategy": args.strategy, "allow_drain": drain, "allow_duplicates": repeats}
+            change = pipeline.rollout_between(*builds, **wish)
+        page = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
     screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
     screen.say(f"next      tagloom apply {args.output} --check --diff")
     screen.answer(page)
@@ -292,30 +316,90 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
 
 
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
+    import csv  # noqa: PLC0415 - as above
+    import io  # noqa: PLC0415 - as above
+
     from tagloom import pipeline  # noqa: PLC0415 - as above
-    from tagloom.predict.eee import POWERCONNECT_5548, check_policy  # noqa: PLC0415 - as above
-    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+    from tagloom.predict.energy import Rates  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    build = pipeline.read_build(args.build)
-    everything_on = build.fabric.with_links_up()
-    after = pipeline.with_links_off(build.fabric, [], args.settings)
-    traffic = pipeline.traffic_of(args.traffic, after, args.placement, args.seconds) if args.traffic else None
-    eee = POWERCONNECT_5548
-    if args.eee is not None:
-        try:
-            timeout, sleep, wake = (float(x) for x in args.eee.split(","))
-        except ValueError:
-            raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(args.eee))]) from None
-        check_policy(timeout, sleep, wake, f"--eee {args.eee}")
-        eee = Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
-    routes = build.routes if args.eee_links == "all" else None
-    if routes is not None and after.links != build.fabric.links:
-        where = "--eee-links all with --settings"
-        raise InputError([Finding(where, "a build planned with these settings: its paths carry the traffic", "none")])
-    page = terminal.forecast_page(pipeline.predict(everything_on, after, traffic, eee, routes))
+    all_found = _Findings()
+    rates = Rates(args.price, args.co2, args.host_watts)
+    all_found.findings += rates.findings()
+    eee = all_found.of(lambda: _sleep_policy(args.eee)) if args.eee is not None else None
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
+    traffic = None
+    if build is not None:
+        fabric = build.fabric
+        all_found.of(lambda: pipeline.with_links_off(fabric, [], args.settings))
+        place = args.placement, args.seconds, args.ranks
+        if args.traffic:
+            traffic = all_found.of(lambda: pipeline.traffic_of(args.traffic, fabric, *place))
+        if args.profile:
+            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
+            if profile is not None:
+                traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
+    all_found.end()
+    assert build is not None  # noqa: S101 - else there are findings
+    every = args.eee_links == "all"
+    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout)
+    with screen.waiting("forecasting"):
+        page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     screen.say(*terminal.forecast_lines(page))
+    if args.csv is not None:
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
+        _write(args.csv, table.getvalue())
+        screen.say(f"wrote     {args.csv}")
     screen.answer(page)
+    return GOOD
+
+
+class _Findings:
+    """Gather what is wrong with several inputs, to be told at once."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def of(self, read: Callable[[], Any]) -> Any:
+        """Give what `read` reads, None where it finds something wrong."""
+        try:
+            return read()
+        except InputError as error:
+            self.findings += error.findings
+            return None
+
+    def end(self) -> None:
+        """Raise InputError where anything was found."""
+        if self.findings:
+            raise InputError(self.findings)
+
+
+def _sleep_policy(text: str) -> Any:
+    from tagloom.predict.eee import check_policy  # noqa: PLC0415 - as above
+    from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
+
+    try:
+        timeout, sleep, wake = (float(x) for x in text.split(","))
+    except ValueError:
+        raise InputError([Finding("--eee", "TIMEOUT,TS,TW in seconds", repr(text))]) from None
+    check_policy(timeout, sleep, wake, f"--eee {text}")
+    return Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
+
+
+def _export(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.report.exports import export  # noqa: PLC0415 - as above
+
+    build = pipeline.read_build(args.build, states=False)
+    text = export(args.format, build.fabric, build.routes)
+    if args.output is None:
+        screen.say(text.rstrip())
+    else:
+        _write(args.output, text)
+        screen.say(f"wrote     {args.output}")
+    screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
     return GOOD
 
 
@@ -457,25 +541,29 @@ def _listening(text: str, where: str = "--prometheus") -> tuple[str, int]:
 
 
 def _eee(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.predict import Eee, load_phy, one_link  # noqa: PLC0415 - as above
+    from tagloom.predict import Eee, check_link, load_phy, one_link  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    phy = load_phy(args.phy)
-    given = {"--ts": (args.ts, phy.sleep_seconds), "--timeout": (args.timeout, phy.timeout_seconds)}
-    values = {name: own if own is not None else known for name, (own, known) in given.items()}
-    unknown = [
-        Finding(name, f"seconds: {phy.name} has none of its own", "nothing") for name, v in values.items() if v is None
-    ]
-    if unknown:
-        raise InputError(unknown)
+    all_found = _Findings()
+    phy = all_found.of(lambda: load_phy(args.phy))
+
+    def value(name: str, own: float | None, key: str, otherwise: float) -> float:
+        known = own if own is not None or phy is None else getattr(phy, key)
+        if known is None and phy is not None:
+            all_found.findings.append(Finding(name, f"seconds: {phy.name} has none of its own", "nothing"))
+        return otherwise if known is None else float(known)
+
+    sleep = value("--ts", args.ts, "sleep_seconds", 0.0)
     eee = Eee(
-        values["--timeout"] or 0.0,
-        values["--ts"] or 0.0,
-        phy.wake_seconds if args.tw is None else args.tw,
-        phy.source,
-        phy.together and args.both_directions,
-        phy.lpi_power if args.lpi_power is None else args.lpi_power,
+        value("--timeout", args.timeout, "timeout_seconds", 0.0),
+        sleep,
+        value("--tw", args.tw, "wake_seconds", 0.0),
+        phy.source if phy else "",
+        phy is not None and phy.together and args.both_directions,
+        value("--lpi-power", args.lpi_power, "lpi_power", 0.1),
     )
+    all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0))
+    all_found.end()
     refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
     found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
     page = terminal.link_page(phy.name, eee, found, together=phy.together, both=args.both_directions)
@@ -496,11 +584,20 @@ def _write(path: Path, text: str) -> None:
 
 
 def _apply(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import operating  # noqa: PLC0415 - as above
+    from tagloom.pipeline import applying, operating  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
+    wishes = applying.Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
+    if args.resume:
+        return _resume(args, screen, wishes)
+    if args.build is None:
+        raise InputError([Finding("apply", "a build or a rollout, or --resume", "neither")])
     site = _site(args)
     kind = "rollout" if (args.build / "rollout.json").exists() else "build"
+    if kind == "rollout" and args.limit:
+        raise InputError(
+            [Finding("--limit", "a build: the waves of a rollout need all their switches", str(args.build))]
+        )
     with screen.waiting("proving what would be pushed"):
         push = operating.prepare(args.build)
     if not push.proof.proven:
@@ -512,25 +609,82 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         return NO
     names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
-    with screen.progress("switches read") as note:
-        looks = len(wanted) * (push.waves if kind == "rollout" else 1)
-        survey = operating.survey(push, site, limit=args.limit, on_progress=_counter(note, looks))
-    # One switch that fails does not keep a build from the others; a rollout needs every switch it changes.
-    if survey.error or (survey.failed and (args.check or kind == "rollout" or not survey.changed)):
-        return _report(survey, screen, checked=True)
-    push = operating.order(push, survey, site)
-    if args.check or not survey.changed:
-        _show(survey, screen, diff=args.diff)
-        code = _report(survey, screen, checked=args.check, waves=push.waves)
-        if args.check and survey.changed:
-            screen.say(f"next      tagloom apply {args.build}{_inventory_words(args)}")
-        return code
-    if args.diff:
-        _show(survey, screen, diff=True)
-    with screen.progress("pushes") as note:
-        pushes = push.waves * len(wanted)
-        outcomes = operating.push(push, site, limit=args.limit, on_progress=_counter(note, pushes))
-    return _report(outcomes, screen, checked=False, waves=push.waves)
+    with _desk(args, screen, site) as desk:
+        if not args.check:
+            applying.refuse_unfinished(desk, push.fabric.name, wishes)
+        with screen.progress("switches read") as note:
+            looks = len(wanted) * (push.waves if kind == "rollout" and args.check else 1)
+            only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+            survey = operating.survey(
+                push.directory, push.fabric, site, limit=args.limit, wave=only, on_progress=_counter(note, looks)
+            )
+        if args.diff or args.check:
+            _show(survey, screen, diff=args.diff)
+        if args.check:
+            return _report(applying.preview(desk, push, survey, wishes), screen, args, desk, checked=True)
+        with screen.progress("pushes") as note:
+            on_progress = _counter(note, push.waves * len(wanted))
+            result = applying.fresh(desk, push, survey, wishes, on_progress)
+        return _report(result, screen, args, desk)
+
+
+def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
+    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+
+    with _desk(args, screen, _site(args)) as desk:
+        run = applying.interrupted(desk)
+        if args.build is not None and str(args.build.absolute()) != run.source:
+            raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
+        screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
+        with screen.progress("pushes") as note:
+            result = applying.resume(desk, run, wishes, _counter(note, None))
+        return _report(result, screen, args, desk)
+
+
+def _rollback(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import applying  # noqa: PLC0415 - as above
+
+    wishes = applying.Wishes(args.on_failure)
+    with _desk(args, screen, _site(args)) as desk, screen.progress("pushes") as note:
+        result = applying.rollback(desk, args.build, wishes, _counter(note, None))
+        return _report(result, screen, args, desk)
+
+
+def _abort(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.apply import abort  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    home = abort.home_of(_inventory(args))
+    asked = abort.ask_to_stop(home, now=args.now)
+    if asked is not None:
+        screen.remark(f"asked     {asked}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}")
+        with screen.waiting("waiting for it to stop"):
+            while abort.at_work(home):
+                time.sleep(ABORT_POLL_SECONDS)
+    page = abort.standing_page(home, asked)
+    page["resume_with"] = _next_words(args, "apply --resume") if page["unfinished"] else ""
+    if asked is None:
+        screen.say("abort     no command works on these switches; nothing to stop")
+    screen.say(*terminal.row("stands", page["stands"]))
+    if page["unfinished"]:
+        screen.say(f"next      {page['resume_with']}", f"          or {_next_words(args, 'rollback')}")
+    screen.answer(page)
+    return GOOD
+
+
+@contextmanager
+def _desk(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
+    """Take the fabric's lock and open its journal, for one command at a time."""
+    from tagloom.apply.abort import JOURNAL, LOCK  # noqa: PLC0415 - as above
+    from tagloom.apply.journal import Journal  # noqa: PLC0415 - as above
+    from tagloom.apply.lock import FabricLock  # noqa: PLC0415 - as above
+    from tagloom.pipeline import runs  # noqa: PLC0415 - as above
+
+    what = getattr(args, "build", None) or getattr(args, "timetable", None)
+    words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
+    with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
+        journal.interrupt()
+        yield runs.Desk(site, journal, lock)
 
 
 class _WallClock:
@@ -594,7 +748,20 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
         jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
         keeper = clock.Keeper(
-            *(fabric, table, site, home, memory, _WallClock(), watch, eyes, jobs, tell, metrics.show),
+            *(
+                fabric,
+                table,
+                site,
+                lambda each: _desk(args, screen, each),
+                home,
+                memory,
+                _WallClock(),
+                watch,
+                eyes,
+                jobs,
+                tell,
+                metrics.show,
+            ),
             every_seconds=every,
             dry_run=args.dry_run,
         )
@@ -618,22 +785,27 @@ def _site(args: argparse.Namespace) -> Any:
     from tagloom.pipeline import operating  # noqa: PLC0415 - as above
     from tagloom.share import share_directory  # noqa: PLC0415 - as above
 
-    inventory = args.inventory or (LAB if LAB.exists() else None)
+    return operating.Site(_inventory(args), share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+
+
+def _inventory(args: argparse.Namespace) -> Path:
+    inventory: Path | None = args.inventory or (LAB if LAB.exists() else None)
     if inventory is None or not inventory.exists():
         raise InputError(
             [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
         )
-    return operating.Site(inventory, share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+    return inventory
 
 
 def _inventory_words(args: argparse.Namespace) -> str:
     return f" -i {args.inventory}" if args.inventory else ""
 
 
-def _counter(note: Callable[[int, int], None], of: int) -> Callable[[object], None]:
+def _counter(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:
+    """Count outcomes as they come, of as many as there will be, where that is known."""
     done = itertools.count(1)
-    note(0, of)
-    return lambda _outcome: note(next(done), of)
+    note(0, of or 1)
+    return lambda _outcome: note(at := next(done), of or at)
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
@@ -646,14 +818,39 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
                 screen.say(*outcome.diff.splitlines())
 
 
-def _report(outcomes: Outcomes, screen: Screen, *, checked: bool, waves: int = 1) -> int:
+def _report(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *, checked: bool = False) -> int:
+    """Say what became of every switch, where the fabric stands, and what to type next."""
+    from tagloom.apply.outcomes import Fault  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    screen.say(*terminal.outcome_lines(outcomes, checked=checked, waves=waves))
-    screen.answer(outcomes.as_json())
-    if outcomes.failed or outcomes.error:
+    outcomes, drifted = result.outcomes, bool(result.drift)
+    unfinished = desk.journal.unfinished()
+    resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
+    waves = max(outcomes.waves, 1)
+    shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
+    verb = args.command if args.command == "rollback" or not args.resume else "resume"
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
+    screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
+    if drifted:
+        screen.say(*terminal.drift_lines(result.drift))
+    if result.run is not None and not result.good:
+        screen.say(*terminal.row("stands", result.run.standing))
+    if drifted and unfinished is None:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')} --drift overwrite (or keep)")
+    elif resume:
+        screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
+    elif checked and outcomes.changed:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')}")
+    screen.answer({**result.as_json(), "resume_with": resume})
+    if drifted:
+        return NO
+    if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
-    return NO if outcomes.stopped else GOOD
+    return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _next_words(args: argparse.Namespace, what: str) -> str:
+    return f"tagloom {what}{_inventory_words(args)}"
 
 
 def _pushed(_: None) -> dict[str, Any]:
@@ -741,9 +938,12 @@ EXAMPLES = {
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
+    "rollback": "tagloom rollback",
+    "abort": "tagloom abort",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "export": "tagloom export simgrid build -o platform.xml",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
@@ -867,29 +1067,77 @@ def parser() -> argparse.ArgumentParser:
     )
 
     rollout = command("rollout", _rollout, "order the change from one build to another into proven waves")
-    rollout.add_argument("old", type=Path, metavar="OLD", help="the build that runs")
-    rollout.add_argument("new", type=Path, metavar="NEW", help="the build that shall run")
+    rollout.add_argument(
+        "builds", type=Path, nargs="+", metavar="BUILD", help="OLD NEW: the build that runs, the one that shall run"
+    )
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
     rollout.add_argument(
         "--strategy",
         default="auto",
         metavar="NAME",
-        help="auto (default: the shortest that proves), direct, batches, park, slides or drain",
+        help="auto (default: the shortest that proves), direct, batches, park, per-port, slides, pause-off or drain",
     )
     rollout.add_argument(
-        "--allow", choices=["drain"], help="drain: hosts may be paused, where nothing gentler can be proven"
+        "--allow",
+        action="append",
+        choices=["drain", "duplicates"],
+        help="drain: hosts may be paused, where nothing gentler can be proven; duplicates: broadcasts may come twice",
+    )
+    rollout.add_argument(
+        "--greenfield",
+        action="store_true",
+        help="from factory default, loops cabled and spanning tree running, to the one BUILD",
+    )
+    rollout.add_argument(
+        "--root", metavar="SWITCH", help="greenfield: the running spanning tree's root (default: the first switch)"
+    )
+    rollout.add_argument(
+        "--blocked",
+        nargs="+",
+        default=[],
+        metavar="SWITCH:PORT",
+        help="greenfield: the ports it blocks, read from the switches (default: as 802.1D would, and said so)",
     )
 
-    apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko")
-    apply.add_argument(
-        "build", type=Path, metavar="BUILD-or-ROLLOUT", help="directory made by tagloom plan or tagloom rollout"
-    )
-    apply.add_argument(
+    site = _Parser(add_help=False)
+    site.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
+    )
+    failing = _Parser(add_help=False)
+    failing.add_argument(
+        "--on-failure",
+        choices=["stop", "finish", "undo"],
+        default="stop",
+        help="where a switch fails: stop after its wave (default), finish what proves without it, or undo the wave",
+    )
+    apply = command("apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, failing)
+    apply.add_argument(
+        "build",
+        type=Path,
+        nargs="?",
+        metavar="BUILD-or-ROLLOUT",
+        help="directory made by tagloom plan or tagloom rollout",
     )
     apply.add_argument("--check", action="store_true", help="read every switch and say what would change; send nothing")
     apply.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
-    apply.add_argument("--limit", default="", metavar="S", help="only these switches, separated by commas")
+    apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
+    apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
+    apply.add_argument("--allow", choices=["drain"], help="drain: the rollout may pause hosts")
+    apply.add_argument(
+        "--drift",
+        choices=["keep", "overwrite"],
+        default="",
+        help="what was changed by hand since the last run: keep it, where the whole proves with it, or overwrite it "
+        "(default: show it and refuse)",
+    )
+
+    rollback = command(
+        "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, failing
+    )
+    rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="what was applied last, to be sure")
+
+    abort = command("abort", _abort, "ask the running apply to stop, and say where the fabric stands", site)
+    abort.add_argument("--now", action="store_true", help="before the next line, not at the end of the wave")
 
     regulate = command("regulate", _regulate, "choose links that traffic does not need", routing)
     regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
@@ -990,6 +1238,28 @@ def parser() -> argparse.ArgumentParser:
         choices=["hosts", "all"],
         help="which links sleep: those of hosts (default), or those between switches as well",
     )
+    predict.add_argument(
+        "--profile",
+        type=Path,
+        metavar="FILE",
+        help="what a run was made of, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+    )
+    predict.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")
+    predict.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    predict.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
+    predict.add_argument(
+        "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, for the energy of a whole run"
+    )
+    predict.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
+
+    export = command("export", _export, "write a build in another tool's format")
+    export.add_argument(
+        "format", choices=["simgrid", "graphml", "dot"], metavar="FORMAT", help="simgrid (with routes), graphml or dot"
+    )
+    export.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
 
     snmp = _Parser(add_help=False)
     snmp.add_argument(

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tagloom import pipeline
+from tagloom.apply.abort import JOURNAL, LOCK
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import FabricLock
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.pipeline import operating
+from tagloom.pipeline import applying, operating, runs
 from tagloom.read import read_fabric
 from tagloom.report import terminal
 
@@ -96,7 +99,8 @@ def run(
             f"{'':<10}... {len(ports)} in all",
         )
         site = operating.Site(rack, share, environment, "demo")
-        _mission(demo, home, build, site, say, progress, step)
+        with FabricLock(site.home / LOCK, "tagloom demo", say) as lock, Journal(site.home / JOURNAL) as journal:
+            _mission(demo, home, build, runs.Desk(site, journal, lock), say, progress, step)
     finally:
         process.down(rack)
     return demo
@@ -106,12 +110,12 @@ def _mission(
     demo: Demo,
     home: Path,
     build: Build,
-    site: operating.Site,
+    desk: runs.Desk,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
 ) -> None:
-    fabric, rack = build.fabric, site.inventory
+    fabric, site, rack = build.fabric, desk.site, desk.site.inventory
     step(
         4,
         "Push with ansible-playbook: first check mode, then for real",
@@ -120,14 +124,14 @@ def _mission(
     push = operating.prepare(home / "build")
     hosts = len(fabric.switches)
     with progress("switches read") as note:
-        found = operating.survey(push, site, on_progress=_count(note, hosts))
+        found = operating.survey(push.directory, fabric, site, on_progress=_count(note, hosts))
     say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
     if found.outcomes:
         lines = found.outcomes[0].diff.splitlines()
         say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
     say(*terminal.outcome_lines(found, checked=True))
     with progress("switches pushed") as note:
-        pushed = operating.push(operating.order(push, found, site), site, on_progress=_count(note, hosts))
+        pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, hosts)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False))
     say(
         demo.check(
@@ -154,7 +158,8 @@ def _mission(
 
     step(7, "Apply the same build again")
     with progress("switches compared") as note:
-        again = operating.push(push, site, on_progress=_count(note, hosts))
+        found = operating.survey(push.directory, fabric, site, on_progress=_count(note, hosts))
+        again = applying.fresh(desk, push, found, applying.Wishes()).outcomes
     say(*terminal.outcome_lines(again, checked=False))
     say(
         demo.check(
@@ -165,20 +170,20 @@ def _mission(
     )
     demo.page["apply_again"] = _counts(again)
 
-    _save_power(demo, home, build, site, say, progress, step)
+    _save_power(demo, home, build, desk, say, progress, step)
 
 
 def _save_power(
     demo: Demo,
     home: Path,
     build: Build,
-    site: operating.Site,
+    desk: runs.Desk,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
 ) -> None:
     """Turn off what one application's traffic does not need, paths first, and say what that is worth."""
-    fabric, templates = build.fabric, site.share / "templates"
+    fabric, site, templates = build.fabric, desk.site, desk.site.share / "templates"
     matrix = site.share / "tests" / "data" / "npb" / MATRIX
     step(
         8,
@@ -204,7 +209,9 @@ def _save_power(
     )
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
-        pushed = operating.push(operating.prepare(home / "rollout"), site, on_progress=_count(note, pushes))
+        push = operating.prepare(home / "rollout")
+        found = operating.survey(push.directory, fabric, site, wave=1)
+        pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, pushes)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
     demo.page["rollout"] = rollout

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 
-from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.build import between, fabric_file, read_waves
 from tagloom.apply.playbook import RunDirectory
 from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
+    from tagloom.apply.build import WaveOrder
     from tagloom.records.fabric import Fabric
 
 
@@ -33,7 +34,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             {
                 "build": {"type": "path", "required": True},
                 "directory": {"type": "path", "required": True},
-                "first_wave": {"type": "int", "default": 1},
+                "first_wave": {"type": "int", "default": 0},
+                "last_wave": {"type": "int", "default": 0},
             }
         )
         variables = task_vars or {}
@@ -48,14 +50,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return result | {"failed": True, "msg": str(error)}
         files.hosts.write_text(json.dumps(play), "utf-8")
         names = [switch.name for switch in fabric.switches]
+        wanted = between(waves, arguments["first_wave"], arguments["last_wave"], check=self._task.check_mode)
         return result | {
             "changed": False,
-            "waves": [wave.as_json() for wave in waves if wave.number >= arguments["first_wave"]],
+            "waves": [wave.as_json() | {"switches": reached(wave, play)} for wave in wanted],
             "models": {switch.name: switch.model for switch in fabric.switches},
             "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
             "ports": dict(zip(names, map(list, fabric.used_ports), strict=True)),
             "directory": str(files.path),
         }
+
+
+def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:
+    """List the hosts of the play that a wave reaches for."""
+    return [host for host in play if wave.switches is None or host in wave.switches]
 
 
 def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str]) -> None:

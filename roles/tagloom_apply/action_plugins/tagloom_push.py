@@ -11,7 +11,8 @@ from ansible.plugins.action import ActionBase
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
-from tagloom.apply.outcomes import Outcome
+from tagloom.apply.journal import Journal
+from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.playbook import RunDirectory
 from tagloom.apply.switch import Language, bring
 from tagloom.errors import Finding, InputError, TagloomError
@@ -42,6 +43,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "firmware": {"type": "dict", "default": {}},
                 "ports": {"type": "list", "elements": "int", "required": True},
                 "directory": {"type": "path", "required": True},
+                "journal": {"type": "path"},
+                "run": {"type": "int", "default": 0},
             }
         )
         variables = task_vars or {}
@@ -71,11 +74,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             switchwide=switchwide(platform),
         )
         try:
+            journal = Journal(Path(arguments["journal"])) if arguments["journal"] else None
             outcome = bring(
                 connect(switch, platform, Access.of_host(access)),
                 switch,
                 language,
-                target_of(wave["configs"]),
+                target_of(wave["configs"]) if wave["number"] else None,
                 arguments["ports"],
                 check=self._task.check_mode,
                 backups=files.backups,
@@ -84,9 +88,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 ahead=arguments["ahead"],
                 wave=wave["name"],
                 number=wave["number"],
+                ledger=journal.ledger(arguments["run"], wave["number"], switch) if journal else None,
+                stop=files.stop_now.exists,
             )
-        except (TagloomError, OSError) as error:  # no target, or no place for the backup: nothing was sent
-            outcome = Outcome(switch, wave["name"], wave["number"], error=str(error))
+        except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
+            outcome = Outcome(switch, wave["name"], wave["number"], error=str(error), fault=Fault.CONTROLLER)
         files.write(outcome)
         at = f" at {outcome.command!r}" if outcome.command else ""
         return result | {

@@ -45,12 +45,20 @@ class LinuxSwitch(Session):
         pages += [(command, self._run(command)[0]) for command in asked]  # virtual ports: Operation not supported
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
+    def startup_configuration(self) -> str | None:
+        """Give the script that `save` keeps; None where the inventory names no file, "" where there is none yet."""
+        if not self._access.save_to:
+            return None
+        text, status = self._run(f"cat {shlex.quote(self._access.save_to)}")
+        return "" if status else text
+
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Send the lines one by one up to the first one refused; give (line, answer) pairs.
 
         A line that is done says nothing: whatever is printed is a refusal, and so is an exit status other than 0.
         """
         for line in lines:
+            self.before_line(line)
             answer, status = self._run(line)
             if status or answer.strip():
                 raise DeviceError(self.name, line, " ".join(answer.split()) or f"exit status {status}")

@@ -17,7 +17,7 @@ from tagloom.errors import DeviceError
 from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from netmiko import BaseConnection
 
@@ -125,12 +125,14 @@ class Session:
     """Hold one login to one switch; enter it as a context to log in, leave it to log out.
 
     Every method raises DeviceError: with the line and the switch's answer where one was refused, and with what
-    happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far.
+    happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far;
+    `before_line` is called before each is sent, and what it raises ends the batch there.
     """
 
     def __init__(self, name: str, platform: Platform, access: Access) -> None:
         self.name = name
         self.sent: list[str] = []
+        self.before_line: Callable[[str], None] = lambda _line: None
         self._platform = platform
         self._access = access
         self._wire: BaseConnection | None = None
@@ -261,6 +263,11 @@ class SshSwitch(Session):
         self._check("show running-config", text)
         return text.strip("\n") + "\n"
 
+    def startup_configuration(self) -> str | None:
+        """Give the startup configuration as the switch shows it, "" where it has none or does not show it."""
+        text = self._exchange("show startup-config")
+        return "" if self._is_error(text) else text.strip("\n") + "\n"
+
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.
 
@@ -271,6 +278,7 @@ class SshSwitch(Session):
             return ()
         self._check("configure", self._exchange("configure"))
         for line in lines:
+            self.before_line(line)
             answer = self._exchange(line)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -17,7 +18,8 @@ class WaveOrder:
     """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
-    `paused` says that hosts are cut off on purpose after it.
+    `paused` says that hosts are cut off on purpose after it. `switches` are those it reaches for, None being all. Wave
+    0 sends nothing: it makes switches start with what they hold, whatever that is.
     """
 
     number: int
@@ -26,6 +28,7 @@ class WaveOrder:
     expected: Path | None = None
     drain_seconds: float = 0.0
     paused: bool = False
+    switches: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Give the wave as plain values, for Ansible."""
@@ -35,11 +38,16 @@ class WaveOrder:
             "configs": str(self.configs),
             "expected": str(self.expected or ""),
             "drain_seconds": self.drain_seconds,
+            "switches": self.switches,
         }
 
 
 def read_waves(build: Path) -> tuple[WaveOrder, ...]:
-    """List the waves of BUILD/rollout.json, or the one of BUILD/configs. Raises InputError."""
+    """List the waves of BUILD/rollout.json, or the one of BUILD/configs. Raises InputError.
+
+    A wave of a rollout reaches for the switches whose text it changes. Where the page names switches to "save", that is
+    wave 0.
+    """
     page = build / "rollout.json"
     if not page.is_file():
         if not (build / "configs").is_dir():
@@ -49,11 +57,15 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         plain = json.loads(page.read_text("utf-8"))
         waves: list[WaveOrder] = []
         before = build / plain["before"]
+        if plain.get("save"):
+            waves.append(WaveOrder(0, "save", before, before, switches=tuple(map(str, plain["save"]))))
         for number, wave in enumerate(plain["waves"], start=1):
             configs = build / wave["configs"]
             drain_seconds = float(wave.get("drain_seconds", 0.0))
             paused = bool(wave.get("paused", False))
-            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused))
+            waves.append(
+                WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, _changed(before, configs))
+            )
             before = configs
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(page), 'a rollout ("before", "waves")', repr(error))]) from None
@@ -61,6 +73,20 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     if missing:
         raise InputError(Finding(str(page), "a directory of configurations", f"no {path}") for path in missing)
     return tuple(waves)
+
+
+def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -> list[WaveOrder]:
+    """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 where there is one.
+
+    With `check`, which only reads, all switches are reached for, and wave 0 is not needed.
+    """
+    chosen = [wave for wave in waves if wave.number == 0 or first <= wave.number <= (last or wave.number)]
+    return [replace(wave, switches=None) for wave in chosen if wave.number] if check else chosen
+
+
+def _changed(before: Path, after: Path) -> tuple[str, ...]:
+    names = sorted(path.stem for path in after.glob("*.cfg"))
+    return tuple(n for n in names if (before / f"{n}.cfg").read_bytes() != (after / f"{n}.cfg").read_bytes())
 
 
 def fabric_file(build: Path) -> Path:

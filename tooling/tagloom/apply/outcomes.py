@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,15 +14,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+class Fault(StrEnum):
+    """Say whose fault it is that a switch is not where the wave wants it."""
+
+    NONE = ""
+    DEVICE = "device"  # unreachable, refused a line, did not do one, or no word came of it
+    REFUSED = "refused"  # something stands in the way; nothing was sent
+    DRIFT = "drift"  # it holds what no wave left there; nothing was sent
+    STOPPED = "stopped"  # somebody asked the run to end at once
+    CONTROLLER = "controller"  # the journal or a backup could not be written
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Hold what became of one switch in one wave; it never holds a line of the switch that is not tagloom's.
 
     changed    lines were accepted, or would be sent (check mode)
     commands   the lines the change takes; `sent` those that the switch has accepted
-    before, after  the state found and the state wanted, rendered; equal where nothing is to do
+    read       the switch was read: `before` and `after` are the state found and the state wanted, rendered; they are
+               equal where nothing is to do, and empty for a factory default
     error      "" = good; else one sentence, `command` being the line it happened at, which may or may not be done
     findings   conflicts, drift, or cells that a read-back did not find as sent
+    fault      whose fault the error is
+    unsaved    the switch would start with something else than it held (not asked where lines were sent: those are)
+    saved      it was made to start with what it holds
     volatile   the switch keeps no configuration of its own: a reboot forgets what was sent
     backup     where the whole running configuration was kept before the first line, with all its secrets
     """
@@ -32,11 +48,15 @@ class Outcome:
     changed: bool = False
     commands: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
+    read: bool = False
     before: str = ""
     after: str = ""
     error: str = ""
     command: str = ""
     findings: tuple[Finding, ...] = ()
+    fault: Fault = Fault.NONE
+    unsaved: bool = False
+    saved: bool = False
     volatile: bool = False
     backup: str = ""
     seconds: float = 0.0
@@ -64,11 +84,15 @@ class Outcome:
             "failed": self.failed,
             "commands": list(self.commands),
             "sent": list(self.sent),
+            "read": self.read,
             "before": self.before,
             "after": self.after,
             "error": self.error,
             "command": self.command,
             "findings": [finding.as_json() for finding in self.findings],
+            "fault": str(self.fault),
+            "unsaved": self.unsaved,
+            "saved": self.saved,
             "volatile": self.volatile,
             "backup": self.backup,
             "seconds": self.seconds,
@@ -78,6 +102,7 @@ class Outcome:
     def of_json(cls, plain: Mapping[str, Any]) -> Self:
         """Read what `as_json` gave."""
         values = {name: plain[name] for name in cls.__dataclass_fields__}
+        values["fault"] = Fault(plain["fault"])
         values["findings"] = tuple(Finding(**finding) for finding in plain["findings"])
         return cls(**values | {name: tuple(plain[name]) for name in ("commands", "sent")})
 
@@ -110,6 +135,10 @@ class Outcomes:
     def failed(self) -> tuple[str, ...]:
         """List the switches that failed in some wave."""
         return tuple(switch for switch, found in self.by_switch.items() if any(o.failed for o in found))
+
+    def failed_by(self, *faults: Fault) -> tuple[str, ...]:
+        """List the switches that failed by one of these faults."""
+        return tuple(s for s, found in self.by_switch.items() if any(o.failed and o.fault in faults for o in found))
 
     @cached_property
     def changed(self) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tagloom.apply.build import read_waves
-from tagloom.apply.outcomes import Outcome, Outcomes
+from tagloom.apply.build import WaveOrder, between, read_waves
+from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_FORKS = 64
 _POLL_SECONDS = 0.1
+_PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
 _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!")
 
 
@@ -53,6 +56,16 @@ class RunDirectory:
         return self.path / "stop"
 
     @property
+    def stop_now(self) -> Path:
+        """Exist when somebody wants the run to end before the next line."""
+        return self.path / "stop-now"
+
+    @property
+    def begun(self) -> Path:
+        """Hold the number of the wave that was begun last."""
+        return self.path / "begun"
+
+    @property
     def hosts(self) -> Path:
         """Hold the switches that the run reaches for, as Ansible's limit left them."""
         return self.path / "hosts.json"
@@ -79,14 +92,30 @@ class RunDirectory:
 
     def start(self) -> None:
         """Begin a new journal; backups stay."""
-        for old in (*self.outcomes.glob("*.json"), self.stop, self.hosts, self.findings):
+        for old in (*self.outcomes.glob("*.json"), self.stop, self.stop_now, self.begun, self.hosts, self.findings):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
 
 
-def request_stop(directory: Path) -> None:
-    """Ask the run of a directory to end after the wave it is in."""
-    RunDirectory(directory).stop.touch()
+def request_stop(directory: Path, *, now: bool = False) -> None:
+    """Ask the run of a directory to end after the wave it is in, or before the next line of any switch."""
+    files = RunDirectory(directory)
+    files.stop.touch()
+    if now:
+        files.stop_now.touch()
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """Say where the workers of a run write down what they do, and what they hold on to while they live.
+
+    journal     the journal's file; `run` is the run's number in it
+    descriptor  an open file whose lock stays held until the last worker has ended
+    """
+
+    journal: Path
+    run: int
+    descriptor: int
 
 
 def run(
@@ -100,25 +129,34 @@ def run(
     check: bool = False,
     diff: bool = False,
     limit: str = "",
-    first_wave: int = 1,
+    first_wave: int = 0,
+    last_wave: int = 0,
+    booking: Booking | None = None,
     verbosity: int = 0,
     on_progress: Callable[[Outcome], None] | None = None,
 ) -> Outcomes:
     """Push a build or a rollout with ``playbooks/apply.yml`` of `share`, and give every switch's outcome.
 
     `switches` is the fabric's order. `directory` takes the run's files. `environment` is the process's, on which
-    ours is laid. The run is a process group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the
-    wave it is in and goes on waiting; a second one ends it. A switch of which a begun wave brought no word has
-    failed. Raises InputError where nothing could be begun: no build, or none of this inventory; no host of that limit.
+    ours is laid. Waves are sent from `first_wave` up to `last_wave`, 0 being the last there is. The run is a process
+    group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a
+    second one before the next line, a third ends it. It also begins no further wave once this process is gone. All its
+    workers have ended when this returns. A switch of which a begun wave brought no word has failed. Raises InputError
+    where nothing could be begun: no build, or none of this inventory; no host of that limit.
     """
     began = time.monotonic()
-    waves = read_waves(build)
+    waves = between(read_waves(build), first_wave, last_wave, check=check)
     files = RunDirectory(directory.absolute())
     files.start()
+    # Ansible and its workers inherit one end of each: the first tells them that we live, the second us that they do.
+    ours, theirs = os.pipe(), os.pipe()
     arguments = {
         "tagloom_apply_build": str(build.absolute()),
         "tagloom_apply_directory": str(files.path),
         "tagloom_apply_first_wave": first_wave,
+        "tagloom_apply_last_wave": last_wave,
+        "tagloom_apply_controller": ours[0],
+        **({"tagloom_apply_journal": str(booking.journal), "tagloom_apply_run": booking.run} if booking else {}),
     }
     command = [
         *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "apply.yml")),
@@ -130,19 +168,22 @@ def run(
     ]
     found: list[Outcome] = []
     seen: set[str] = set()
-    with files.log.open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            env=ansible_environment(environment, share, len(switches)),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        interrupted = False
+    try:
+        with files.log.open("wb") as log:
+            process = subprocess.Popen(
+                command,
+                env=ansible_environment(environment, share, len(switches)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(ours[0], theirs[1], *([booking.descriptor] if booking else [])),
+            )
+        os.close(theirs[1])
+        interrupts = 0
         while True:
             try:
-                ended = _wait(process)
+                ended = _wait(process, theirs[0])
                 for outcome in files.read(seen):
                     found.append(outcome)
                     if on_progress is not None:
@@ -150,15 +191,18 @@ def run(
                 if ended:
                     break
             except KeyboardInterrupt:
-                if interrupted:
+                interrupts += 1
+                if interrupts > _PATIENCE:
                     process.terminate()
-                interrupted = True
-                files.stop.touch()
+                request_stop(files.path, now=interrupts > 1)
+    finally:
+        for end in (*ours, theirs[0]):
+            os.close(end)
     if not files.hosts.is_file():
         raise InputError(_findings(files, inventory, limit))
     return replace(
-        _gather(files, tuple(switches), found, process.returncode),
-        waves=len(waves),
+        _gather(files, tuple(switches), waves, found, process.returncode),
+        waves=max(wave.number for wave in waves),
         seconds=time.monotonic() - began,
     )
 
@@ -185,25 +229,27 @@ def inventory_source(inventory: Path) -> Path:
     return page if page.is_file() else inventory
 
 
-def _wait(process: subprocess.Popen[bytes]) -> bool:
-    try:
-        process.wait(_POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+def _wait(process: subprocess.Popen[bytes], workers: int) -> bool:
+    """Wait a moment; True where the process has ended, and whatever it forked: nobody holds the pipe `workers` then."""
+    ended = bool(select.select([workers], [], [], _POLL_SECONDS)[0])
+    return ended and process.wait() is not None
 
 
-def _gather(files: RunDirectory, switches: tuple[str, ...], found: list[Outcome], status: int) -> Outcomes:
+def _gather(
+    files: RunDirectory, switches: tuple[str, ...], waves: Sequence[WaveOrder], found: list[Outcome], status: int
+) -> Outcomes:
     order = {switch: place for place, switch in enumerate(switches)}
-    reached = max((outcome.number for outcome in found), default=0)
+    reached = int(files.begun.read_text("utf-8")) if files.begun.is_file() else 0
     trouble = _trouble(files.log) if status else ""
-    if reached:
-        heard = {outcome.switch for outcome in found if outcome.number == reached}
-        error = "no word from it: " + (trouble or "its push did not end")
-        silent = [switch for switch in json.loads(files.hosts.read_text("utf-8")) if switch not in heard]
-        found = [*found, *(Outcome(switch, number=reached, error=error) for switch in silent)]
+    for wave in waves:
+        if files.begun.is_file() and wave.number == reached:
+            heard = {outcome.switch for outcome in found if outcome.number == reached}
+            error = "no word from it: " + (trouble or "its push did not end")
+            play = json.loads(files.hosts.read_text("utf-8"))
+            silent = [s for s in play if s not in heard and (wave.switches is None or s in wave.switches)]
+            found = [*found, *(Outcome(s, wave.name, reached, error=error, fault=Fault.DEVICE) for s in silent)]
     outcomes = tuple(sorted(found, key=lambda each: (each.number, order.get(each.switch, len(order)), each.switch)))
-    failed = any(outcome.failed for outcome in outcomes)
+    failed = any(outcome.failed and outcome.fault is not Fault.STOPPED for outcome in outcomes)
     stopped = files.stop.exists() and status != 0 and not failed
     return Outcomes(switches, outcomes, reached=reached, stopped=stopped, error="" if failed or stopped else trouble)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from tagloom.apply.journal import READ_BACK, SAVED
 from tagloom.apply.keep import keep
-from tagloom.apply.outcomes import Outcome
-from tagloom.errors import DeviceError, Finding, PlanError
+from tagloom.apply.outcomes import Fault, Outcome
+from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 from tagloom.records.change import Cell, Change, difference
 from tagloom.records.ownership import conflicts, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 class SwitchConnection(Protocol):
     """Talk to one switch; entering logs in, leaving logs out, everything raises DeviceError.
 
-    `sent` lists the configuration lines the switch has accepted since the login, also after a failure.
+    `sent` lists the configuration lines the switch has accepted since the login, also after a failure. `before_line`
+    is called before each of them is sent, and may raise to stop there.
     """
 
     sent: list[str]
+    before_line: Callable[[str], None]
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -42,12 +46,28 @@ class SwitchConnection(Protocol):
         """Give the whole running configuration."""
         ...
 
+    def startup_configuration(self) -> str | None:
+        """Give the configuration the switch starts with; None where it keeps none of its own."""
+        ...
+
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """Send configuration lines up to the first one refused; give (line, answer) pairs."""
         ...
 
     def save(self, text: str) -> bool:
         """Make the running configuration, which `text` says, the one the switch starts with; False where it cannot."""
+        ...
+
+
+class SwitchLedger(Protocol):
+    """Write down one switch's part in one wave; raises InputError where that cannot be done."""
+
+    def intend(self, lines: Sequence[str], before: str, after: str) -> None:
+        """Write down what is about to be sent, synced."""
+        ...
+
+    def note(self, state: str, sent: int = 0, error: str = "") -> None:
+        """Write down how far it got."""
         ...
 
 
@@ -74,7 +94,7 @@ def bring(
     connection: SwitchConnection,
     switch: str,
     language: Language,
-    target: SwitchState,
+    target: SwitchState | None,
     ports: Collection[int],
     *,
     check: bool,
@@ -84,6 +104,8 @@ def bring(
     ahead: bool = False,
     wave: str = "",
     number: int = 1,
+    ledger: SwitchLedger | None = None,
+    stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
@@ -93,64 +115,113 @@ def bring(
     A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
-    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line.
-    Never raises DeviceError: a failing switch is an outcome.
+    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and
+    what is about to be sent is on `ledger`, synced: where either cannot be written, nothing is sent. `stop` is asked
+    before every line. A switch with nothing to change that would start with something else is saved; where `target` is
+    None, that is all that is done.
+    Never raises a TagloomError: a failing switch is an outcome.
     """
     began = clock()
     outcome = Outcome(switch, wave, number)
+
+    def before_line(line: str) -> None:
+        if stop():
+            raise _StoppedError(switch, line, "stopped before this line, as asked")
+
+    connection.before_line = before_line
     try:
         with connection:
             if wrong := language.mistaken(connection.identity()):
-                return replace(
-                    outcome, error=f"refused, nothing was sent: {wrong[0]}", findings=wrong, seconds=clock() - began
-                )
+                return replace(outcome, **_refused(wrong), seconds=clock() - began)
             text = connection.running_configuration()
             running, unknown = language.parse(text)
-            wanted = overlay(running, target, ports, language.switchwide)
-            findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
-            findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
-            if expected is not None:
+            wanted = running
+            findings: tuple[Finding, ...] = ()
+            stray: tuple[Finding, ...] = ()
+            if target is not None:
+                wanted = overlay(running, target, ports, language.switchwide)
+                findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
+                findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
+            if target is not None and expected is not None:
                 assumed = overlay(running, expected, ports, language.switchwide)
                 if ahead:
                     running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)
                 else:
-                    findings += _drift(switch, running, assumed, wanted, language.port_name)
+                    found_stray = strays(running, assumed, wanted)
+                    stray = tuple(cell_finding(switch, each, language.port_name) for each in found_stray)
             changes = difference(running, wanted)
             commands = language.commands(changes, running)
+            refused = bool(findings or stray)
             outcome = replace(
                 outcome,
-                changed=bool(changes) and check and not findings,
+                changed=bool(changes) and check and not refused,
                 commands=commands,
+                read=True,
                 before=language.text(running),
                 after=language.text(wanted),
+                unsaved=(check or not changes) and not ahead and _unsaved(connection, language, running),
             )
-            if findings:
-                outcome = replace(outcome, error=f"refused, nothing was sent: {findings[0]}", findings=findings)
+            if refused:
+                fault = Fault.REFUSED if findings else Fault.DRIFT
+                outcome = replace(outcome, **{**_refused((*findings, *stray)), "fault": fault})
             elif changes and not check:
                 outcome = replace(outcome, backup=str(keep(backups, switch, text)))
+                if ledger is not None:
+                    ledger.intend(commands, outcome.before, outcome.after)
                 connection.send(commands)
                 outcome = replace(outcome, changed=True)
                 found, _ = language.parse(connection.running_configuration())
                 if found != wanted:
                     missed = tuple(cell_finding(switch, each, language.port_name) for each in difference(wanted, found))
                     error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
-                    outcome = replace(outcome, error=error, findings=missed)
+                    outcome = replace(outcome, error=error, findings=missed, fault=Fault.DEVICE)
                 else:
-                    outcome = replace(outcome, volatile=not connection.save(outcome.after))
+                    if ledger is not None:
+                        ledger.note(READ_BACK, len(connection.sent))
+                    outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
+            elif outcome.unsaved and not check:
+                outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
+            if ledger is not None and not check and not outcome.failed:
+                ledger.note(SAVED, len(connection.sent))
+    except _StoppedError as error:
+        outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.STOPPED)
     except DeviceError as error:
-        outcome = replace(outcome, error=error.text, command=error.command)
+        outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.DEVICE)
     except PlanError as error:  # the model has no words for a change
-        outcome = replace(outcome, error=f"refused, nothing was sent: {error}")
+        outcome = replace(outcome, error=f"refused, nothing was sent: {error}", fault=Fault.REFUSED)
+    except (InputError, OSError) as error:  # the journal or the backup could not be written
+        nothing = "" if connection.sent else "nothing was sent: "
+        outcome = replace(outcome, error=f"{nothing}{error}", fault=Fault.CONTROLLER)
     sent = tuple(connection.sent)
-    return replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
+    outcome = replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
+    if ledger is not None and outcome.failed and not check:
+        with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
+            ledger.note("failed", len(sent), outcome.error)
+    return outcome
 
 
-def _drift(
-    switch: str, running: SwitchState, assumed: SwitchState, wanted: SwitchState, name_of: Callable[[int], str]
-) -> tuple[Finding, ...]:
-    """List the cells that are neither where the wave before left them nor where this one brings them."""
+class _StoppedError(DeviceError):
+    """Somebody asked the run to end at once."""
+
+
+def _refused(findings: tuple[Finding, ...]) -> dict[str, Any]:
+    error = f"refused, nothing was sent: {findings[0]}"
+    return {"error": error, "findings": findings, "fault": Fault.REFUSED}
+
+
+def _unsaved(connection: SwitchConnection, language: Language, running: SwitchState) -> bool:
+    """Tell whether a reboot would change what tagloom reads of the switch."""
+    startup = connection.startup_configuration()
+    return startup is not None and language.parse(startup)[0] != running
+
+
+def strays(running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> tuple[Change, ...]:
+    """List the cells that are neither where the wave before left them nor where this one brings them.
+
+    Each change leads from what was assumed to what runs.
+    """
     planned = set(difference(assumed, wanted))  # a change carries both values of its cell
-    return tuple(cell_finding(switch, each, name_of) for each in difference(assumed, running) if each not in planned)
+    return tuple(each for each in difference(assumed, running) if each not in planned)
 
 
 def cell_finding(switch: str, change: Change, name_of: Callable[[int], str] = "g{}".format) -> Finding:

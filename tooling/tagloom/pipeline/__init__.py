@@ -1,12 +1,14 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.files import read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
+from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import (
     Build,
+    greenfield,
     host_pages,
+    may_finish,
     parse,
     plan,
-    predict,
     prove,
     regulate,
     render,
@@ -14,23 +16,29 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    traffic_of,
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page
 from tagloom.pipeline.timetabling import DayWish
 from tagloom.platforms.power import read_power
+from tagloom.rollout import unfit
 
 __all__ = [
     "Build",
     "DayWish",
+    "Question",
     "Wish",
     "chosen",
+    "greenfield",
     "host_pages",
+    "interruption_of",
     "link_ends",
+    "may_finish",
+    "occupied",
     "parse",
     "plan",
     "predict",
+    "predict_build",
     "prove",
     "read_build",
     "read_levels",
@@ -44,7 +52,9 @@ __all__ = [
     "routings",
     "settings_page",
     "traffic_of",
+    "unfit",
     "with_links_off",
+    "with_profile",
     "write_build",
     "write_rollout",
     "write_texts",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
-from tagloom.pipeline import observing, operating
+from tagloom.pipeline import applying, observing, operating
 from tagloom.pipeline.files import write_build
-from tagloom.pipeline.planning import host_pages, parse, plan, with_links_off
+from tagloom.pipeline.planning import host_pages, plan, with_links_off
 from tagloom.pipeline.regulating import Chosen, chosen
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
@@ -20,11 +20,13 @@ from tagloom.regulate.timetable_watch import changed, decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.pipeline.observing import Ask
     from tagloom.pipeline.operating import Push, Site
     from tagloom.pipeline.planning import Build
+    from tagloom.pipeline.runs import Desk
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address
@@ -88,13 +90,15 @@ class Jobs:
 class Keeper:
     """Keep one fabric to one timetable.
 
-    `tell` takes the narration, a line at a time, with its time; `show` every status. With `dry_run` nothing is sent
-    and nothing remembered: what would be done is told, and counts as done for what follows. `home` takes the builds.
+    `tell` takes the narration, a line at a time, with its time; `show` every status. `desk` takes the fabric's lock and
+    opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
+    remembered: what would be done is told, and counts as done for what follows.
     """
 
     fabric: Fabric
     table: Timetable
     site: Site
+    desk: Callable[[Site], AbstractContextManager[Desk]]
     home: Path
     memory: Memory
     clock: Clock
@@ -279,29 +283,41 @@ class Keeper:
     def _lead(self, fabric: Fabric, brought: Chosen | None) -> tuple[int, bool]:
         """Plan, prove, order and push; give how many switches changed, and whether it was stopped between waves.
 
-        The plan is made beside what the switches run: a VLAN id in use is not given to another tree.
+        A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
+        not given to another tree. What was changed by hand is not overwritten.
         """
         build, push = self._prepared(fabric, brought, None)
-        found = self._surveyed(push)
-        if not found.changed:
-            return 0, False
-        site = self._next_site()
-        try:
-            push = operating.order(push, found, site)
-        except PlanError:
-            running, _ = parse(fabric, {outcome.switch: outcome.before for outcome in found.outcomes})
-            build, push = self._prepared(fabric, brought, replace(build, state=running))
-            found = self._surveyed(push)
-            push = operating.order(push, found, site)
-        if self.ending:
-            return 0, True
-        outcomes = operating.push(push, site)
+        wishes = applying.Wishes()
+        with self.desk(self._next_site()) as desk:
+            run = desk.journal.unfinished(fabric.name)
+            if run is not None and run.proven and run.wave and self._sound(applying.resume(desk, run, wishes)).stopped:
+                return 0, True
+            found = operating.survey(push.directory, fabric, desk.site, wave=1)
+            try:
+                result = applying.fresh(desk, push, found, wishes)
+            except PlanError:
+                running = operating.states_of(
+                    fabric, {each.switch: each.before for each in found.outcomes if each.read}
+                )
+                build, push = self._prepared(fabric, brought, replace(build, state=running))
+                found = operating.survey(push.directory, fabric, desk.site, wave=1)
+                result = applying.fresh(desk, push, found, wishes)
+            outcomes = self._sound(result)
+        return len(outcomes.changed), outcomes.stopped
+
+    @staticmethod
+    def _sound(result: applying.Result) -> Outcomes:
+        """Give the outcomes of a push. Raises PlanError where something was changed by hand, DeviceError for faults."""
+        outcomes = result.outcomes
+        if result.drift:
+            way_out = "tagloom apply with --drift keep or --drift overwrite"
+            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out)
         if outcomes.failed or outcomes.error:
             bad = next((each for each in outcomes.outcomes if each.failed), None)
             raise DeviceError(
                 bad.switch if bad else "run", bad.command if bad else "", bad.error if bad else outcomes.error
             )
-        return len(outcomes.changed), outcomes.stopped
+        return outcomes
 
     def _prepared(self, fabric: Fabric, brought: Chosen | None, previous: Build | None) -> tuple[Build, Push]:
         templates = self.site.share / "templates"
@@ -315,15 +331,6 @@ class Keeper:
         if not push.proof.proven:
             raise PlanError("settings must prove before they are pushed", str(push.proof.findings[0]))
         return build, push
-
-    def _surveyed(self, push: Push) -> Outcomes:
-        found = operating.survey(push, self._next_site())
-        if found.failed or found.error:
-            bad = next((each for each in found.outcomes if each.failed), None)
-            raise DeviceError(
-                bad.switch if bad else "run", bad.command if bad else "", bad.error if bad else found.error
-            )
-        return found
 
     def _next_site(self) -> Site:
         """Give a name of its own to each run, so that none writes over another's outcomes and backups."""

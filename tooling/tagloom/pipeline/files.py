@@ -82,6 +82,13 @@ def write_build(
             (fresh / "hosts" / name).write_text(page_text, "utf-8")
 
 
+def occupied(directory: Path, mark: str) -> list[Finding]:
+    """Find something else where a directory is to be written; `mark` proves one to be ours."""
+    if not directory.exists() or (directory / mark).exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return []
+    return [Finding(str(directory), f"a new directory, or one with a {mark}", "neither")]
+
+
 class _replaced:  # noqa: N801 - reads as a verb where it is used
     """Fill a directory beside `directory` and swap the two at the end; `mark` proves an existing one to be ours."""
 
@@ -90,12 +97,8 @@ class _replaced:  # noqa: N801 - reads as a verb where it is used
         self.fresh = directory.with_name(f".{directory.name}.new")
 
     def __enter__(self) -> Path:
-        if self.directory.exists() and not (self.directory / self.mark).exists():
-            empty = self.directory.is_dir() and not any(self.directory.iterdir())
-            if not empty:
-                raise InputError(
-                    [Finding(str(self.directory), f"a new directory, or one with a {self.mark}", "neither")]
-                )
+        if found := occupied(self.directory, self.mark):
+            raise InputError(found)
         shutil.rmtree(self.fresh, ignore_errors=True)
         try:
             self.fresh.mkdir(parents=True)
@@ -143,8 +146,12 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     return texts
 
 
-def read_build(directory: Path) -> Build:
-    """Read a build directory back. Raises InputError where it is not one."""
+def read_build(directory: Path, *, states: bool = True) -> Build:
+    """Read a build directory back. Raises InputError where it is not one.
+
+    Without `states` the configuration texts are left alone, and no switch has a state: who asks for the routes alone
+    need not wait for a thousand texts.
+    """
     try:
         page = json.loads((directory / "plan.json").read_text("utf-8"))
         if page["format"] != BUILD_FORMAT:
@@ -158,7 +165,7 @@ def read_build(directory: Path) -> Build:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
     fabric = read_fabric(directory / "fabric.yml")
-    state, _ = parse(fabric, read_texts(fabric, directory / "configs"))
+    state = parse(fabric, read_texts(fabric, directory / "configs"))[0] if states else {}
     broadcast, remarks = summary.get("broadcast", "flood"), tuple(summary.get("remarks", ()))
     return Build(fabric, routes, summary["assignment"], summary["vlans"], state, broadcast, remarks)
 

@@ -1,4 +1,4 @@
-"""Bring proven states to switches: prove, survey, order the change, push, read back."""
+"""Get ready to bring proven states to switches: prove, survey, order the change, read back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.apply import playbook
+from tagloom.apply.abort import home_of
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
-from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import dead_states, prove, rollout
+from tagloom.pipeline.planning import dead_states, flooding, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
 from tagloom.verify import Plan, verify
@@ -43,11 +44,22 @@ class Site:
     environment: Mapping[str, str]
     run: str
 
+    @property
+    def home(self) -> Path:
+        """Give the directory of all runs, with the journal and the lock."""
+        return home_of(self.inventory)
+
     def directory(self, what: str) -> Path:
-        """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it."""
-        home = self.inventory if self.inventory.is_dir() else self.inventory.parent
-        path = home / "runs" / f"{self.run}-{what}"
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.
+
+        Raises InputError where it cannot be made.
+        """
+        path = self.home / f"{self.run}-{what}"
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            actual = error.strerror or str(error)
+            raise InputError([Finding(str(path), "a directory that can be made", actual)]) from error
         return path
 
 
@@ -64,7 +76,8 @@ class Push:
 def prepare(directory: Path) -> Push:
     """Prove every state that a push would lead through, from the texts that would be pushed.
 
-    States in which hosts are paused on purpose deliver nothing and are passed over. The proof is that of the first
+    States in which hosts are paused on purpose deliver nothing and are passed over; so are those in which switches
+    learn, of which no text tells where frames go: the rollout has proven them. The proof is that of the first
     state that fails, else of the last. Raises InputError where it is no build, or one for switches that nobody can log
     in to.
     """
@@ -75,7 +88,10 @@ def prepare(directory: Path) -> Push:
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
     proof = None
-    for configs in [wave.configs for wave in waves if not wave.paused] or [directory / "build" / "configs"]:
+    passed = flooding(directory)
+    for configs in [wave.configs for wave in waves if not wave.paused and wave.number not in passed] or [
+        directory / "build" / "configs"
+    ]:
         _, proof = prove(fabric, read_texts(fabric, configs), None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:
             break
@@ -83,35 +99,52 @@ def prepare(directory: Path) -> Push:
     return Push(directory, fabric, len(waves), proof)
 
 
-def survey(push: Push, site: Site, *, limit: str = "", on_progress: Progress | None = None) -> Outcomes:
-    """Read every switch and say what the push would change; nothing is sent."""
-    return _run(push, site, "check", check=True, limit=limit, on_progress=on_progress)
+def survey(
+    directory: Path,
+    fabric: Fabric,
+    site: Site,
+    *,
+    limit: str = "",
+    wave: int = 0,
+    on_progress: Progress | None = None,
+) -> Outcomes:
+    """Read every switch and say what a push would change, or one wave of it; nothing is sent.
+
+    An interrupt is told once every switch has been read.
+    """
+    place = site.directory("check")
+    found = playbook.run(
+        directory,
+        site.inventory,
+        switches=[switch.name for switch in fabric.live],
+        directory=place,
+        share=site.share,
+        environment=site.environment,
+        check=True,
+        diff=True,
+        limit=limit,
+        first_wave=wave,
+        last_wave=wave,
+        on_progress=on_progress,
+    )
+    if playbook.RunDirectory(place).stop.exists():
+        raise KeyboardInterrupt
+    return found
 
 
-def order(push: Push, found: Outcomes, site: Site) -> Push:
+def order(push: Push, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False) -> Push:
     """Lead a running fabric to a build by a rollout; one that does not prove as it stands is set up in one go.
 
     A fabric that proves must not pass through states that do not. One that does not (factory default, a push that
     was interrupted, a slip of the hand) has nothing to lose: all its switches may change at once, and where one of
-    them fails the others finish. Raises PlanError where no safe order is found, DeviceError where a switch cannot be
-    read while others run another plan.
+    them fails the others finish. `before` and `after` are what was read and what is wanted on top of it. Raises
+    PlanError where no safe order is found.
     """
-    if not found.changed or (push.directory / "rollout.json").exists():
-        return push
-    read = {outcome.switch: outcome for outcome in found.outcomes if not outcome.failed}
-    before = _states(push.fabric, {name: outcome.before for name, outcome in read.items()})
-    after = _states(push.fabric, {name: outcome.after for name, outcome in read.items()})
-    if set(read) != {switch.name for switch in push.fabric.live}:
-        for outcome in found.outcomes:
-            if outcome.failed and any(set(before[n].owned_vlans) - set(after[n].owned_vlans) for n in read):
-                rule = "another plan runs, and it is changed only when every switch can be read"
-                raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
-        return push
     running = verify(push.fabric, before, Plan(duplicates_allowed=True))  # the hosts may have static ARP
     if not running.proven:
         return push
     repeats = push.proof.duplicates_allowed or not running.broadcast_exactly_once
-    change = rollout(push.fabric, before, after, duplicates_allowed=repeats)
+    change = rollout(push.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
     if change.after != after:
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
@@ -122,11 +155,6 @@ def order(push: Push, found: Outcomes, site: Site) -> Push:
     build = replace(read_build(push.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
     return replace(push, directory=directory, waves=len(change.waves))
-
-
-def push(what: Push, site: Site, *, limit: str = "", on_progress: Progress | None = None) -> Outcomes:
-    """Send every wave, read each switch back, and save; raises nothing for a switch that fails."""
-    return _run(what, site, "push", check=False, limit=limit, on_progress=on_progress)
 
 
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
@@ -141,22 +169,7 @@ def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
     )
 
 
-def _run(what: Push, site: Site, kind: str, *, check: bool, limit: str, on_progress: Progress | None) -> Outcomes:
-    return playbook.run(
-        what.directory,
-        site.inventory,
-        switches=[switch.name for switch in what.fabric.live],
-        directory=site.directory(kind),
-        share=site.share,
-        environment=site.environment,
-        check=check,
-        diff=check,
-        limit=limit,
-        on_progress=on_progress,
-    )
-
-
-def _states(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
+def states_of(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
     """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
     read = {
         switch.name: parse_configuration(platforms.of(switch), texts[switch.name]).state

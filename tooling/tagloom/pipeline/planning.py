@@ -12,25 +12,32 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
-from tagloom.platforms.power import fabric_watts
-from tagloom.predict import forecast
-from tagloom.predict.eee import POWERCONNECT_5548
-from tagloom.read import read_traffic
+from tagloom.platforms.factory import factory_state
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import SwitchEditor
+from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import Judge, choose
+from tagloom.rollout import Judge, choose, finish, from_factory, read_back, settled
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import Plan, broadcasts_once, channel_name, missing_entry, prove_wave, verify
+from tagloom.verify import (
+    Plan,
+    broadcasts_once,
+    channel_name,
+    live_vlans,
+    missing_entry,
+    prove_management,
+    prove_wave,
+    verify,
+)
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -38,11 +45,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
-    from tagloom.records.forecast import Forecast
+    from tagloom.records.lines import Lines
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
-    from tagloom.records.sleep import Eee
-    from tagloom.records.switch_state import FabricState
+    from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
 
@@ -209,7 +215,7 @@ def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
     return {"ranks": rows}
 
 
-def routes_for(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
+def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
     routes = route(fabric, routing, assignment, top=top)
     return gather(fabric, routes, top) if assignment == "fixed" else routes
@@ -251,7 +257,7 @@ def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str, top: i
     if plain:
         ways.insert(0, (plain.strip(), routing, assignment))
     return [
-        Alternative(f"use {words}", kind, partial(routes_for, fabric, method, kind, top if method == routing else None))
+        Alternative(f"use {words}", kind, partial(own_routes, fabric, method, kind, top if method == routing else None))
         for words, method, kind in ways
     ]
 
@@ -294,7 +300,7 @@ def commands(fabric: Fabric, wave: Wave, templates: Path) -> dict[str, tuple[str
     """Write the command lines of a wave, by the name of each switch that it changes."""
     return {
         patch.switch: render_commands(
-            platforms.load(fabric.switches[fabric.index[patch.switch]].model),
+            platforms.of(fabric.switches[fabric.index[patch.switch]]),
             patch.changes,
             templates,
             wave.before[patch.switch],
@@ -381,6 +387,11 @@ def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -
                 slowed[link] = mbps
             else:
                 off.add(link)
+    kept = fabric.management.links if fabric.management is not None else ()
+    for i in sorted(off.intersection(kept)):
+        name, port = fabric.switches[fabric.links[i].a], fabric.links[i].a_port
+        where = f"{name.name}:{platforms.of(name).port_name(port)}"
+        findings.append(Finding("--off, --settings", "links that do not carry the management VLAN", where))
     if findings:
         raise InputError(findings)
     return fabric.with_links_down(off).with_speeds(slowed)
@@ -413,30 +424,8 @@ def regulate(
     `clock` gives seconds, for the time limit of `optimal`.
     """
     plannable(fabric, spoken=False)
-    reroute = partial(routes_for, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
+    reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
-
-
-def predict(
-    before: Fabric,
-    after: Fabric,
-    traffic: Traffic | None,
-    eee: Eee = POWERCONNECT_5548,
-    routes: Routes | None = None,
-) -> Forecast:
-    """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well."""
-
-    def toggle_seconds(model: str) -> float:
-        return platforms.load(model).toggle_seconds.get("on_off", 0.0)
-
-    paths = routes.paths(after, after.host_switch)[routes.source_of_host] if routes is not None else None
-    return forecast(before, after, traffic, fabric_watts, toggle_seconds, eee, paths)
-
-
-def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None, ranks: int | None = None) -> Traffic:
-    """Read traffic; `seconds` says how long it took where the file does not, `ranks` how many ranks ran."""
-    traffic = read_traffic(path, fabric, placement, ranks)
-    return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 
 # --- rollout ---------------------------------------------------------------------------------------------------------
@@ -456,18 +445,49 @@ def rollout(
     return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
 
 
+def may_finish(
+    fabric: Fabric,
+    states: Sequence[FabricState],
+    number: int,
+    stuck: Collection[str],
+    *,
+    duplicates_allowed: bool = False,
+) -> list[FabricState]:
+    """Give the ends of waves `number` .. n that all but the `stuck` switches may still go to; PlanError where none is.
+
+    `states` are the one before the rollout and the end of each of its n waves. See `rollout.finish`.
+    """
+    return finish(fabric, states, number, stuck, rollout_judge(fabric, duplicates_allowed=duplicates_allowed))
+
+
 def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
-    models = [platforms.load(switch.model) for switch in fabric.switches]
+    models = [platforms.of(switch) for switch in fabric.switches]
 
-    def wave(before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
-        lines = {
+    def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
+        return {
             switch.name: line_effects(model, before[switch.name], after[switch.name])
             for switch, model in zip(fabric.switches, models, strict=True)
-            if before[switch.name] is not after[switch.name] and switch.up
+            if switch.name in after and before[switch.name] is not after[switch.name] and switch.up
         }
-        proof = prove_wave(fabric, before, lines, duplicates_allowed=duplicates_allowed, paused=paused)
+
+    def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
+        held = {name: old for name, (old, _) in stuck.items()}
+        return held, lines_to({name: new for name, (_, new) in stuck.items()}, held)
+
+    def wave(before: FabricState, after: FabricState, terms: Terms = AS_PLANNED) -> tuple[WaveProof, int]:
+        held, possible = stuck_lines(terms.stuck)
+        lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
+        together = lines | possible
+        proof = prove_wave(fabric, before | held, together, duplicates_allowed=duplicates_allowed, terms=terms)
+        if proof.proven:  # a way that is cut is told as what the hosts lose is
+            found = prove_management(fabric, before | held, together, terms, proof)
+            proof = replace(proof, findings=found)
         return proof, sum(each.count for each in lines.values())
+
+    def live(state: FabricState, stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> set[tuple[int, int]]:
+        held, possible = stuck_lines(stuck)
+        return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
         alone = prove_wave(fabric, state, {}, duplicates_allowed=True, sources=sources)
@@ -476,21 +496,28 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
     return Judge(
         verify=partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed)),
         wave=wave,
+        live=live,
         dependencies=dependencies,
         name_channel=partial(channel_name, fabric),
         room=lambda s: (models[s].max_vlans, models[s].mac_table),
+        vlan_limit=lambda s: models[s].max_vlan_id,
         up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
     )
 
 
-def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False) -> Rollout:
-    """Order the change from one build to another. Raises InputError where they are not of one cabling."""
+def rollout_between(
+    old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False, allow_duplicates: bool = False
+) -> Rollout:
+    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+
+    Raises InputError where they are not of one cabling.
+    """
     a, b = old.fabric, new.fabric
     if (a.switches, a.hosts, a.ports) != (b.switches, b.hosts, b.ports) or [
         (x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links
     ] != [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]:
         raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
-    allowed = old.duplicates_allowed or new.duplicates_allowed
+    allowed = old.duplicates_allowed or new.duplicates_allowed or allow_duplicates
     return rollout(
         new.fabric,
         old.state,
@@ -499,6 +526,61 @@ def rollout_between(old: Build, new: Build, *, strategy: str = "auto", allow_dra
         strategy=strategy,
         allow_drain=allow_drain,
     )
+
+
+def greenfield(
+    build: Build,
+    *,
+    before: FabricState | None = None,
+    root: str | None = None,
+    blocked: Sequence[str] = (),
+    allow_drain: bool = False,
+) -> Rollout:
+    """Order the change from factory default, loops cabled and spanning tree running, to a build.
+
+    `root` names the root of the running spanning tree, by default the first switch; `blocked` lists the ports it
+    blocks, as ``switch:port``, read from the switches. Without them the tree is computed as 802.1D would settle it with
+    equal costs and bridge addresses in the order of the fabric, which is said in the rollout. `before` is what the
+    switches hold, where that was read. Raises InputError, PlanError.
+    """
+    fabric = build.fabric
+    findings: list[Finding] = []
+    top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
+    if top is None or not fabric.switches[top].up:
+        findings.append(Finding("--root", "a switch of the fabric that is up", repr(root)))
+    shut = set()
+    for end in blocked:
+        name, _, word = end.partition(":")
+        s = fabric.index.get(name)
+        port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
+        if s is None or port is None or fabric.port_channel[s, port] < 0:
+            findings.append(Finding("--blocked", "switch:port of a link of the fabric", repr(end)))
+        else:
+            shut.add((s, port))
+    if findings or top is None:
+        raise InputError(findings)
+    held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
+    held = {switch.name: held[switch.name] for switch in fabric.switches}
+    if shut:
+        tree, assumed = read_back(fabric, top, shut), ""
+    else:
+        order = [top, *(s for s in range(len(fabric.switches)) if s != top)]
+        tree = settled(fabric, [order.index(s) for s in range(len(fabric.switches))])
+        ports = [f"{fabric.switches[s].name}:{platforms.of(fabric.switches[s]).port_name(p)}" for s, p in tree.blocked]
+        assumed = (
+            f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
+            "of the fabric: compare with show spanning-tree, or say --blocked; "
+            f"blocked: {' '.join(sorted(ports)) or 'none'}"
+        )
+    judge = rollout_judge(fabric, duplicates_allowed=build.duplicates_allowed)
+    return from_factory(fabric, held, build.state, judge, tree, assumed=assumed, allow_drain=allow_drain)
+
+
+def flooding(directory: Path) -> frozenset[int]:
+    """Give the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
+    page = directory / "rollout.json"
+    waves = json.loads(page.read_text("utf-8"))["waves"] if page.is_file() else []
+    return frozenset(number for number, wave in enumerate(waves, start=1) if wave.get("floods"))
 
 
 def wave_page(wave: Wave) -> dict[str, Any]:
@@ -515,6 +597,7 @@ def wave_page(wave: Wave) -> dict[str, Any]:
         "expected_seconds": round(wave.expected_seconds, 3),
         "downtime_seconds": round(wave.downtime_seconds, 3),
         "paused": wave.paused,
+        "floods": wave.floods,
     }
 
 
@@ -524,6 +607,7 @@ def rollout_page(change: Rollout) -> dict[str, Any]:
     return {
         "strategy": change.strategy,
         "reason": change.reason,
+        "assumed": change.assumed,
         "waves": len(change.waves),
         "changes": change.changes,
         "lines": sum(wave.lines for wave in change.waves),

@@ -13,7 +13,7 @@ import yaml
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.planning import plan, plannable, routes_for, with_links_off
+from tagloom.pipeline.planning import own_routes, plan, plannable, with_links_off
 from tagloom.pipeline.regulating import HOST_MBPS, Chosen, chosen, settings_page, settings_routes
 from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.read.calendar import due, upcoming
@@ -164,7 +164,7 @@ class _Search:
         most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
         self.rules = Rules(self.limit, self.two, True, (), self._watts, most)
         self.flat = history.rate.reshape(len(history), -1).T
-        self.routes = routes_for(fabric, "auto", "fixed")
+        self.routes = own_routes(fabric, "auto", "fixed")
         busiest = self._busiest(fabric, self.routes)
         _fits(fabric, history, busiest)
         everything = LinkSettings("greedy", (), 0, 0, self.full, self.full, two_connected(fabric), self.full)

@@ -59,6 +59,7 @@ class Platform:
     sys_object_id: tuple[str, ...] = ()
     calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
+    latency_seconds: float | None = None  # what the switch adds to a short message, where somebody measured it
     words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
     firmware: Firmware = ()
 
@@ -71,6 +72,22 @@ class Platform:
     def eee_at_factory(self) -> bool:
         """Tell whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
+
+    @property
+    def bounces(self) -> frozenset[str]:
+        """Give the cells, by their names, a line on which may take its link down for a moment."""
+        return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())
+
+    @property
+    def drops_bpdus(self) -> bool:
+        """Tell whether the switch drops BPDUs while its spanning tree is off, or can be told to."""
+        data = family(self.grammar, self.firmware) if self.grammar else {}
+        return data.get("bpdus_while_off") == "filtered" or self.tells_bpdus
+
+    @property
+    def tells_bpdus(self) -> bool:
+        """Tell whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
+        return bool(self.grammar) and "bpdu_filter_on" in family(self.grammar, self.firmware).get("lines", {})
 
     def at_once(self, line: str) -> bool:
         """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
@@ -147,6 +164,7 @@ def load(model: str, firmware: Firmware = ()) -> Platform:
         sys_object_id=tuple(raw.get("sys_object_id", ())),
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
+        latency_seconds=raw.get("latency_seconds"),
         words=raw.get("words", {}),
         firmware=firmware,
     )

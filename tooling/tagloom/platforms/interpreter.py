@@ -283,6 +283,10 @@ class Interpreter:
         self.editor.spanning_tree = line.key == "spanning_tree_on"
         return _done(line)
 
+    def _set_bpdu_filtering(self, line: Line, _: list[Any]) -> Outcome:
+        self.editor.bpdu_filtering = line.key == "bpdu_filter_on"
+        return _done(line)
+
     def _set_aging(self, line: Line, values: list[Any]) -> Outcome:
         self.editor.aging_seconds = values[0] if values else DEFAULT_AGING_SECONDS
         return _done(line)
@@ -368,6 +372,8 @@ class Interpreter:
         "lag_leave": _set_lag,
         "spanning_tree_on": _set_spanning_tree,
         "spanning_tree_off": _set_spanning_tree,
+        "bpdu_filter_on": _set_bpdu_filtering,
+        "bpdu_filter_off": _set_bpdu_filtering,
         "aging": _set_aging,
         "no_aging": _set_aging,
         "entry": _set_entry,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from tagloom.predict.eee import (
     overhead_seconds,
     sleeping_share,
 )
+from tagloom.predict.performance import Moved, performance, worst_ratio
+from tagloom.records.flows import HOST_BPS
 from tagloom.records.forecast import Figure, Forecast, PortVerdict
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.flows import Flows
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
-HOST_BANDWIDTH_BPS = 1e9
 SLOWDOWN_LIMIT = 0.01  # of the run: what a port's sleep may cost before its time-out should be longer, or sleep off
 WORTH_SLEEPING = 0.01  # of the time in LPI: less than that is not worth a wake
 LONGEST_TIMEOUT_SECONDS = 1.0
+TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports over the printed maxima, the most and the least of four
+PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against watts per port, SF-420G and 6224
+LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
+MOST_MESSAGE_BYTES = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,66 +62,169 @@ def forecast(
     traffic: Traffic | None,
     watts: Callable[[Fabric], float],
     toggle_seconds: Callable[[str], float],
-    eee: Eee = POWERCONNECT_5548,
-    paths: NDArray[np.int32] | None = None,
+    eee: Eee | None = POWERCONNECT_5548,
+    flows: Flows | None = None,
+    moved: tuple[Moved, Moved] | None = None,
 ) -> Forecast:
     """Forecast the change from `before` to `after` (the same fabric with other links up).
 
-    A message waits on its host's link, on the receiver's, and, where `paths` says by which channels every pair goes
-    (int32[H, H, longest], -1 after the last), on every link between switches, each by the mean gap of the traffic that
-    it carries. The run time is that of the host whose messages wait longest in all: they are all sent in its own time
-    (Miwa et al. count n per process). Without traffic the seconds are 0. Raises InputError where the traffic does not
-    say how long it took, or does not fit into that time.
+    Sleep: a message waits on its host's link, on the receiver's, and, with `flows` over the ways of `after`, on every
+    link between switches, each by the mean gap of the traffic that it carries. The run waits as long as the host whose
+    messages wait longest in all: they are all sent in its own time (Miwa et al. count n per process).
+    Bandwidth and latency: with `moved`, how before and after move the traffic, communication takes as much longer as
+    the model's; it is the seconds that a profile says, else what the model takes. Computation stays as it is.
+    Without traffic the seconds are 0. Raises InputError where the traffic does not say how long it took, or does not
+    fit into that time.
     """
     changed = {
         before.switches[s].model
         for old, new in zip(before.links, after.links, strict=True)
-        if old.up != new.up
+        if (old.up, old.speed_mbps) != (new.up, new.speed_mbps)
         for s in (old.a, old.b)
     }
     toggles = max((toggle_seconds(model) for model in changed), default=0.0)
-    table_2 = "chassis + ports by speed, Koibuchi et al. 2011, table 2"
-    run = _run_time(after, traffic, eee, paths) if traffic is not None else _nothing()
+    most = max((toggle_seconds(model) for model in platforms.models()), default=toggles) if changed else 0.0
+    least = min((t for model in platforms.models() if (t := toggle_seconds(model))), default=0.0) if changed else 0.0
+    run = _run_time(after, traffic, eee, flows, moved) if traffic is not None else _nothing()
+    watts_before, watts_after = _watts(watts(before)), _watts(watts(after))
     return Forecast(
-        watts_before=Figure(watts(before), "W", table_2),
-        watts_after=Figure(watts(after), "W", table_2),
-        toggle_seconds=Figure(toggles, "s", "Koibuchi et al. 2011, table 6"),
-        lost_bytes=Figure(0.0, "B", "paths are moved away before a link is shut"),
+        watts_before=watts_before,
+        watts_after=watts_after,
+        toggle_seconds=Figure(
+            toggles, "s", "Koibuchi et al. 2011, table 6; interval: all its switches", min(least, toggles),
+            max(most, toggles),
+        ),
+        saved_watts=_saved(watts_before.value - watts_after.value),
+        lost_bytes=Figure(0.0, "B", "paths are moved away before a link is shut", 0.0, 0.0),
+        performance=performance(*moved) if moved is not None and len(moved[0].flows) else None,
         **run,
-    )
+    )  # fmt: skip
 
 
-def _nothing() -> dict[str, Figure]:
+def _watts(value: float) -> Figure:
+    source = "chassis + ports by speed, Koibuchi et al. 2011, table 2; interval: its own sums against its maxima"
+    return Figure(value, "W", source, value / (1 + TABLE_2_OVER), value / (1 - TABLE_2_UNDER))
+
+
+def _saved(value: float) -> Figure:
+    source = "ports by speed, Koibuchi et al. 2011, table 2; interval: watts per port that its maxima imply"
+    return Figure(value, "W", source, value * (1 - PORT_UNDER), value * (1 + PORT_OVER))
+
+
+def _nothing() -> dict[str, Any]:
     keys = ("seconds_base", "seconds_predicted", "idle_seconds", "overhead_seconds")
     nothing = {key: Figure(0.0, "s", "no traffic given") for key in keys}
     return {**nothing, "eee_saved_watts": Figure(0.0, "W", "no traffic given")}
 
 
-def _run_time(after: Fabric, traffic: Traffic, eee: Eee, paths: NDArray[np.int32] | None) -> dict[str, object]:
-    if traffic.seconds is None:
-        raise InputError([Finding("traffic", "how long it took (a line '# seconds: N')", "nothing said")])
-    seconds = traffic.seconds
-    sleep = _sleep(after, traffic, eee, paths)
+def _run_time(
+    after: Fabric, traffic: Traffic, eee: Eee | None, flows: Flows | None, moved: tuple[Moved, Moved] | None
+) -> dict[str, Any]:
+    seconds = _checked_seconds(traffic)
+    volume = traffic.volume_bytes
+    _fits(after, np.concatenate([volume.sum(axis=1), volume.sum(axis=0)]), seconds)
+    asleep = _asleep_time(after, traffic, eee, flows) if eee is not None else _awake()
+    slower, low, high, how = _communication(traffic, seconds, moved)
+    causes = [("sleeping links", asleep["added"]), *slower]
+    added = sum(part for _, part in causes)
+    found = {
+        "seconds_base": Figure(seconds, "s", "given with the traffic", seconds, seconds),
+        "seconds_predicted": Figure(
+            seconds + added, "s", "; ".join(filter(None, (asleep["source"], how))), seconds + low,
+            seconds + asleep["most"] + high,
+        ),
+        "causes": {"slow-down": tuple(sorted((c for c in causes if c[1]), key=lambda c: -abs(c[1])))},
+        **asleep["figures"],
+    }  # fmt: skip
+    if traffic.communication_seconds is not None:
+        inside = traffic.communication_seconds
+        source = "run time less the mean time inside MPI calls, as the profile says"
+        found["computation_seconds"] = Figure(seconds - inside, "s", source, seconds - inside, seconds - inside)
+    return found
+
+
+def _checked_seconds(traffic: Traffic) -> float:
+    """Give the run's seconds. Raises InputError with all that a profile cannot say."""
+    inside, seconds = traffic.communication_seconds, traffic.seconds
+    findings = []
+    if seconds is None:
+        findings.append(Finding("traffic", "how long it took (a line '# seconds: N')", "nothing said"))
+    elif not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        expected = f"a run of {LEAST_SECONDS:g} to {MOST_SECONDS:g} seconds"
+        findings.append(Finding("traffic: seconds", expected, f"{seconds:g} (another unit?)"))
+    if inside is not None and seconds is not None and not 0 <= inside <= seconds:
+        expected = f"from 0 to the run's {seconds:g} s inside MPI calls, of a process on average"
+        findings.append(Finding("profile: communication", expected, f"{inside:g} s"))
+    if inside is not None and not traffic.messages.any():
+        expected = "messages between hosts: with n = 0 there is no gap between them (Miwa et al. 2013, eq. 4)"
+        findings.append(Finding("profile: messages", expected, "none"))
+    size = traffic.volume_bytes / np.maximum(traffic.messages, 1.0)
+    if size.max(initial=0.0) > MOST_MESSAGE_BYTES:
+        expected = f"messages of at most {MOST_MESSAGE_BYTES:g} bytes"
+        findings.append(Finding("traffic: messages", expected, f"{size.max():g} bytes in one (another unit?)"))
+    if findings:
+        raise InputError(findings)
+    assert seconds is not None  # noqa: S101 - else there is a finding
+    return seconds
+
+
+def _communication(
+    traffic: Traffic, seconds: float, moved: tuple[Moved, Moved] | None
+) -> tuple[list[tuple[str, float]], float, float, str]:
+    """Say how much longer communication takes: (parts, least seconds, most seconds, how it was reckoned).
+
+    Least: nobody waited for the network, but for each other; most: all that the profile calls communication, or without
+    one the whole run, takes as much longer as the pair that is slowed most.
+    """
+    if moved is None:
+        return [], 0.0, 0.0, ""
+    before, after = moved
+    inside = traffic.communication_seconds
+    scale = 1.0 if inside is None else inside / before.model_seconds if before.model_seconds else 0.0
+    parts = [
+        ("less bandwidth", scale * (after.seconds - before.seconds)),
+        ("longer ways", scale * (after.waiting - before.waiting)),
+    ]
+    slower = sum(part for _, part in parts)
+    worst = max(worst_ratio(before, after), after.model_seconds / before.model_seconds if before.model_seconds else 1.0)
+    most = (inside if inside is not None else seconds) * (worst - 1.0)
+    how = (
+        "communication as the profile says x max-min fair time after / before"
+        if inside is not None
+        else ("max-min fair time of all traffic, after - before")
+    )
+    return parts, min(0.0, slower), max(most, slower), how
+
+
+def _awake() -> dict[str, Any]:
+    none = "no port sleeps: no model here has EEE (IEEE 802.3az), or it is off"
+    figures = {
+        "idle_seconds": Figure(0.0, "s", none, 0.0, 0.0),
+        "overhead_seconds": Figure(0.0, "s", none, 0.0, 0.0),
+        "eee_saved_watts": Figure(0.0, "W", none, 0.0, 0.0),
+    }
+    return {"added": 0.0, "most": 0.0, "source": "", "figures": figures}
+
+
+def _asleep_time(after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> dict[str, Any]:
+    """Give what sleep adds to the run, at most adds, by which model, and its figures."""
+    seconds = traffic.seconds or 0.0
+    sleep = _sleep(after, traffic, eee, flows)
     hosts = len(after.hosts)
     wait, most = (
-        traffic.messages * (by[:hosts, None] + by[None, hosts : 2 * hosts] + _between(by[2 * hosts :], paths))
+        traffic.messages * (by[:hosts, None] + by[None, hosts : 2 * hosts] + _between(by, flows, hosts))
         for by in (sleep.overhead, sleep.most)
     )
     slowest = int(np.argmax(wait.sum(axis=1)))
     sent = float(traffic.messages[slowest].sum())
     added, bound = float(wait.sum(axis=1).max(initial=0.0)), float(most.sum(axis=1).max(initial=0.0))
-    where = "every link" if paths is not None else "host links"
-    source = f"T + sum of n f(I) over the path, {where} asleep; Miwa et al. 2013, eq. 1-2; "
+    where = "every link" if flows is not None else "host links"
     watts = [_port_watts(after, h) for h in range(hosts)]
     saved = [(1.0 - eee.lpi_power) * w for w in watts]
     share, free = sleep.share[:hosts], 1.0 - sleep.busy[:hosts] / seconds
-    return {
-        "seconds_base": Figure(seconds, "s", "given with the traffic", seconds, seconds),
-        "seconds_predicted": Figure(
-            seconds + added, "s", f"{source}low: no gap outlasts the time-out, high: any law of gaps of this mean",
-            seconds, seconds + bound,
-        ),
-        "idle_seconds": Figure(float(sleep.gap[slowest]) if sent else 0.0, "s", "Miwa et al. 2013, eq. 4"),
+    gap = float(sleep.gap[slowest]) if sent else 0.0
+    figures = {
+        "idle_seconds": Figure(gap, "s", "Miwa et al. 2013, eq. 4", gap, gap),
         "overhead_seconds": Figure(
             float(sleep.overhead[slowest]) if sent else 0.0, "s",
             f"closed form in place of eq. 3, exponential gaps; {eee.source}",
@@ -127,37 +236,27 @@ def _run_time(after: Fabric, traffic: Traffic, eee: Eee, paths: NDArray[np.int32
         ),
         "ports": tuple(_verdict(after, h, eee, sleep, seconds) for h in range(hosts)),
     }  # fmt: skip
+    source = (
+        f"T + sum of n f(I) over the path, {where} asleep, Miwa et al. 2013, eq. 1-2 (low: no gap outlasts the "
+        "time-out, high: any law of gaps of this mean)"
+    )
+    return {"added": added, "most": bound, "source": source, "figures": figures}
 
 
-def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, paths: NDArray[np.int32] | None) -> _Sleep:
+def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _Sleep:
     """Give every channel the gaps of what it carries; where both directions sleep together, of what its cable does."""
     assert traffic.seconds is not None  # noqa: S101 - the caller has looked
     seconds, hosts = traffic.seconds, len(fabric.hosts)
-    channels = 0 if paths is None else len(fabric.tail)
+    channels = 0 if flows is None else len(fabric.tail)
 
     def carried(volume: NDArray[np.float64]) -> NDArray[np.float64]:
-        between = np.zeros(channels)
-        if paths is not None:
-            pair_a, pair_b, step = np.nonzero(paths >= 0)
-            np.add.at(between, paths[pair_a, pair_b, step], volume[pair_a, pair_b])
-        return np.concatenate([volume.sum(axis=1), volume.sum(axis=0), between])
+        if flows is not None:
+            return flows.add_up(volume[flows.source, flows.destination])
+        return np.concatenate([volume.sum(axis=1), volume.sum(axis=0)])
 
-    messages = carried(traffic.messages)
-    rate = np.full(2 * hosts + channels, HOST_BANDWIDTH_BPS)
-    for i, link in enumerate(fabric.links if channels else ()):
-        rate[2 * hosts + 2 * i : 2 * hosts + 2 * i + 2] = (link.speed_mbps or DEFAULT_SPEED_MBPS) * 1e6
-    volume = carried(traffic.volume_bytes)
-    busy = 8.0 * volume / rate
-    findings = [
-        Finding(
-            "traffic",
-            f"at most {seconds * rate[c] / 8:.0f} bytes over {_name(fabric, int(c))} in {seconds:g} s",
-            f"{volume[c]:.0f} bytes (a negative gap between messages)",
-        )
-        for c in np.flatnonzero(busy > seconds)
-    ]
-    if findings:
-        raise InputError(findings)
+    messages, volume = carried(traffic.messages), carried(traffic.volume_bytes)
+    busy = 8.0 * volume / _rates(fabric, channels)
+    _fits(fabric, volume, seconds)
     if eee.together:
         back = np.concatenate(
             [np.arange(hosts) + hosts, np.arange(hosts), 2 * hosts + (np.arange(channels) ^ 1)]
@@ -173,17 +272,42 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, paths: NDArray[np.int32] 
     return _Sleep(messages, gap, overhead, most, np.where(used, share, 1.0), busy)
 
 
-def _between(by_channel: NDArray[np.float64], paths: NDArray[np.int32] | None) -> NDArray[np.float64] | float:
+def _rates(fabric: Fabric, channels: int) -> NDArray[np.float64]:
+    """Give the bits per second of the hosts' links, sending, then receiving, and of the first `channels`."""
+    inner = np.repeat([1e6 * link.capacity_mbps(DEFAULT_SPEED_MBPS) for link in fabric.links], 2)[:channels]
+    return np.concatenate([np.full(2 * len(fabric.hosts), HOST_BPS), inner])
+
+
+def _fits(fabric: Fabric, volume: NDArray[np.float64], seconds: float) -> None:
+    """Refuse bytes by channel that do not fit into the time. Raises InputError with a finding for each channel."""
+    rate = _rates(fabric, len(volume) - 2 * len(fabric.hosts))
+    findings = [
+        Finding(
+            "traffic",
+            f"at most {seconds * rate[c] / 8:.0f} bytes over {_name(fabric, int(c))} in {seconds:g} s",
+            f"{volume[c]:.0f} bytes (a negative gap between messages)",
+        )
+        for c in np.flatnonzero(8.0 * volume / rate > seconds)
+    ]
+    if findings:
+        raise InputError(findings)
+
+
+def _between(by_channel: NDArray[np.float64], flows: Flows | None, hosts: int) -> NDArray[np.float64] | float:
     """Add up what the links between switches cost each pair, float64[H, H]."""
-    if paths is None:
+    if flows is None:
         return 0.0
-    return np.asarray(np.append(by_channel, 0.0)[paths].sum(axis=2), np.float64)  # -1 takes the 0 at the end
+    inner = by_channel.copy()
+    inner[: 2 * hosts] = 0.0
+    cost = np.zeros((hosts, hosts))
+    cost[flows.source, flows.destination] = flows.along(inner)
+    return cost
 
 
 def _name(fabric: Fabric, channel: int) -> str:
     hosts = len(fabric.hosts)
     if channel < 2 * hosts:
-        return f"the link of {fabric.hosts[channel % hosts].name}"
+        return f"the link of {fabric.hosts[channel % hosts].name}, {'sending' if channel < hosts else 'receiving'},"
     tail, head = fabric.tail[channel - 2 * hosts], fabric.head[channel - 2 * hosts]
     return f"{fabric.switches[tail].name} to {fabric.switches[head].name}"
 

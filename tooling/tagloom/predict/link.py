@@ -34,7 +34,7 @@ def one_link(
     Transitions draw full power; quiet and refresh seconds, where given, charge the refresh signals in LPI.
     Raises InputError with every value that cannot be.
     """
-    _check(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
+    check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
     service = 8.0 * frame_bytes / rate_bps
     arrivals = load / service
     both = 2 if eee.together else 1  # Poisson streams that end an idle time
@@ -61,9 +61,15 @@ def one_link(
     )
 
 
-def _check(
-    eee: Eee, load: float, frame_bytes: float, rate_bps: float, quiet_seconds: float, refresh_seconds: float
+def check_link(
+    eee: Eee,
+    load: float,
+    frame_bytes: float,
+    rate_bps: float,
+    quiet_seconds: float = 0.0,
+    refresh_seconds: float = 0.0,
 ) -> None:
+    """Refuse values of one link that cannot be. Raises InputError with a finding for each."""
     wanted = (
         ("--load", load, "from 0, below 1", 0 <= load < 1),
         ("--timeout", eee.timeout_seconds, "seconds from 0 to 3600", 0 <= eee.timeout_seconds <= 3600),

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.read import families
-from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ShapePage, SwitchPage, plain_words
-from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
+from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ManagementPage, ShapePage, SwitchPage, plain_words
+from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
 from tagloom.units import format_mac, parse_mac
 
 if TYPE_CHECKING:
@@ -402,7 +402,46 @@ class _Reader:
             flow_control=page.flow_control == "on",
             eee=None if page.eee is None else page.eee == "on",
         )
-        return fabric.with_switches_down(dead) if dead else fabric
+        fabric = fabric.with_switches_down(dead) if dead else fabric
+        managed = (
+            replace(fabric, management=self._management(page.management, fabric, draft)) if page.management else None
+        )
+        return None if self._found else managed or fabric
+
+    def _management(self, part: ManagementPage, fabric: Fabric, draft: _Draft) -> Management | None:
+        """Read how switches are managed in band, and check that the way to each of them is there."""
+        path: Path_ = ("management",)
+        if part.vlan >= fabric.first_vlan:
+            self.find(
+                (*path, "vlan"), f"a VLAN below vlans.first ({fabric.first_vlan}): no plan takes it", str(part.vlan)
+            )
+        for model in sorted({s.model for s in fabric.live if platforms.of(s).pvid_is_membership}):
+            self.find(path, "models whose other VLANs tagloom leaves alone", model)
+        at = self._end((*path, "controller"), [part.controller], draft)
+        here = next((h.name for h in fabric.hosts if at == (fabric.switches[h.switch].name, (h.port,))), "")
+        if at and (here or fabric.port_channel[fabric.index[at[0]], at[1][0]] >= 0):
+            self.find((*path, "controller"), "a port without a host or link", f"{part.controller} {here}".strip())
+        chosen: list[int] = []
+        for i, word in enumerate(part.links):
+            end = self._end((*path, "links", i), [word], draft)
+            if end is None:
+                continue
+            s, port = fabric.index[end[0]], end[1][0]
+            ends = (
+                (n, {(x.a, a) for a, _ in x.cables} | {(x.b, b) for _, b in x.cables})
+                for n, x in enumerate(fabric.links)
+            )
+            link = next((n for n, taken in ends if (s, port) in taken), None)
+            if link is None or not fabric.links[link].up:
+                self.find((*path, "links", i), "an end of a link that is up", repr(word))
+            else:
+                chosen.append(link)
+        alive = [s for s, switch in enumerate(fabric.switches) if switch.up]
+        apart = _unreached(alive, [fabric.links[n] for n in chosen])
+        if len(chosen) == len(part.links) and (apart or len(set(chosen)) != len(alive) - 1):
+            actual = f"no way to {fabric.switches[apart[0]].name}" if apart else f"{len(chosen)} links"
+            self.find((*path, "links"), f"a tree of all {len(alive)} switches", actual)
+        return Management(part.vlan, fabric.index[at[0]], at[1][0], tuple(sorted(set(chosen)))) if at else None
 
     def _channels(self, draft: _Draft) -> dict[tuple[int, str], int]:
         """Give each end of an aggregated link, as (link, switch), its port-channel's port number.

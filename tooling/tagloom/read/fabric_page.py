@@ -61,6 +61,14 @@ class VlansPage(Page):
     first: int = Field(default=100, ge=2, le=4000)
 
 
+class ManagementPage(Page):
+    """Hold the way by which switches are managed over the fabric's own links, each named by one of its ends."""
+
+    vlan: int = Field(ge=2, le=4094)
+    controller: str
+    links: list[str]
+
+
 class FabricPage(Page):
     """Hold the whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
 
@@ -74,6 +82,7 @@ class FabricPage(Page):
     flow_control: Literal["on", "off"] = "off"
     eee: Literal["on", "off"] | None = None
     firmware: dict[str, str] = {}
+    management: ManagementPage | None = None
 
 
 def plain_words(kind: str, message: str) -> str:

@@ -30,6 +30,14 @@ def format_fabric(fabric: Fabric) -> str:
         lines.append('flow_control: "on"')
     if fabric.eee is not None:
         lines.append(f'eee: "{"on" if fabric.eee else "off"}"')
+    if (how := fabric.management) is not None:
+        links = [
+            _sides(x, *(fabric.switches[s].name for s in (x.a, x.b)))[0] for x in (fabric.links[i] for i in how.links)
+        ]
+        said = ", ".join(f'"{name}:{model[name].port_name(ports[0])}"' for name, ports in links)
+        at = fabric.switches[how.switch].name
+        controller = f"{at}:{model[at].port_name(how.port)}"
+        lines.append(f'management: {{vlan: {how.vlan}, controller: "{controller}", links: [{said}]}}')
     if fabric.shape is not None:
         lines.append(f"shape: {_shape(fabric.shape)}")
     lines.append("switches:")

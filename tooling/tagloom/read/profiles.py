@@ -17,17 +17,22 @@ TAU_FILE = re.compile(r"profile\.(\d+)\.(\d+)\.(\d+)$")
 TAU_EVENT = re.compile(r'"Message size sent to node (\d+)\s*" (\S+) (\S+) (\S+) (\S+) ')
 TAU_TIMER = re.compile(r'"(.+?)\s*" (\S+) \S+ (\S+) (\S+) ')
 MICROSECONDS = 1e-6
+OUTSIDE = ("MPI_Init", "MPI_Finalize")  # before and after the run, as far as messages go
 SECONDS_ROWS = ("Max", "Mean", "Min", "Stddev", "Aggregate")
 
 
 @dataclass(frozen=True, eq=False)
 class RankMatrix:
-    """Hold bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks."""
+    """Hold bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks.
+
+    `communication_seconds` is how long a rank was inside MPI calls on average, start and end of the run left out.
+    """
 
     ranks: int
     cells: dict[tuple[int, int], tuple[float, float]]
     seconds: float | None = None
     remarks: tuple[str, ...] = ()
+    communication_seconds: float | None = None
 
 
 @dataclass
@@ -39,10 +44,12 @@ class _Cells:
         old = self.cells.get((a, b), (0.0, 0.0))
         self.cells[a, b] = old[0] + size, old[1] + count
 
-    def done(self, ranks: int, seconds: float | None, remarks: tuple[str, ...]) -> RankMatrix:
+    def done(
+        self, ranks: int, seconds: float | None, remarks: tuple[str, ...], communication: float | None = None
+    ) -> RankMatrix:
         if self.findings:
             raise InputError(self.findings)
-        return RankMatrix(ranks, self.cells, seconds, remarks)
+        return RankMatrix(ranks, self.cells, seconds, remarks, communication)
 
 
 def kind_of(path: Path) -> str:
@@ -121,7 +128,7 @@ def tau(path: Path) -> RankMatrix:
     files = sorted(p for p in path.rglob("profile.*") if TAU_FILE.match(p.name)) if path.is_dir() else [path]
     found = _Cells()
     nodes: set[int] = set()
-    longest, collective = 0.0, False
+    longest, inside, collective = 0.0, 0.0, False
     for file in files:
         name = TAU_FILE.match(file.name)
         if name is None:
@@ -142,6 +149,8 @@ def tau(path: Path) -> RankMatrix:
                     found.add(node, int(event[1]), round(count * mean), count)
             elif (timer := TAU_TIMER.match(line)) is not None and "GROUP=" in line:
                 longest = max(longest, float(timer[4]) * MICROSECONDS)
+                if timer[1].startswith("MPI") and not timer[1].startswith(OUTSIDE):
+                    inside += float(timer[3]) * MICROSECONDS
     ranks = 1 + max([*nodes, *(max(pair) for pair in found.cells)], default=-1)
     if not found.cells:
         expected = 'events "Message size sent to node N" (set TAU_COMM_MATRIX=1 for the run)'
@@ -151,7 +160,7 @@ def tau(path: Path) -> RankMatrix:
     remarks = ["TAU does not say when messages were sent"]
     if collective:
         remarks.append("TAU knows no partners of collective messages: they are not in the matrix")
-    return found.done(ranks, longest or None, tuple(remarks))
+    return found.done(ranks, longest or None, tuple(remarks), inside / len(nodes) if nodes else None)
 
 
 def paraprof(path: Path, ranks: int | None) -> RankMatrix:
@@ -166,7 +175,7 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         )
     found = _Cells()
     sent = count = 0.0
-    longest = 0.0
+    longest = inside = 0.0
     rows = 0
     for at, line in enumerate(_lines(path), start=1):
         if not re.match(r"\s+\d", line) or "   " not in line:
@@ -182,6 +191,8 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         rows += 1
         name = line[edges[-1] :].strip()
         longest = max(longest, cells[-5] * MICROSECONDS)
+        if name.startswith("MPI") and not name.startswith(OUTSIDE):
+            inside += cells[narrow + 2] * MICROSECONDS
         if name.startswith(("MPI_Send(", "MPI_Isend(", "MPI_Ssend(", "MPI_Bsend(", "MPI_Rsend(", "MPI_Sendrecv(")):
             calls = cells[2] * ranks
             count += calls
@@ -196,7 +207,7 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         "paraprof's summary does not say who sent to whom: bytes are spread evenly over all pairs of ranks",
         "paraprof's summary has no bytes of collectives: they are not in the matrix",
     )
-    return _even(found, ranks, sent, count, longest or None, remarks)
+    return _even(found, ranks, sent, count, longest or None, remarks, inside)
 
 
 def mpip(path: Path) -> RankMatrix:
@@ -206,7 +217,7 @@ def mpip(path: Path) -> RankMatrix:
     """
     found = _Cells()
     ranks, seconds = 0, None
-    sent = count = 0.0
+    sent = count = communication = 0.0
     inside, vectors = "", False
     for at, line in enumerate(_lines(path), start=1):
         if line.startswith("@ MPI Task Assignment"):
@@ -220,19 +231,21 @@ def mpip(path: Path) -> RankMatrix:
                 if cells[:1] == ["Max"]:
                     seconds = float(cells[1])
                 elif cells[:1] == ["Mean"]:
-                    mean = float(cells[1])
+                    mean, communication = float(cells[1]), float(cells[2])
                 elif cells[:1] == ["Aggregate"]:
                     ranks = ranks or round(float(cells[1]) / mean)
                 elif len(cells) == 4 and cells[0].isdigit():
                     seconds = max(seconds or 0.0, float(cells[1]))
                     ranks = max(ranks, int(cells[0]) + 1)
+                elif len(cells) == 4 and cells[0] == "*":
+                    communication = float(cells[2]) / ranks
             elif "Aggregate Time" in inside:
                 vectors = vectors or line.startswith("Alltoallv")
             elif "Aggregate Sent" in inside and len(cells) == 6 and cells[1].isdigit():
                 others = max(1, ranks - 1) if cells[0] == "Alltoall" else 1
                 count += float(cells[2]) * others
                 sent += float(cells[3]) * others
-        except (ValueError, NameError):
+        except (ValueError, NameError, IndexError, ZeroDivisionError):
             found.findings.append(Finding(f"{path}:{at}", "a row of an mpiP 3.5 report", line[:60]))
     if ranks < 2:
         found.findings.append(Finding(str(path), "the task times of two or more ranks", str(ranks)))
@@ -243,18 +256,24 @@ def mpip(path: Path) -> RankMatrix:
     ]
     if vectors:
         remarks.append("mpiP has no bytes of Alltoallv: they are missing")
-    return _even(found, ranks, sent, count, seconds, tuple(remarks))
+    return _even(found, ranks, sent, count, seconds, tuple(remarks), communication)
 
 
 def _even(
-    found: _Cells, ranks: int, sent: float, count: float, seconds: float | None, remarks: tuple[str, ...]
+    found: _Cells,
+    ranks: int,
+    sent: float,
+    count: float,
+    seconds: float | None,
+    remarks: tuple[str, ...],
+    communication: float | None,
 ) -> RankMatrix:
     pairs = ranks * (ranks - 1)
     for a in range(ranks):
         for b in range(ranks):
             if a != b:
                 found.add(a, b, sent / pairs, count / pairs)
-    return found.done(ranks, seconds, remarks)
+    return found.done(ranks, seconds, remarks, communication)
 
 
 def _lines(path: Path) -> list[str]:

@@ -91,7 +91,7 @@ def _placed(matrix: RankMatrix, fabric: Fabric, placement: str, where: str) -> T
             messages[hosts[a], hosts[b]] += count
     if np.any(volume > ABSURD_BYTES):
         raise InputError([Finding(where, f"at most {ABSURD_BYTES:g} bytes between two ranks", f"{volume.max():g}")])
-    return Traffic(volume, messages, matrix.seconds, matrix.remarks)
+    return Traffic(volume, messages, matrix.seconds, matrix.remarks, matrix.communication_seconds)
 
 
 def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:

@@ -41,6 +41,7 @@ class Cell(StrEnum):
     LAG = "lag"  # port: the port number of its port-channel, 0 = none
     SPANNING_TREE = "spanning-tree"  # the switch: bool
     AGING = "aging"  # the switch: seconds
+    BPDU_FILTERING = "bpdu-filtering"  # the switch: bool
 
 
 Value = int | str | tuple[int, ...]
@@ -127,6 +128,8 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
         changes.append(Change(Cell.SPANNING_TREE, before.spanning_tree, after.spanning_tree))
     if before.aging_seconds != after.aging_seconds:
         changes.append(Change(Cell.AGING, before.aging_seconds, after.aging_seconds))
+    if before.bpdu_filtering != after.bpdu_filtering:
+        changes.append(Change(Cell.BPDU_FILTERING, before.bpdu_filtering, after.bpdu_filtering))
     return tuple(changes)
 
 
@@ -177,5 +180,7 @@ def _set(editor: SwitchEditor, change: Change) -> None:
         editor.set_entry(change.vlan, change.mac, after)  # type: ignore[arg-type]  # an entry cell holds ports
     elif change.cell is Cell.SPANNING_TREE:
         editor.spanning_tree = bool(after)
+    elif change.cell is Cell.BPDU_FILTERING:
+        editor.bpdu_filtering = bool(after)
     elif change.cell is Cell.AGING:
         editor.aging_seconds = int(after)  # type: ignore[arg-type]  # seconds

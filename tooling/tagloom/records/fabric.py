@@ -88,6 +88,21 @@ class Link:
         return (self.speed_mbps or best) * len(self.cables)
 
 
+@dataclass(frozen=True, slots=True)
+class Management:
+    """Name the way by which switches are managed over the fabric's own links.
+
+    vlan          the VLAN of the switches' own addresses; somebody made it, and tagloom never touches it
+    switch, port  where the machine that tagloom runs on is plugged in
+    links         indices of the links that carry the VLAN tagged, a tree of all switches that are up
+    """
+
+    vlan: int
+    switch: int
+    port: int
+    links: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Fabric:
     """Hold a whole network.
@@ -95,7 +110,8 @@ class Fabric:
     With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
     Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
     `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports,
-    `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default.
+    `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default; `management` is None where
+    every switch is managed by a port outside the fabric.
     """
 
     name: str
@@ -107,6 +123,7 @@ class Fabric:
     first_vlan: int = 100
     flow_control: bool = False
     eee: bool | None = None
+    management: Management | None = None
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,77 @@ class PortVerdict:
     lpi_share: float
 
 
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """Hold what the fabric itself does to traffic, all links on (before) and as forecast (after).
+
+    communication_before, communication_after  until the whole traffic, begun at once, has been moved, max-min fair
+    bandwidth_before, bandwidth_after          one ideal switch's time for the same over that time: 1 is as good
+    latency_before, latency_after              what switches add to a message, mean over all messages, in seconds
+    busy                                       float64[2H + C], share of the communication time that each channel sends:
+                                               first the hosts' links, sending, then receiving, then the fabric's
+    """
+
+    communication_before: Figure
+    communication_after: Figure
+    bandwidth_before: Figure
+    bandwidth_after: Figure
+    latency_before: Figure
+    latency_after: Figure
+    busy: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPower:
+    """Hold one switch's watts, and those of its ports in use, by their names: before and after."""
+
+    switch: str
+    watts_before: float
+    watts_after: float
+    ports: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Hold the energy to solution of one run, the transitions into the forecast state charged, and what it costs.
+
+    `joules_*` are those of the switches and of the hosts, where their watts are given. Costs are in the currency of the
+    price per kWh, `co2_kg_*` in kilograms; both are None where no rate was given.
+    """
+
+    joules_before: Figure
+    joules_after: Figure
+    transition_joules: Figure
+    pays_after_seconds: Figure | None  # how long the links must stay so to earn their transitions
+    kwh_saved_per_year: Figure  # if the switches stay so, whatever runs
+    cost_before: Figure | None = None
+    cost_after: Figure | None = None
+    co2_kg_before: Figure | None = None
+    co2_kg_after: Figure | None = None
+    break_even_host_watts: Figure | None = None  # per host: above it, the slow-down of a run costs what is saved
+    switches: tuple[SwitchPower, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Interruption:
+    """Hold what a rollout interrupts, by ordered host pair: seconds and bytes lost, float64[H, H].
+
+    `lost_bytes` is None where nobody said how fast pairs send. `waves` are the (name, why, seconds) that interrupt.
+    """
+
+    seconds: NDArray[np.float64]
+    lost_bytes: NDArray[np.float64] | None
+    waves: tuple[tuple[str, str, float], ...]
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold the dry run of one configuration; seconds are those of one run of the application."""
+    """Hold the dry run of one configuration; seconds are those of one run of the application.
+
+    `causes` says what the slow-down, the loss and the saving are made of, each part with its amount, the largest first;
+    `assumed` is what nobody measured, in sentences.
+    """
 
     watts_before: Figure
     watts_after: Figure
@@ -50,6 +123,13 @@ class Forecast:
     lost_bytes: Figure
     eee_saved_watts: Figure  # of the switches' host ports, not yet taken off watts_after
     ports: tuple[PortVerdict, ...] = ()
+    saved_watts: Figure | None = None
+    computation_seconds: Figure | None = None  # of seconds_base, where a profile says
+    performance: Performance | None = None
+    energy: Energy | None = None
+    interruption: Interruption | None = None
+    causes: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

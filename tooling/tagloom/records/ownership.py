@@ -18,8 +18,8 @@ def overlay(
     """Give what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
     Owned are: the VLANs that either state names "tagloom...", with their static entries; on the fabric's `ports`
-    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch and the aging time; and on
-    all ports the cells that the model has one line for, `switchwide`.
+    every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch, BPDU filtering and the aging
+    time; on all ports the cells that the model has one line for, `switchwide`.
     All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
     ports outside the fabric, VLAN 1 included. Raises ValueError where the states differ in port count.
     """
@@ -48,6 +48,7 @@ def overlay(
     foreign = {key: at for key, at in wanted.entries.items() if key[0] not in mine}
     wanted.entries = foreign | {key: at for key, at in model.entries.items() if key[0] in kept}
     wanted.spanning_tree, wanted.aging_seconds = target.spanning_tree, target.aging_seconds
+    wanted.bpdu_filtering = target.bpdu_filtering
     return wanted.freeze()
 
 

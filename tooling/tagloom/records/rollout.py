@@ -22,6 +22,7 @@ class Wave:
     expected_seconds  what the whole wave takes, that wait included
     lines             how many lines the proof found frames to feel, over all switches
     downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
+    floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     """
 
     name: str
@@ -34,6 +35,7 @@ class Wave:
     lines: int = 0
     downtime_seconds: float = 0.0
     paused: bool = False
+    floods: bool = False
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
@@ -46,7 +48,7 @@ class Wave:
 class Rollout:
     """Hold the waves that lead from one FabricState to another; none means they are equal.
 
-    `reason` says why this strategy and not a shorter one.
+    `reason` says why this strategy and not a shorter one, `assumed` what nobody has read from the switches.
     """
 
     strategy: str
@@ -56,6 +58,7 @@ class Rollout:
     before_proof: Findings
     after_proof: Findings
     reason: str = ""
+    assumed: str = ""
 
     @property
     def changes(self) -> int:

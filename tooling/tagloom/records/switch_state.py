@@ -99,6 +99,7 @@ class SwitchState:
     entry_vlan int32[E], entry_mac uint64[E], entry_port int32[E]
                     static MAC entries, ascending by (vlan, mac, port); rows with one (vlan, mac) are a group entry
     spanning_tree   bool; aging_seconds int
+    bpdu_filtering  bool, BPDUs are dropped, not passed on, while spanning tree is off
     """
 
     vlans: NDArray[np.int32]
@@ -120,6 +121,7 @@ class SwitchState:
     entry_port: NDArray[np.int32]
     spanning_tree: bool = True
     aging_seconds: int = DEFAULT_AGING_SECONDS
+    bpdu_filtering: bool = False
 
     def __post_init__(self) -> None:
         count, ports = len(self.vlans), len(self.mode)
@@ -238,6 +240,7 @@ class SwitchEditor:
     entries: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)  # (VLAN, MAC) -> ports
     spanning_tree: bool = True
     aging_seconds: int = DEFAULT_AGING_SECONDS
+    bpdu_filtering: bool = False
 
     @classmethod
     def blank(cls, ports: int) -> SwitchEditor:
@@ -287,6 +290,7 @@ class SwitchEditor:
             entries=entries,
             spanning_tree=state.spanning_tree,
             aging_seconds=state.aging_seconds,
+            bpdu_filtering=state.bpdu_filtering,
         )
 
     def create_vlan(self, vlan: int) -> None:
@@ -361,6 +365,7 @@ class SwitchEditor:
             entry_port=entry_port,
             spanning_tree=self.spanning_tree,
             aging_seconds=self.aging_seconds,
+            bpdu_filtering=self.bpdu_filtering,
         )
 
     def _entry_columns(self) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:

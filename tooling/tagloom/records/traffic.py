@@ -18,6 +18,7 @@ class Traffic:
     volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
     messages      float64[H, H]
     seconds       how long it took, or None where nobody said
+    communication_seconds  how much of it a process was inside MPI calls on average, or None where nobody said
     remarks       what the format it came in cannot know, for people
     """
 
@@ -25,6 +26,7 @@ class Traffic:
     messages: NDArray[np.float64]
     seconds: float | None = None
     remarks: tuple[str, ...] = ()
+    communication_seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.volume_bytes.shape != self.messages.shape or np.any(np.diag(self.volume_bytes)):

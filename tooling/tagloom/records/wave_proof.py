@@ -6,10 +6,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
     from tagloom.errors import Finding
+    from tagloom.records.switch_state import SwitchState
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Say under which terms a wave is proven; those of a fabric that runs as planned are the default.
+
+    paused    what hosts send may be dropped as it enters
+    learning  VLANs in which unicasts that no entry pins are flooded, or follow what was learned: each must be one tree,
+              where both lead to the same host, once
+    lossy     no port sends PAUSE, so no frame holds a buffer while it waits and nothing can deadlock; that no frame
+              goes round is then proven destination by destination
+    blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
+    stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
+    """
+
+    paused: bool = False
+    learning: frozenset[int] = frozenset()
+    lossy: bool = False
+    blocked: frozenset[tuple[int, int]] = frozenset()
+    stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
+
+
+AS_PLANNED = Terms()
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from tagloom.errors import PlanError
 from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import Cell, apply_changes, difference
-from tagloom.records.lines import ENTRY, Lines
+from tagloom.records.lines import BOUNCES, ENTRY, Lines
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render.shell import shell_lines
 from tagloom.render.steps import in_order, steps_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from tagloom.platforms import Platform
@@ -56,6 +58,12 @@ def _shell_changes(
     return rows
 
 
+def _felt(platform: Platform, changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Leave out changes that would bounce a link on other models and do not on this one."""
+    quiet = {cell for cell in BOUNCES if cell.value not in platform.bounces}
+    return tuple(change for change in changes if change.cell not in quiet)
+
+
 def line_effects(platform: Platform, before: SwitchState, after: SwitchState) -> Lines:
     """Give what the lines from `before` to `after` do, in their order; as `line_changes`, with entries as arrays.
 
@@ -64,7 +72,7 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
     """
     if platform.grammar == iproute2.FAMILY:
         rows = _shell_changes(platform, difference(before, after), before)
-        return Lines.of((number, changes) for number, (_, changes) in enumerate(rows, start=1))
+        return Lines.of((number, _felt(platform, changes)) for number, (_, changes) in enumerate(rows, start=1))
     grammar = Grammar.of(platform)
     empty = {name: getattr(before, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
     rest = difference(replace(before, **empty), replace(after, **empty))
@@ -75,7 +83,7 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
         ((phase, changes) for phase, _, lines in ordered for _, changes in lines), start=1
     ):
         position = phase * PHASE + number
-        placed.append((position, changes))
+        placed.append((position, _felt(platform, changes)))
         deleted_at |= {change.vlan: position for change in changes if change.cell is Cell.VLAN and not change.after}
     return Lines.joined([Lines.of(placed), _entries(grammar, before, after, deleted_at)])
 

@@ -296,6 +296,13 @@ def _write_entries(todo: _Changes) -> None:
 def _write_switch(todo: _Changes) -> None:
     for change in todo.cells[Cell.SPANNING_TREE]:
         todo.add("spanning_tree_on" if change.after else "spanning_tree_off", CONFIG, (change,))
+    for change in todo.cells[Cell.BPDU_FILTERING]:
+        step = "bpdu_filter_on" if change.after else "bpdu_filter_off"
+        if not todo.grammar.has(step):
+            raise PlanError(
+                f"{todo.grammar.platform.title} filters or floods BPDUs as it comes", "another was asked for"
+            )
+        todo.add(step, CONFIG, (change,))
     for change in todo.cells[Cell.AGING]:
         todo.add("aging", CONFIG, (change,), seconds=change.after)
 

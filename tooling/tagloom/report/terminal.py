@@ -6,6 +6,8 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tagloom import platforms
 
 if TYPE_CHECKING:
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
-    from tagloom.records.forecast import Forecast, LinkForecast
+    from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast
     from tagloom.records.sleep import Eee
 
 WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
+JOULES_PER_KWH = 3.6e6
 
 BROADCAST_WORDS = {
     "tree": "broadcasts take one tree, by entries for ff:ff:ff:ff:ff:ff; other group addresses may come several times",
@@ -159,6 +162,7 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
     return [
         *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
         *(row("", f"not shorter: {page['reason']}") if page["reason"] else []),
+        *(row("assumes", page["assumed"]) if page["assumed"] else []),
         *row("proof", proven),
         *row(
             "time",
@@ -192,68 +196,218 @@ def settings_lines(page: Mapping[str, Any]) -> list[str]:
     return lines + (row("off", names) if names else []) + notes
 
 
-def forecast_page(forecast: Forecast) -> dict[str, Any]:
-    """Give a forecast with the keys of the command line; every figure's source stands under `sources`."""
-    before, after = forecast.watts_before.value, forecast.watts_after.value
-    base, predicted = forecast.seconds_base.value, forecast.seconds_predicted.value
-    figures = {
+def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
+    """Name all figures of a forecast that are there, as the command line does."""
+    performance, energy = forecast.performance, forecast.energy
+    figures: dict[str, Figure | None] = {
         "watts_before": forecast.watts_before,
         "watts_after": forecast.watts_after,
         "seconds_base": forecast.seconds_base,
         "seconds_predicted": forecast.seconds_predicted,
+        "computation_seconds": forecast.computation_seconds,
         "idle_seconds": forecast.idle_seconds,
         "overhead_seconds": forecast.overhead_seconds,
         "toggle_seconds": forecast.toggle_seconds,
         "lost_bytes": forecast.lost_bytes,
         "eee_saved_watts": forecast.eee_saved_watts,
+        "saved_watts": forecast.saved_watts,
     }
+    if performance is not None:
+        figures |= {
+            "communication_seconds_before": performance.communication_before,
+            "communication_seconds_after": performance.communication_after,
+            "relative_bandwidth_before": performance.bandwidth_before,
+            "relative_bandwidth_after": performance.bandwidth_after,
+            "latency_seconds_before": performance.latency_before,
+            "latency_seconds_after": performance.latency_after,
+        }
+    if energy is not None:
+        figures |= {
+            "joules_before": energy.joules_before,
+            "joules": energy.joules_after,
+            "transition_joules": energy.transition_joules,
+            "pays_after_seconds": energy.pays_after_seconds,
+            "kwh_saved_per_year": energy.kwh_saved_per_year,
+            "cost_before": energy.cost_before,
+            "cost_after": energy.cost_after,
+            "co2_kg_before": energy.co2_kg_before,
+            "co2_kg_after": energy.co2_kg_after,
+            "break_even_host_watts": energy.break_even_host_watts,
+        }
+    return {key: figure for key, figure in figures.items() if figure is not None}
+
+
+def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str, Any]:
+    """Give a forecast with the keys of the command line; every figure's source stands under `sources`.
+
+    `fabric` names the pairs that a rollout interrupts, and the channels.
+    """
+    before, after = forecast.watts_before.value, forecast.watts_after.value
+    base, predicted = forecast.seconds_base.value, forecast.seconds_predicted.value
+    figures = forecast_figures(forecast)
     page: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
     page["lost_bytes"] = round(forecast.lost_bytes.value)
     page["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
     page["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
-    page["joules"] = round(after * predicted, 6)
+    page.setdefault("joules", round(after * predicted, 6))
+    page["kwh"] = page["joules"] / JOULES_PER_KWH
     page["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
     page["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
+    if base and "seconds_predicted" in bounded:
+        ends = bounded["seconds_predicted"]
+        page["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
+    if before and "saved_watts" in bounded:
+        page["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
+    page["causes"] = {what: [list(part) for part in parts] for what, parts in forecast.causes.items()}
+    page["assumed"] = list(forecast.assumed)
     page["ports"] = [asdict(port) for port in forecast.ports]
+    page["switches"] = [asdict(switch) for switch in (forecast.energy.switches if forecast.energy else ())]
+    page["warnings"] = _warnings(page)
+    cut = forecast.interruption
+    page["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
     return page
 
 
-def forecast_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say a forecast: the three numbers first, then what they rest on."""
-    sources = page["sources"]
-    lines = [
-        *row(
-            "slow-down",
-            f"{page['slowdown_percent']:.2f} % if host ports sleep: {page['seconds_base']:.4g} s -> "
-            f"{page['seconds_predicted']:.4g} s"
-            if page["seconds_base"]
-            else "unknown: no traffic given",
-        ),
-        *row("loss", f"{page['lost_bytes']} bytes ({sources['lost_bytes']})"),
-        *row("saving", f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"),
+def _warnings(page: Mapping[str, Any]) -> list[str]:
+    """Say where a saving costs more than it saves."""
+    before, after = page.get("joules_before", 0.0), page["joules"] - page.get("transition_joules", 0.0)
+    if page["saving_percent"] > 0 and 0 < before < after:
+        more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
+        return [f"the saving costs more than it saves: {more}, for the run is slower (Saravanan et al. 2013: 15 %)"]
+    return []
+
+
+def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any]]:
+    """List the pairs that are interrupted alike: one row where all are, else a row for each."""
+    hosts = len(cut.seconds)
+    alike = np.ptp(cut.seconds[~np.eye(hosts, dtype=bool)]) == 0 if hosts > 1 else True
+    if alike and cut.seconds.any():
+        lost = None if cut.lost_bytes is None else float(cut.lost_bytes.sum())
+        return [{"pairs": hosts * (hosts - 1), "seconds": float(cut.seconds.max()), "lost_bytes": lost}]
+    names = [host.name for host in fabric.hosts] if fabric is not None else [str(h) for h in range(hosts)]
+    return [
+        {
+            "source": names[a],
+            "destination": names[b],
+            "seconds": float(cut.seconds[a, b]),
+            "lost_bytes": None if cut.lost_bytes is None else float(cut.lost_bytes[a, b]),
+        }
+        for a, b in zip(*(axis.tolist() for axis in np.nonzero(cut.seconds)), strict=True)
     ]
-    if page["seconds_base"]:
+
+
+def forecast_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say a forecast on one screen: three numbers, what dominates each, what was assumed."""
+    base = page["seconds_base"]
+    watts = f"{page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"
+    slow = "unknown: no traffic given"
+    if base:
+        slow = f"{page['slowdown_percent']:.2f} %{_between(page, 'slowdown_percent', 2)}: {base:.4g} s -> "
+        slow += f"{page['seconds_predicted']:.4g} s"
+    loss = f"{page['lost_bytes']:,} bytes{_between(page, 'lost_bytes', 0)}"
+    lines = [
+        *row("slow-down", slow),
+        *row("loss", loss),
+        *row("saving", f"{page['saving_percent']:.1f} %{_between(page, 'saving_percent')}: {watts}"),
+        *(line for said in page["warnings"] for line in row("warning", said)),
+    ]
+    lines += [""]
+    if base:
+        parts = [f"{name} {100 * seconds / base:.2f} %" for name, seconds in page["causes"].get("slow-down", ())]
+        lines += row("slow by", "; ".join(parts) or "nothing: same paths, no port asleep")
+        if "relative_bandwidth_after" in page:
+            lines += row(
+                "network",
+                f"{100 * page['relative_bandwidth_before']:.0f} % of one ideal switch's bandwidth -> "
+                f"{100 * page['relative_bandwidth_after']:.0f} %; switches add "
+                f"{page['latency_seconds_before'] * 1e6:.2f} us to a message -> "
+                f"{page['latency_seconds_after'] * 1e6:.2f} us",
+            )
+    if page["interruptions"]:
+        worst = max(cut["seconds"] for cut in page["interruptions"])
+        pairs = sum(cut.get("pairs", 1) for cut in page["interruptions"])
+        waves = "; ".join(f"{name}, {seconds:.1f} s" for name, seconds in page["causes"]["loss"][:2])
+        lines += row("lost by", f"{count(pairs, 'pair')} cut off for up to {worst:.1f} s: {waves}")
+    else:
+        lines += row("lost by", f"nothing: {page['sources']['lost_bytes']}")
+    saved = [f"{name} {amount:.1f} W" for name, amount in page["causes"].get("saving", ())]
+    lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
+    if base and "joules_before" in page:
+        energy = f"{page['joules_before']:,.0f} J -> {page['joules']:,.0f} J a run"
+        if page["transition_joules"]:
+            energy += f", {page['transition_joules']:.0f} J of them for links that change, there and back"
+        if "pays_after_seconds" in page:
+            energy += f" (pays after {page['pays_after_seconds']:.1f} s)"
+        if page.get("break_even_host_watts"):
+            energy += f"; costs more than it saves where a host draws over {page['break_even_host_watts']:.3g} W"
+        lines += row("energy", energy)
+    money = [
+        f"{what} {page[f'{key}_before']:.4g} -> {page[f'{key}_after']:.4g}{unit} a run"
+        for key, what, unit in (("cost", "cost", ""), ("co2_kg", "CO2", " kg"))
+        if f"{key}_before" in page and base
+    ]
+    money += [f"{page['kwh_saved_per_year']:,.0f} kWh a year"] if page.get("kwh_saved_per_year") else []
+    lines += row("rates", "; ".join(money)) if money else []
+    if page["overhead_seconds"]:
         lines += row(
             "eee",
-            f"mean gap {page['idle_seconds'] * 1e6:.1f} us ({sources['idle_seconds']}), "
-            f"{page['overhead_seconds'] * 1e6:.2f} us per message and link ({sources['overhead_seconds']}); "
-            f"{sources['seconds_predicted'].rpartition('; ')[0]}",
+            f"mean gap {page['idle_seconds'] * 1e6:.1f} us, {page['overhead_seconds'] * 1e6:.2f} us per message and "
+            "link",
         )
-        low, high = page["intervals"]["seconds_predicted"]
-        lines += row("interval", f"{low:.4g} s to {high:.4g} s ({sources['seconds_predicted'].rpartition('; ')[2]})")
         for verdict in ("on", "lengthen", "off"):
             ports = [port for port in page["ports"] if port["verdict"] == verdict]
             if ports:
                 first = f"{ports[0]['host']}: {ports[0]['reason']}"
                 words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}[verdict]
                 lines += row("ports", f"{words} at {count(len(ports), 'host port')}; {first}")
-    lines += row("watts", sources["watts_before"])
     if page["toggle_seconds"]:
+        low, high = page["intervals"]["toggle_seconds"]
         lines += row(
-            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({sources['toggle_seconds']})"
+            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)"
         )
-    return lines
+    lines += [""]
+    keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
+    lines += [line for key in keys for line in row("by", page["sources"][key])]
+    return lines + (row("assumed", "; ".join(page["assumed"])) if page["assumed"] else [])
+
+
+def _between(page: Mapping[str, Any], key: str, digits: int = 1) -> str:
+    """Say the interval of a figure in brackets, nothing where it is none."""
+    low, high = page["intervals"].get(key, (0.0, 0.0))
+    return f" ({low:,.{digits}f} to {high:,.{digits}f})" if low != high else ""
+
+
+def forecast_rows(page: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """Give all numbers of a forecast as rows of (name, value, low, high, source), for a table in CSV."""
+    rows = [("name", "value", "low", "high", "source")]
+    for key, source in page["sources"].items():
+        low, high = page["intervals"].get(key, ("", ""))
+        rows.append((key, repr(page[key]), str(low), str(high), source))
+    for key in ("saving_percent", "slowdown_percent"):
+        ends = page["intervals"].get(key, ("", ""))
+        rows.append((key, repr(page[key]), str(ends[0]), str(ends[1]), "from the figures above"))
+    for what, parts in page["causes"].items():
+        rows += [(f"{what}: {name}", repr(amount), "", "", _UNITS[what]) for name, amount in parts]
+    for switch in page["switches"]:
+        name, table_2 = switch["switch"], page["sources"]["watts_after"]
+        for when in ("watts_before", "watts_after"):
+            rows.append((f"{name}: {when}", repr(switch[when]), "", "", table_2))
+        for port, both in switch["ports"].items():
+            for when, watts in zip(("watts_before", "watts_after"), both, strict=True):
+                rows.append((f"{name}:{port}: {when}", repr(watts), "", "", table_2))
+    for port in page["ports"]:
+        for key in ("slowdown", "lpi_share", "timeout_seconds"):
+            rows.append((f"{port['host']}: {key}", repr(port[key]), "", "", f"{port['verdict']}: {port['reason']}"))
+    for cut in page["interruptions"]:
+        who = f"{cut['source']} to {cut['destination']}" if "source" in cut else "every pair"
+        rows.append((f"{who}: interrupted seconds", repr(cut["seconds"]), "", "", "the rollout's waves"))
+        if cut["lost_bytes"] is not None:
+            rows.append((f"{who}: lost bytes", repr(cut["lost_bytes"]), "", "", page["sources"]["lost_bytes"]))
+    return rows
+
+
+_UNITS = {"slow-down": "seconds of the run", "saving": "watts", "loss": "seconds of interruption"}
 
 
 def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: bool) -> dict[str, Any]:
@@ -309,7 +463,7 @@ def change_line(switch: str, diff: str) -> str:
     return f"{switch:<{LABEL}}{sizes:<12}{'; '.join(parts)}"[:WIDTH].rstrip()
 
 
-def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[str]:
+def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply") -> list[str]:
     """Say what became of every switch, failures first and by line."""
     lines: list[str] = []
     for outcome in outcomes.outcomes:
@@ -328,13 +482,19 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1) -> list[
         lines += row("stopped", f"after wave {outcomes.reached} of {outcomes.waves}, in a proven state, as asked")
     if volatile := sorted({outcome.switch for outcome in outcomes.outcomes if outcome.volatile}):
         lines += row("reboot", f"forgets it all on {', '.join(volatile)}: set tagloom_save_to in the inventory")
-    verb = "would change" if checked else "changed"
+    changed = "would change" if checked else "changed"
     of_waves = f" in {count(waves, 'wave')}" if outcomes.changed else ""
-    text = f"{verb} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
+    text = f"{changed} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
     if outcomes.failed:
         text += f", {len(outcomes.failed)} FAILED"
-    lines += row("apply", f"{text}, {outcomes.seconds:.1f} s")
+    lines += row(verb, f"{text}, {outcomes.seconds:.1f} s")
     return lines
+
+
+def drift_lines(findings: Sequence[Finding]) -> list[str]:
+    """Say cell by cell what somebody changed by hand; nothing of it is left out."""
+    lines = row("drift", f"{count(len(findings), 'cell')} changed by hand since the last run; nothing was sent")
+    return lines + [f"{'':<{LABEL}}{finding}" for finding in findings]
 
 
 def ping_lines(page: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,9 @@
 """Lead a fabric from one state to another through waves whose every state is proven."""
 
-from tagloom.rollout.choose import STRATEGIES, choose
+from tagloom.rollout.choose import STRATEGIES, choose, from_factory, unfit
+from tagloom.rollout.finish import finish
+from tagloom.rollout.greenfield import factory_like
 from tagloom.rollout.judge import Judge
+from tagloom.rollout.spanning import read_back, settled
 
-__all__ = ["STRATEGIES", "Judge", "choose"]
+__all__ = ["STRATEGIES", "Judge", "choose", "factory_like", "finish", "from_factory", "read_back", "settled", "unfit"]

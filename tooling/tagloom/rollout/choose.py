@@ -6,7 +6,7 @@ prove is told, with what stood in the way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,10 +17,13 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.numbering import renumbered
 from tagloom.records.rollout import Rollout, Wave
-from tagloom.records.switch_state import MAX_VLAN, FlowControl
+from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
+from tagloom.records.wave_proof import Terms
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
-from tagloom.rollout.layers import RETRAINING, links_on, retrained, untagged_links
-from tagloom.rollout.steps import Change, Step, paused, through
+from tagloom.rollout.greenfield import greenfield, plain_end
+from tagloom.rollout.layers import bouncing, leaving, links_on, retrained
+from tagloom.rollout.per_port import per_port
+from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
 
 if TYPE_CHECKING:
@@ -31,8 +34,9 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.rollout.judge import Judge
+    from tagloom.rollout.spanning import Spanning
 
-STRATEGIES = ("auto", "direct", "batches", "park", "slides", "drain")
+STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "pause-off", "drain")
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
 LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a switch to the power of the hops
 BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
@@ -60,10 +64,8 @@ def choose(
     alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
     strategy there is not.
     """
-    if strategy not in STRATEGIES:
-        raise InputError([Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))])
-    if strategy == "drain" and not allow_drain:
-        raise InputError([Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")])
+    if found := unfit(strategy, allow_drain=allow_drain):
+        raise InputError(found)
     after = renumbered(before, after, fabric.first_vlan)
     before_proof, after_proof = judge.verify(before), None
     if not before_proof.proven:
@@ -86,6 +88,46 @@ def choose(
     raise _refusal(asked, strategy, allow_drain=allow_drain)
 
 
+def from_factory(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    judge: Judge,
+    tree: Spanning,
+    *,
+    assumed: str = "",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Give proven waves from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
+
+    What takes links down for a moment, flow control among it, comes last, as a rollout of its own between two plans.
+    `assumed` says what of `tree` nobody has read from the switches.
+    Raises PlanError where a wave does not prove.
+    """
+    end = plain_end(before, after)
+    before_proof, end_proof = judge.verify(before), judge.verify(end)
+    if not end_proof.proven:
+        raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan")
+    asked = _Asked(fabric, before, end, judge)
+    steps = greenfield(asked.change, tree, asked.fresh_vlans(1)[0])
+    waves = _proven(asked, _Plan("greenfield", steps))
+    if waves is None:
+        raise PlanError("every wave from the factory's state must prove", "; ".join(asked.refused))
+    last = choose(fabric, end, after, judge, allow_drain=allow_drain)
+    return Rollout(
+        "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
+    )
+
+
+def unfit(strategy: str, *, allow_drain: bool = False) -> list[Finding]:
+    """Find what is wrong with the wish for a strategy."""
+    if strategy not in STRATEGIES:
+        return [Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))]
+    if strategy == "drain" and not allow_drain:
+        return [Finding("--strategy drain", "--allow drain beside it", "hosts may not be paused")]
+    return []
+
+
 @dataclass(frozen=True)
 class _Plan:
     strategy: str
@@ -98,6 +140,7 @@ class _Asked:
     def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, judge: Judge) -> None:
         self.fabric, self.before, self.after, self.judge = fabric, before, after, judge
         self.refused: list[str] = []
+        self.short = False  # whether tables or VLAN ids were too few for some strategy
         self.old, self.new = judge.dependencies(before), judge.dependencies(after)
 
     @cached_property
@@ -107,7 +150,7 @@ class _Asked:
     @cached_property
     def confusable(self) -> list[int]:
         """List the channels on which old and new frames both travel untagged."""
-        both = untagged_links(self.fabric, self.before) & untagged_links(self.fabric, self.after)
+        both = leaving(self.fabric, self.before) & leaving(self.fabric, self.after)
         return [int(c) for c in np.flatnonzero(both)]
 
     @cached_property
@@ -119,8 +162,9 @@ class _Asked:
         """List the hosts whose own port changes speed, negotiation, flow control or EEE."""
         found = []
         for host in self.fabric.hosts:
-            name, p = self.fabric.switches[host.switch].name, host.port - 1
-            if any(getattr(self.before[name], cell)[p] != getattr(self.after[name], cell)[p] for cell in RETRAINING):
+            switch, p = self.fabric.switches[host.switch], host.port - 1
+            old, new = self.before[switch.name], self.after[switch.name]
+            if any(getattr(old, cell)[p] != getattr(new, cell)[p] for cell in bouncing(switch)):
                 found.append(host.name)
         return found
 
@@ -132,7 +176,15 @@ class _Asked:
 
     @cached_property
     def change(self) -> Change:
-        return Change(self.fabric, self.before, self.after, self._drain_seconds(), self._up_seconds(), self.fits)
+        return Change(
+            self.fabric,
+            self.before,
+            self.after,
+            self._drain_seconds(),
+            self._up_seconds(),
+            self.fits,
+            self.judge.vlan_limit,
+        )
 
     def fits(self, one: FabricState, other: FabricState) -> bool:
         return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
@@ -203,6 +255,8 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
         asked.refused.append("all sources may flip at once: there is nothing to split")
     if apart and not asked.cycle and "direct" in wanted:
         yield _Plan("direct", through(asked.change, [asked.after]))
+    if apart and not asked.cycle and "batches" in wanted and not asked.fits(asked.before, asked.after):
+        yield from _pieces(asked)
     batches: list[NDArray[np.bool_]] | None = None
     if apart and asked.cycle and "batches" in wanted:
         batches = _batches(asked)
@@ -211,6 +265,8 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
     if not asked.hosts_retrained:
         if "park" in wanted:
             yield from _parked(asked)
+        if "per-port" in wanted:
+            yield from _by_ports(asked)
         slides = _slid(asked) if "slides" in wanted else None
         few = len(batches) if batches is not None else len(asked.fabric.hosts) + 1
         if slides is not None and len(slides.steps) <= 2 + few:
@@ -220,10 +276,36 @@ def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[
             yield _Plan("batches", through(asked.change, [asked.after], batches))
         if slides is not None:
             yield slides
+    if apart and asked.cycle and "pause-off" in wanted:
+        yield _Plan("pause-off", unpaused(asked.change))
     if "drain" in wanted and allow_drain:
         if not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained:
             yield _Plan("drain", paused(asked.change, beside_each_other=True))
         yield _Plan("drain", paused(asked.change, beside_each_other=False))
+
+
+def _pieces(asked: _Asked) -> Iterator[_Plan]:
+    """Install new VLANs one by one where both sets have no room beside each other: first what frees most old ones."""
+    fabric, hosts = asked.fabric, len(asked.fabric.hosts)
+    ends = asked.before, asked.after
+    if any(leaving(fabric, state).any() for state in ends):
+        asked.refused.append("VLANs go one by one only where frames keep theirs all the way")
+        return
+    old, new = (
+        np.array([state[fabric.switches[h.switch].name].pvid[h.port - 1] for h in fabric.hosts]) for state in ends
+    )
+    waiting = np.ones(hosts, np.bool_)
+    batches: list[NDArray[np.bool_]] = []
+    while waiting.any():
+        best, freed = waiting, -1
+        for vlan in np.unique(new[waiting]).tolist():
+            batch = waiting & (new == vlan)
+            gone = len(np.unique(old[waiting])) - len(np.unique(old[waiting & ~batch]))
+            if gone > freed:
+                best, freed = batch, gone
+        batches.append(best)
+        waiting = waiting & ~best
+    yield _Plan("batches", piecewise(asked.change, batches))
 
 
 def _parked(asked: _Asked) -> Iterator[_Plan]:
@@ -233,9 +315,29 @@ def _parked(asked: _Asked) -> Iterator[_Plan]:
         if number == TREES_TRIED or not vlans:
             break
         found = True
-        yield _Plan("park", through(asked.change, [tree_state(asked.fabric, tree, vlans[0]), asked.after]))
+        layer = tree_state(asked.fabric, tree, vlans[0])
+        yield _Plan("park", through(asked.change, [layer, asked.after]))
+        if number == 0 and asked.short:  # without entries it floods, still once to each host: it is one tree
+            bare = tree_state(asked.fabric, tree, vlans[0], pinned=False)
+            terms = Terms(learning=frozenset(vlans))
+            steps = through(asked.change, [bare, asked.after])
+            yield _Plan("park", [replace(step, terms=terms) for step in steps])
     if not found:
         asked.refused.append("no spanning tree was found whose turns fit beside both")
+
+
+def _by_ports(asked: _Asked) -> Iterator[_Plan]:
+    """Lead every in-port through VLANs of its own, where frames travel untagged before and after."""
+    ends = asked.before, asked.after
+    tagged = any(leaving(asked.fabric, state, Membership.TAGGED).any() for state in ends)
+    if tagged or asked.cycle or asked.retrained.any():
+        asked.refused.append("three VLANs per port need untagged frames, acyclic together, and no link retrained")
+        return
+    steps = per_port(asked.change)
+    if steps is None:
+        asked.refused.append("three VLANs per port: a switch has too few VLAN ids left")
+    else:
+        yield _Plan("per-port", steps)
 
 
 def _slid(asked: _Asked) -> _Plan | None:
@@ -286,16 +388,20 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         title = f"{plan.strategy}, wave {number} ({step.name})"
         if not asked.fits(here, step.state):
             asked.refused.append(f"{title}: the tables have no room for both at once")
+            asked.short = True
             return None
-        proof, lines = asked.judge.wave(here, step.state, paused=step.paused)
+        proof, lines = asked.judge.wave(here, step.state, step.terms)
         if not proof.proven:
             asked.refused.append(f"{title}: {proof.findings[0]}")
             return None
         busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
         seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
-        down = seconds if step.paused else 0.0
+        down = seconds if step.terms.paused else 0.0
         waves.append(
-            Wave(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent)
+            Wave(
+                *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
+                floods=bool(step.terms.learning) and number < len(plan.steps),
+            )
         )
         here = step.state
     return tuple(waves)
@@ -304,6 +410,8 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
 def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
     names = [asked.judge.name_channel(c) for c in asked.cycle]
     rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
+    if asked.short:
+        rule = "an order of waves that fits the switches' tables was not found (there may be one)"
     if names:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
     witness = "; ".join([*names, *dict.fromkeys(asked.refused)])

@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from tagloom.records.wave_proof import AS_PLANNED
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tagloom.records.findings import Findings
-    from tagloom.records.switch_state import FabricState
-    from tagloom.records.wave_proof import WaveProof
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import Terms, WaveProof
 
 
 class ProveWave(Protocol):
     """Prove every state between two, whatever the order of the lines; also count the lines that frames feel."""
 
-    def __call__(self, before: FabricState, after: FabricState, *, paused: bool) -> tuple[WaveProof, int]:
-        """Prove the lines from `before` to `after`; where `paused`, frames may be dropped where hosts send them."""
+    def __call__(self, before: FabricState, after: FabricState, terms: Terms = AS_PLANNED) -> tuple[WaveProof, int]:
+        """Prove the lines from `before` to `after` under `terms`."""
 
 
 class Dependencies(Protocol):
@@ -38,16 +40,21 @@ class Judge:
 
     verify        proves one state
     wave          proves all states between two
+    live          gives the (switch index, VLAN) pairs that a frame may be classified to in a state, whatever the
+                  position of the switches that are stuck
     dependencies  lists the channel dependencies of a state
     name_channel  writes a channel as its two ports
     room          how many VLANs and static entries the switch of this index holds
+    vlan_limit    the highest VLAN id of the switch of this index
     up_seconds    how long the switch of this index takes to bring a port up after "on_off", or from one speed to
                   another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 where that is not known
     """
 
     verify: Callable[[FabricState], Findings]
     wave: ProveWave
+    live: Callable[[FabricState, Mapping[str, tuple[SwitchState, SwitchState]]], set[tuple[int, int]]]
     dependencies: Dependencies
     name_channel: Callable[[int], str]
     room: Callable[[int], tuple[int, int]]
+    vlan_limit: Callable[[int], int]
     up_seconds: Callable[[int, str], float]

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.switch_state import Frames, Membership
+from tagloom import platforms
+from tagloom.records.switch_state import FlowControl, Frames, Membership
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from numpy.typing import NDArray
 
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Switch
     from tagloom.records.switch_state import FabricState, SwitchState
 
-# What a line on a link's port may take the link down for a moment, and what it takes from a port to be raised.
-RETRAINING = ("speed_mbps", "negotiation", "flow_control", "eee")
+# What a line on a link's port may take the link down for a moment, by the cells' names, as columns of a state.
+RETRAINING = {"speed": "speed_mbps", "negotiation": "negotiation", "flow-control": "flow_control", "eee": "eee"}
 
 
 def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> SwitchState:
@@ -98,22 +99,28 @@ def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     return on[ends[0]] & on[ends[1]]
 
 
-def untagged_links(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Tell on which channels frames of tagloom's VLANs leave untagged, bool[C]."""
+def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNTAGGED) -> NDArray[np.bool_]:
+    """Tell on which channels frames of tagloom's VLANs leave untagged (or tagged, by `how`), bool[C]."""
     ports = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         rows = [held.vlan_index[v] for v in held.owned_vlans]
-        ports[s, 1 : held.ports + 1] = held.enabled & np.any(held.membership[rows] == Membership.UNTAGGED, axis=0)
+        ports[s, 1 : held.ports + 1] = held.enabled & np.any(held.membership[rows] == how, axis=0)
     return ports[fabric.tail, fabric.tail_port]
 
 
+def bouncing(switch: Switch) -> tuple[str, ...]:
+    """Name the columns of a state a change of which takes a port's link down for a moment."""
+    cells = platforms.of(switch).bounces
+    return tuple(column for cell, column in RETRAINING.items() if cell in cells)
+
+
 def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArray[np.bool_]:
-    """Tell which links that stay on change speed, negotiation, flow control or EEE at an end, bool[L]."""
+    """Tell which links that stay on change at an end what takes them down for a moment, bool[L]."""
     differ = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         old, new = before[switch.name], after[switch.name]
-        for name in RETRAINING:
+        for name in bouncing(switch):
             differ[s, 1 : old.ports + 1] |= getattr(old, name) != getattr(new, name)
     at = differ[fabric.tail, fabric.tail_port] | differ[fabric.head, fabric.head_port]
     return at[0::2] & links_on(fabric, before) & links_on(fabric, after)
@@ -124,3 +131,21 @@ def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
     frames = state.frames.copy()
     frames[at] = Frames.ALL
     return replace(state, frames=frames)
+
+
+def unpausing(fabric: Fabric, state: FabricState) -> FabricState:
+    """Give `state` with flow control off wherever it is on at a link; where one line sets all ports, at all of them."""
+    changed: FabricState = dict(state)
+    for s, switch in enumerate(fabric.switches):
+        held = state[switch.name]
+        at = _cables(fabric, s) if not platforms.of(switch).at_once("flow_on") else np.arange(held.ports)
+        flow = held.flow_control.copy()
+        flow[at] = FlowControl.OFF
+        if not np.array_equal(flow, held.flow_control):
+            changed[switch.name] = replace(held, flow_control=flow)
+    return changed
+
+
+def _cables(fabric: Fabric, s: int) -> list[int]:
+    ports = [p for x in fabric.links for a, b in x.cables for end, p in ((x.a, a), (x.b, b)) if end == s]
+    return [port - 1 for port in ports]

@@ -9,41 +9,45 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.records.numbering import owned
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN
+from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.rollout.layers import (
     RETRAINING,
     beside,
     hosts_to,
+    leaving,
     link_ports,
     links_on,
     retrained,
     taking_all,
-    untagged_links,
+    unpausing,
     with_cells,
     without,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
+PAUSED = Terms(paused=True)
+
 
 @dataclass(frozen=True)
 class Step:
-    """Hold what a wave leads to and the wait after it.
+    """Hold what a wave leads to, the wait after it, and the terms it is proven under.
 
-    Where `paused`, hosts' frames may be dropped as they enter; where `silent`, they all are once it has ended.
+    Where `silent`, what hosts send is dropped once it has ended.
     """
 
     name: str
     why: str
     state: FabricState
     wait_seconds: float = 0.0
-    paused: bool = False
+    terms: Terms = AS_PLANNED
     silent: bool = False
 
 
@@ -54,6 +58,7 @@ class Change:
     drain_seconds  until frames of the old kind have left the fabric
     up_seconds     until a port that was raised or retrained carries frames
     fits           tells whether a switch can hold the VLANs and entries of two states at once
+    vlan_limit     gives the highest VLAN id of the switch of this index
     """
 
     fabric: Fabric
@@ -62,6 +67,7 @@ class Change:
     drain_seconds: float
     up_seconds: float
     fits: Callable[[FabricState, FabricState], bool]
+    vlan_limit: Callable[[int], int] = lambda _: MAX_VLAN
 
 
 def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDArray[np.bool_]] = ()) -> list[Step]:
@@ -85,24 +91,76 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
             if change.fits(state, _added(change, cleared, live, layer)):  # lines add before they remove
                 names.append("remove")
             else:
-                steps.append(Step("remove", _WHY["remove"], cleared))
+                steps.append(Step("remove", WHY["remove"], cleared))
             state = cleared
-        elif np.any(_rising(change)):
-            state, wait = _raised(change), change.up_seconds
+        elif np.any(rising(change)):
+            state, wait = raised(change), change.up_seconds
         if number == 1:
             state, wait = _retrained(change, state)
         state = _added(change, state, live, layer)
         names.append("add")
-        steps.append(Step(" and ".join(names), _WHY[" and ".join(names)], state, wait))
+        steps.append(Step(" and ".join(names), WHY[" and ".join(names)], state, wait))
         last = number == len(layers) - 1
         flipped = np.zeros(len(fabric.hosts), np.bool_)
         for batch in (batches or everyone) if last else everyone:
             flipped = flipped | batch
             state = hosts_to(fabric, state, layer, batch)
-            steps.append(Step("flip", _WHY["flip"], state, change.drain_seconds))
+            steps.append(Step("flip", WHY["flip"], state, change.drain_seconds))
         dead, live = live, layer
-    steps.append(Step("remove", _WHY["end"], after))
-    return _worth(change.before, steps)
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
+
+
+def piecewise(change: Change, batches: Sequence[NDArray[np.bool_]]) -> list[Step]:
+    """Lead `batches` of hosts one after another, each with only the VLANs it needs beside those still in use.
+
+    For tables with no room for both path sets; only where frames keep their VLAN all the way, so that a VLAN is needed
+    exactly while some host's PVID names it.
+    """
+    fabric, after = change.fabric, change.after
+    more = bool(rising(change).any())
+    state = raised(change) if more else change.before
+    steps: list[Step] = []
+    waiting = np.ones(len(fabric.hosts), np.bool_)
+    wait = change.up_seconds if more else 0.0
+    for batch in batches:
+        used = _named(fabric, change.before, waiting) | _named(fabric, after, ~waiting)
+        cleared = {name: without(held, set(held.owned_vlans) - used) for name, held in state.items()}
+        needed = _named(fabric, after, batch)
+        added = {name: beside(held, after[name], needed) for name, held in cleared.items()}
+        if not change.fits(state, added):  # lines add before they remove
+            steps.append(Step("remove", WHY["remove"], cleared))
+        steps.append(Step("remove and add" if waiting.sum() < len(waiting) else "add", WHY["piece"], added, wait))
+        wait = 0.0
+        state = hosts_to(fabric, added, after, batch)
+        steps.append(Step("flip", WHY["flip"], state, change.drain_seconds))
+        waiting = waiting & ~batch
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
+
+
+def _named(fabric: Fabric, state: FabricState, hosts: NDArray[np.bool_]) -> set[int]:
+    at = np.flatnonzero(hosts)
+    return {int(state[fabric.switches[fabric.host_switch[h]].name].pvid[fabric.host_port[h] - 1]) for h in at}
+
+
+def unpaused(change: Change) -> list[Step]:
+    """Change directly while no link sends PAUSE: what closes a dependency cycle then loses frames and waits for none.
+
+    Flow control goes off first and comes on again last, in waves of their own.
+    """
+    quiet = unpausing(change.fabric, change.before)
+    goal = unpausing(change.fabric, change.after)
+    lossy = Terms(lossy=True)
+    between = through(replace(change, before=quiet, after=goal), [goal])
+    return worth(
+        change.before,
+        [
+            Step("flow control off", WHY["unpause"], quiet),
+            *(replace(step, terms=lossy) for step in between),
+            Step("flow control on", WHY["pause again"], change.after),
+        ],
+    )
 
 
 def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
@@ -115,26 +173,29 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
     state = change.before
     steps: list[Step] = []
     if beside_each_other:
-        rising = np.any(_rising(change))
-        state = _added(change, _raised(change) if rising else state, state, after)
-        steps.append(Step("add", _WHY["add"], state, change.up_seconds if rising else 0.0))
+        more = bool(rising(change).any())
+        state = _added(change, raised(change) if more else state, state, after)
+        steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0))
     silence = {name: _silent(fabric, name, held) for name, held in state.items()}
-    steps.append(Step("pause", _WHY["pause"], silence, change.drain_seconds, paused=True, silent=True))
+    steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, terms=PAUSED, silent=True))
     if not beside_each_other:
         rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
-        trained = bool(retrained(fabric, change.before, after).any() or np.any(_rising(change)))
+        trained = bool(retrained(fabric, change.before, after).any() or np.any(rising(change)))
         wait = change.up_seconds if trained else 0.0
-        steps.append(Step("rebuild", _WHY["rebuild"], rebuilt, wait, paused=True, silent=True))
+        steps.append(Step("rebuild", WHY["rebuild"], rebuilt, wait, terms=PAUSED, silent=True))
         state = rebuilt
     silent = silence if beside_each_other else state
-    steps.append(Step("resume", _WHY["resume"], hosts_to(fabric, silent, after, everyone), paused=True))
-    steps.append(Step("remove", _WHY["end"], after))
-    return _worth(change.before, steps)
+    steps.append(Step("resume", WHY["resume"], hosts_to(fabric, silent, after, everyone), terms=PAUSED))
+    steps.append(Step("remove", WHY["end"], after))
+    return worth(change.before, steps)
 
 
-_WHY = {
+WHY = {
     "add": "VLANs, members and entries that nothing names yet; links that will be needed come up",
     "remove and add": "the old VLANs, once their last frames are gone, and new ones that nothing names yet",
+    "piece": "the VLANs of the hosts that go next, in the place of those that nobody names any more",
+    "unpause": "no link sends PAUSE: what cannot be sent is lost, and nothing can deadlock",
+    "pause again": "all paths are the new ones, which are acyclic",
     "remove": "the old VLANs, once their last frames are gone",
     "flip": "hosts' PVIDs; every frame is wholly old or wholly new",
     "end": "old VLANs, once their last frames are gone; then links nobody uses are shut",
@@ -144,7 +205,7 @@ _WHY = {
 }
 
 
-def _worth(before: FabricState, steps: list[Step]) -> list[Step]:
+def worth(before: FabricState, steps: list[Step]) -> list[Step]:
     """Leave out steps that change nothing."""
     kept: list[Step] = []
     here = before
@@ -162,7 +223,7 @@ def _added(change: Change, state: FabricState, live: FabricState, layer: FabricS
     there yet.
     """
     fabric, vlans = change.fabric, owned(layer)
-    untagged = untagged_links(fabric, layer).any() and not untagged_links(fabric, live).any()
+    untagged = leaving(fabric, layer).any() and not leaving(fabric, live).any()
     added: FabricState = {}
     for s, switch in enumerate(fabric.switches):
         held = beside(state[switch.name], layer[switch.name], vlans)
@@ -191,23 +252,40 @@ def _cleared(
     return cleared
 
 
-def _rising(change: Change) -> NDArray[np.bool_]:
+def rising(change: Change) -> NDArray[np.bool_]:
+    """Tell which links `after` has on and `before` has not, bool[L]."""
     return links_on(change.fabric, change.after) & ~links_on(change.fabric, change.before)
 
 
-def _raised(change: Change) -> FabricState:
-    """Enable the links that `after` needs, as it wants them, at both ends."""
-    return _ends_as_wanted(change, change.before, _rising(change), ("enabled", *RETRAINING))
+def raised(change: Change) -> FabricState:
+    """Enable the links that `after` needs, as it wants them, at both ends.
+
+    A port that still is in VLAN 1 leaves it by an earlier line of the same switch, so it has left at both ends before
+    the link is up: VLAN 1 would close loops there.
+    """
+    links = rising(change)
+    given = _ends_as_wanted(change, change.before, links, ("enabled", "mode", *RETRAINING.values()))
+    channels = np.flatnonzero(np.repeat(links, 2))
+    for s in np.unique(change.fabric.tail[channels]).tolist():
+        name = change.fabric.switches[s].name
+        held, goal = given[name], change.after[name]
+        at = change.fabric.tail_port[channels[change.fabric.tail[channels] == s]] - 1
+        members = held.membership.copy()
+        members[held.vlan_index[DEFAULT_VLAN], at] = goal.membership[goal.vlan_index[DEFAULT_VLAN], at]
+        given[name] = replace(held, membership=members)
+    return given
 
 
 def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
     links = retrained(change.fabric, change.before, change.after)
     if not links.any():
         return state, 0.0
-    return _ends_as_wanted(change, state, links, RETRAINING), change.up_seconds
+    return _ends_as_wanted(change, state, links, RETRAINING.values()), change.up_seconds
 
 
-def _ends_as_wanted(change: Change, state: FabricState, links: NDArray[np.bool_], cells: Sequence[str]) -> FabricState:
+def _ends_as_wanted(
+    change: Change, state: FabricState, links: NDArray[np.bool_], cells: Collection[str]
+) -> FabricState:
     fabric = change.fabric
     channels = np.flatnonzero(np.repeat(links, 2))
     given: FabricState = dict(state)

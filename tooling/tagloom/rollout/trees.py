@@ -66,8 +66,8 @@ def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> 
     return best
 
 
-def tree_state(fabric: Fabric, tree: Tree, vlan: int) -> FabricState:
-    """Make what every switch holds of a tree: one VLAN, tagged between switches, an entry for every host.
+def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) -> FabricState:
+    """Make what every switch holds of a tree: one VLAN, tagged between switches, an entry for every host if `pinned`.
 
     The states hold nothing else: VLAN 1 without members, and the hosts' PVIDs.
     """
@@ -96,7 +96,7 @@ def tree_state(fabric: Fabric, tree: Tree, vlan: int) -> FabricState:
         exists = bool(on_tree[s])
         out = towards[s, fabric.host_switch[by_mac]]
         out[fabric.host_switch[by_mac] == s] = fabric.host_port[by_mac[fabric.host_switch[by_mac] == s]]
-        rows = np.arange(len(by_mac)) if exists else np.empty(0, np.int64)
+        rows = np.arange(len(by_mac)) if exists and pinned else np.empty(0, np.int64)
         state[switch.name] = SwitchState(
             vlans=np.array([1, vlan] if exists else [1], np.int32),
             vlan_names=("", OWNED_VLAN_NAME) if exists else ("",),

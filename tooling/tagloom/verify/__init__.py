@@ -1,7 +1,18 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
+from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
-from tagloom.verify.wave import prove_wave
+from tagloom.verify.wave import live_vlans, prove_wave
 
-__all__ = ["Plan", "broadcasts_once", "channel_name", "dependencies", "missing_entry", "prove_wave", "verify"]
+__all__ = [
+    "Plan",
+    "broadcasts_once",
+    "channel_name",
+    "dependencies",
+    "live_vlans",
+    "missing_entry",
+    "prove_management",
+    "prove_wave",
+    "verify",
+]

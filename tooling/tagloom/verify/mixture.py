@@ -265,7 +265,7 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports) -> Mixture:
 
 def _with_entries(net: Mixture, fabric: Fabric, states: list[SwitchState], effects: _Effects) -> Mixture:
     """Add the static entries of nodes that frames can reach, and what becomes of them, by destination."""
-    live = _live(net)
+    live = reachable(net)
     where = np.repeat(np.arange(len(states)), [len(s.entry_vlan) for s in states])
     vlan, mac, port = (
         np.concatenate([getattr(s, name) for s in states]) for name in ("entry_vlan", "entry_mac", "entry_port")
@@ -448,7 +448,7 @@ def _spread_out(sets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @kernel
-def _live(net: Mixture) -> NDArray[np.bool_]:
+def reachable(net: Mixture) -> NDArray[np.bool_]:
     """Tell which nodes a frame may be classified to, whatever entries and filters say, bool[K + 1].
 
     The last one stands for NOWHERE, and is not.

@@ -14,6 +14,11 @@ switches are independent. So no interleaving is ever enumerated. What is checked
 3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
    includes the way each unicast would take (lemma 3); with them each host must be reached whatever positions are met;
 4. where the plan does not allow duplicates, no choice of positions brings more copies than there are other hosts.
+
+Two of these can be asked otherwise (`Terms`). Without PAUSE nothing can deadlock, and instead of (1) the frame states
+of each destination, and those of floods, must be acyclic for themselves: that no frame goes round is then still so.
+Where switches learn, a unicast that no entry pins is flooded, and instead of (2) every choice must bring it to its
+host, once: its copies are among those of a broadcast, so that (4) bounds them.
 """
 
 from __future__ import annotations
@@ -26,8 +31,8 @@ from tagloom.errors import Finding
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.kernel import kernel
 from tagloom.records.switch_state import Frames
-from tagloom.records.wave_proof import WaveProof
-from tagloom.verify.mixture import NOWHERE, Mixture, mixture
+from tagloom.records.wave_proof import AS_PLANNED, Terms, WaveProof
+from tagloom.verify.mixture import NOWHERE, Mixture, mixture, reachable
 from tagloom.verify.prove import channel_name
 
 if TYPE_CHECKING:
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
 WITNESSES = 5
+NOBODY = -1  # an address that no entry names
 _TAGGED_ONLY, _UNTAGGED_ONLY = int(Frames.TAGGED_ONLY), int(Frames.UNTAGGED_ONLY)
 _DROPPED, _FLOODED, _SPLIT, _ASTRAY = range(4)
 _WHY = (
@@ -57,38 +63,62 @@ def prove_wave(
     *,
     duplicates_allowed: bool = False,
     sources: NDArray[np.bool_] | None = None,
-    paused: bool = False,
+    terms: Terms = AS_PLANNED,
 ) -> WaveProof:
     """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame under way.
 
-    Only the hosts that `sources` masks send, all of them where it is None; where `paused`, what hosts send may also be
-    dropped as it enters. Frames that were sent before the wave are covered where they look like those of the wave;
-    otherwise they must have been drained.
+    Only the hosts that `sources` masks send, all of them where it is None. `terms` say what else is known; the lines
+    of switches that are stuck must be among `lines`. Frames that were sent before the wave are covered where they look
+    like those of the wave; otherwise they must have been drained.
     """
     net = mixture(fabric, before, lines)
     hosts, channels = len(fabric.hosts), len(fabric.tail)
+    if terms.blocked:
+        ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
+        shut = [[(s, p) in terms.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends]
+        net = net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
-    trouble, count, states = _unicasts(net, sending, turns, paused)
-    findings = _pairs(fabric, net, trouble, count)
-    floods: list[_Records] = [_flood(net, sending, turns, grouped=grouped) for grouped in (True, False)]
+    findings: list[Finding] = []
+    learns = np.isin(net.node_vlan, list(terms.learning))
+    trouble, count, states = _unicasts(net, sending, turns, learns, terms.paused)
+    findings += _pairs(fabric, net, trouble, count)
+    if (terms.learning or terms.lossy) and not findings:
+        findings += _each_destination(fabric, net, sending, turns, paused=terms.paused)
+    floods: list[_Records] = [_flood(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
     held, out = np.nonzero(turns[:channels])
     wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
     held = held.astype(np.int64)
-    cycle = tuple(find_cycle(channels, held, wanted))
+    cycle = () if terms.lossy else tuple(find_cycle(channels, held, wanted))
+    if terms.lossy:
+        findings += [found for records in floods for found in _circling(fabric, net, records, "a broadcast")]
     if cycle:
         named = "; ".join(channel_name(fabric, c) for c in cycle)
         findings.append(Finding("channels", "no dependency cycle in any mixture of the wave's lines", named))
     elif not findings:
-        rank = ranks(channels, held, wanted)
+        if terms.lossy:
+            height = _heights(net, floods[0])
+        else:
+            rank = ranks(channels, held, wanted)
+            height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
         # At least one copy follows from the unicasts unless some entry narrows broadcasts, or only a few hosts send.
         asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
-        if paused:  # what is dropped as it enters is no choice of a switch on the way
-            entered = (floods[0][0] < len(net.arrival_channel)) | (floods[0][2] != NOWHERE)
-            floods[0] = (floods[0][0][entered], floods[0][1][entered], floods[0][2][entered])
-        findings += _copies(fabric, net, floods[0], rank, sending, asked=asked, once=not duplicates_allowed)
+        if terms.paused:
+            floods[0] = _entered(net, floods[0])
+        asked |= bool(terms.learning)
+        findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
+
+
+def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:
+    """Give every (switch index, VLAN) that a frame may be classified to at some line; perhaps more, never less.
+
+    What is not among them may be added, changed and taken away by any line at any time (lemma 1).
+    """
+    net = mixture(fabric, before, lines)
+    rows = np.flatnonzero(reachable(net)[:-1])
+    return set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
 
 
 def _pairs(fabric: Fabric, net: Mixture, trouble: NDArray[np.int64], count: int) -> list[Finding]:
@@ -106,15 +136,75 @@ def _pairs(fabric: Fabric, net: Mixture, trouble: NDArray[np.int64], count: int)
 _Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
-def _flood(net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, grouped: bool) -> _Records:
-    """Follow every copy of broadcasts; `grouped` heeds entries for the broadcast address, which narrow nothing else.
+def _each_destination(
+    fabric: Fabric, net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
+) -> list[Finding]:
+    """Prove of frames to each host, flooded or not, that none goes round and every choice brings one there, once."""
+    hosts, arrivals = len(fabric.hosts), len(net.arrival_channel)
+    found: list[Finding] = []
+    for d in range(hosts):
+        others = sending.copy()
+        others[d] = False
+        records = _flood(net, others, turns, d)
+        name = fabric.hosts[d].name
+        circling = _circling(fabric, net, records, f"frames to {name}")
+        if circling:
+            found += circling
+            continue
+        if paused:
+            records = _entered(net, records)
+        state, choice, to = records
+        order = _in_order(_heights(net, records), state, choice)
+        state, choice, to = state[order], choice[order], to[order]
+        aside = np.where((to >= arrivals) & (to != arrivals + d), NOWHERE, to)
+        heard = _surely_heard(state, choice, to, arrivals, hosts, d)[arrivals:] & np.uint64(1) > 0
+        copies = _most_copies(state, choice, aside, arrivals, hosts)[arrivals:]
+        for a in np.flatnonzero(others & ~heard)[:1].tolist():
+            found.append(
+                Finding(f"frames to {name}", "delivery at every line", f"{fabric.hosts[a].name}'s may be lost")
+            )
+        for a in np.flatnonzero(others & (copies > 1))[:1].tolist():
+            found.append(Finding(f"frames to {name}", "one copy at every line", f"{fabric.hosts[a].name}'s come twice"))
+    return found[:WITNESSES]
+
+
+def _circling(fabric: Fabric, net: Mixture, records: _Records, what: str) -> list[Finding]:
+    """Find a cycle of frame states, by the channels it goes along."""
+    onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
+    cycle = find_cycle(len(net.arrival_channel) + len(fabric.hosts), records[0][onward], records[2][onward])
+    if not cycle:
+        return []
+    named = "; ".join(channel_name(fabric, int(net.arrival_channel[x])) for x in cycle)
+    return [Finding(what, "no way round at any line", named)]
+
+
+def _heights(net: Mixture, records: _Records) -> NDArray[np.int32]:
+    """Rank frame states so that every step climbs; they must be acyclic."""
+    onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
+    return ranks(len(net.arrival_channel) + len(net.host_switch), records[0][onward], records[2][onward])
+
+
+def _in_order(height: NDArray[np.int32], state: NDArray[np.int64], choice: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Order records so that what a state leads to comes before it."""
+    return np.lexsort((choice, state, -height[state].astype(np.int64)))
+
+
+def _entered(net: Mixture, records: _Records) -> _Records:
+    """Leave out what is dropped as it enters: where hosts are paused, that is no choice of a switch on the way."""
+    state, choice, to = records
+    kept = (state < len(net.arrival_channel)) | (to != NOWHERE)
+    return state[kept], choice[kept], to[kept]
+
+
+def _flood(net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int) -> _Records:
+    """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
     Gives rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
     ways that some position offers; a way leads to an arrival, to host b as A + b, or nowhere (-1).
     """
     room = 4 * len(net.arrival_channel) + 1024
     while True:
-        state, choice, to, size = _broadcasts(net, sending, turns, grouped, room)
+        state, choice, to, size = _broadcasts(net, sending, turns, address, room)
         if size <= room:
             return state[:size], choice[:size], to[:size]
         room = 2 * size
@@ -124,7 +214,7 @@ def _copies(
     fabric: Fabric,
     net: Mixture,
     records: _Records,
-    rank: NDArray[np.int32],
+    height: NDArray[np.int32],
     sending: NDArray[np.bool_],
     *,
     asked: bool,
@@ -132,8 +222,7 @@ def _copies(
 ) -> list[Finding]:
     state, choice, to = records
     arrivals, hosts = len(net.arrival_channel), len(fabric.hosts)
-    height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))[state]]
-    order = np.lexsort((choice, -height.astype(np.int64)))  # what a state leads to comes before it
+    order = _in_order(height, state, choice)
     state, choice, to = state[order], choice[order], to[order]
     found: list[Finding] = []
     if once:
@@ -339,7 +428,7 @@ def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
 
 @kernel
 def _unicasts(
-    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], paused: bool
+    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], learns: NDArray[np.bool_], paused: bool
 ) -> tuple[NDArray[np.int64], int, int]:
     """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
 
@@ -413,7 +502,8 @@ def _unicasts(
                     why = _DROPPED if x < arrivals or not paused else why
                 else:
                     pinned, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
-                    if not pinned:
+                    free = not pinned and learns[node]
+                    if not pinned and not free:
                         why = _FLOODED
                     ways = 0
                     rest = with_tag | without
@@ -432,9 +522,9 @@ def _unicasts(
                                 size += 1
                         elif net.port_host[s, q] >= 0:
                             ways += 1
-                            if net.port_host[s, q] != d or with_tag & bit:
+                            if not free and (net.port_host[s, q] != d or with_tag & bit):
                                 why = max(why, _ASTRAY) if why != _FLOODED else why
-                    if why < 0 and ways != 1:
+                    if why < 0 and ways != 1 and not free:
                         why = _SPLIT
                 if why >= 0:
                     if count < WITNESSES:
@@ -451,19 +541,19 @@ def _unicasts(
 
 @kernel
 def _broadcasts(
-    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], grouped: bool, room: int
+    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    """Follow broadcasts over all positions; the size is what the rows would need, more than `room` if it was short."""
+    """Follow copies over all positions; the size is what the rows would need, more than `room` if it was short."""
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
     last = turns.shape[0] - 1
     out_state, out_choice, out_to = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     rows = choices = 0
     pin = np.zeros(nodes, np.uint64)
     event_lo, event_hi = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    if grouped:
-        for i in range(net.entry_lo[hosts], net.entry_lo[hosts + 1]):
+    if address >= 0:
+        for i in range(net.entry_lo[address], net.entry_lo[address + 1]):
             pin[net.entry_node[i]] |= net.entry_ports[i]
-        for i in range(net.event_lo[hosts], net.event_lo[hosts + 1]):
+        for i in range(net.event_lo[address], net.event_lo[address + 1]):
             node = net.event_node[i]
             if event_hi[node] == event_lo[node]:
                 event_lo[node] = i

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from tagloom.route.net import Ordered
 
-BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
-
 # A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
 
 
@@ -56,23 +54,35 @@ def _trees(
     latest = np.empty(n, np.int64)
     dear = np.empty(n)
     below = np.empty(n)
+    price = np.zeros(len(tail))
+    start = np.zeros(n + 1, np.int32)
+    way = np.empty(len(tail) + 1, np.int32)  # the channels by which each switch of the queue may be reached
     heaviest = 1.0
     for k in sequence:
         root = target[k]
         time, deep = parent[k], depth[k]
+        for c in range(len(tail)):
+            x = load[c] / heaviest
+            price[c] = x * x * x * x
         if not _grow(tail, head, out_start, out, root, time, deep, queue):
             return False
         # the least loaded way to every switch that this tree's depths and times leave open
         dear[root] = 0.0
+        ways = 0
         for i in range(1, n):
             v = queue[i]
-            dear[v] = np.inf
+            start[i] = ways
             for j in range(in_start[v], in_start[v + 1]):
                 c = into[j]
-                u = tail[c]
-                if deep[u] < deep[v] and time[u] < c:
-                    x = load[c] / heaviest
-                    dear[v] = min(dear[v], dear[u] + x * x * x * x)
+                way[ways] = c
+                ways += (deep[tail[c]] < deep[v]) & (
+                    time[tail[c]] < c
+                )  # no branch: chance decides, and would be missed
+            least = np.inf
+            for j in range(start[i], ways):
+                least = min(least, dear[tail[way[j]]] + price[way[j]])
+            dear[v] = least
+        start[n] = ways
         for v in range(n):
             latest[v] = len(tail)
             below[v] = weight[root] * weight[v]
@@ -80,14 +90,13 @@ def _trees(
         for i in range(n - 1, 0, -1):
             v = queue[i]
             best, choice = np.inf, time[v]
-            for j in range(in_start[v], in_start[v + 1]):
-                c = into[j]
-                u = tail[c]
-                if deep[u] < deep[v] and time[u] < c < latest[v]:
+            for j in range(start[i], start[i + 1]):
+                c = way[j]
+                if c < latest[v]:
                     x = (load[c] + below[v]) / heaviest
-                    price = dear[u] + x * x * x * x
-                    if price < best:
-                        best, choice = price, c
+                    dearer = dear[tail[c]] + x * x * x * x
+                    if dearer < best:
+                        best, choice = dearer, c
             # the time first found stays possible: it lies before every later one that is chosen
             time[v] = choice
             u = tail[choice]
@@ -175,15 +184,18 @@ def respread_trees(
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     squarings: int,
-    toll: float = np.inf,
+    toll: float,
+    busy: float,
 ) -> int:
     """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; gives the number of changes.
 
     Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
-    they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more.
+    they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more. Ways without one of
+    the `busy` part of the channels that carry most are left as they are.
     """
     arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
-    return _respread_trees(*arrays, weight, target, sequence, *tables, squarings, toll)
+    enough = float(np.quantile(tables[2], 1 - busy))
+    return _respread_trees(*arrays, weight, target, sequence, *tables, squarings, toll, enough)
 
 
 @kernel
@@ -209,11 +221,11 @@ def _respread_trees(
     load: NDArray[np.float64],
     squarings: int,
     toll: float,
+    enough: float,
 ) -> int:
     n, m = len(out_start) - 1, len(tail)
     below = np.empty(n)
     peak = np.empty(n)  # the largest load on the way to each switch
-    busy = BUSY * load.mean()
     changes = 0
     more = 1 if toll < np.inf else 0
     for k in sequence:
@@ -231,7 +243,7 @@ def _respread_trees(
                 peak[head[c]] = max(load[c], peak[tail[c]])
         for v in range(n):
             f = below[v]
-            if v == root or f == 0.0 or peak[v] < busy:
+            if v == root or f == 0.0 or peak[v] < enough:
                 continue
             latest = m
             for j in range(out_start[v], out_start[v + 1]):

@@ -11,7 +11,7 @@ from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
-from tagloom.route.any_order.score import ground, improve, judged, state_of
+from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import breadth_first, lay_out
 from tagloom.route.ranked_trees import grown_rows, total_distance
@@ -27,22 +27,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The passes of spreading: how often the load is squared, and for what load over the largest one a path may grow by a
-# channel: that of a path whose one loaded channel carries `share` of the largest load (0: never).
-PASSES = ((3, 0.0), (4, 0.9), (4, 0.9), (4, 0.9))
-QUICK = ((3, 0.0), (4, 0.85))
-QUICK_ABOVE = 300  # switches; above, effort 1 moves no channels: so few moves as there is time for gain little
+# The passes of spreading: how often the load is squared; for what load over the largest one a path may grow by a
+# channel: that of a path whose one loaded channel carries `share` of the largest load (0: never); and what part of the
+# channels counts as busy: ways without one are left as they are.
+PASSES = ((3, 0.0, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2))
+QUICK = ((4, 0.8, 0.06), (5, 0.9, 0.03))
+QUICK_ABOVE = 200  # switches; above, effort 1 moves no channels: it is to take a third of the time of OpenSM's nue
 WORTH = 0.01  # a pass that lowered the price by less is the last
 LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
 
 Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
+
+Candidate = tuple[str, "NDArray[np.int32]"]  # the kind of order, and the channel at each position
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
     """Bound the work by counts, never by the clock, so that an effort means the same paths everywhere.
 
-    eliminations, roots   orders judged: by elimination, and up*/down* breadth- and depth-first from so many roots
+    eliminations, roots   orders made: by elimination, and up*/down* breadth- and depth-first from so many roots
+    judged                how many of each kind, those of fewest hops, are judged by their loads too
     starts, moves         orders improved, and channels moved in each
     finalists             orders routed in full besides the improved ones
     passes                the passes of spreading, as PASSES
@@ -50,10 +54,11 @@ class Effort:
 
     eliminations: int
     roots: int
+    judged: int
     starts: int
     moves: int
     finalists: int
-    passes: tuple[tuple[int, float], ...]
+    passes: tuple[tuple[int, float, float], ...]
 
 
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
@@ -75,13 +80,7 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
         parent = grown_rows(net, rank, n, spread=True)
         return Routes("any", "one order of the channels: elimination", source_of_host, root, parent)
 
-    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
-        return trees(order, net.weight, net.target, sequence)
-
-    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
-        respread_trees(order, net.weight, net.target, sequence, tables, squarings, toll)
-
-    what, order, tables = _best(net, effort, seed, make, spread)
+    what, order, tables = _best(net, effort, seed, trees, respread_trees)
     parent, _ = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
     return Routes("any", what, source_of_host, root, parent)
 
@@ -109,13 +108,7 @@ def any_relation(
         )
         return source_of_host, root, Relation(first, following)
 
-    def make(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
-        return pointers(order, net.weight, net.target, sequence)
-
-    def spread(order: Ordered, sequence: NDArray[np.int64], tables: Tables, squarings: int, toll: float) -> None:
-        respread(order, net.weight, net.target, sequence, tables, squarings, toll)
-
-    _, order, tables = _best(net, effort, seed, make, spread)
+    _, order, tables = _best(net, effort, seed, pointers, respread)
     first, following, _ = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
     return source_of_host, root, Relation(first, following)
 
@@ -129,20 +122,22 @@ def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
 def _bounds(net: Net, effort: int) -> Effort:
     n, d, m = len(net.switch), len(net.target), len(net.channel)
     if effort <= 0 or d < 2:
-        return Effort(1, 0, 0, 0, 1, ())
+        return Effort(1, 0, 1, 0, 0, 1, ())
     # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
     # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
     judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
     if effort == 1 and n > QUICK_ABOVE:
-        return Effort(min(16, judged), 0, 0, 0, 1, QUICK)
+        return Effort(min(16, judged), 0, 3, 0, 0, 1, QUICK)
     degree = np.diff(net.out_start).astype(np.int64)
     moves = min(20_000, 2_400_000_000 // max(1, d * int((degree * (degree - 1)).sum()))) * effort
     starts = (4 if n <= 100 else 2 if n <= 300 else 1) if moves >= 1000 else 0
     roots = n if n <= 64 else max(1, judged // 6)
-    return Effort(judged * effort, roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, PASSES)
+    return Effort(
+        judged * effort, roots, judged * effort + roots, starts, moves // max(1, starts), 2 if n <= 300 else 1, PASSES
+    )
 
 
-def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tuple[str, NDArray[np.int32]]]:
+def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[Candidate]:
     """List orders to judge; all come from ranks of the switches."""
     n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
     ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
@@ -158,26 +153,45 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[tupl
     return found
 
 
+def _shortest_of_each_kind(net: Net, candidates: list[Candidate], count: int) -> list[tuple[Candidate, Ordered]]:
+    """Keep `count` orders of each kind, those of fewest hops, in their order: hops cost a fifth of loads to count."""
+    orders = [ordered(net, channels) for _, channels in candidates]
+    kept: list[int] = []
+    for kind in {what: None for what, _ in candidates}:
+        found = [i for i, (what, _) in enumerate(candidates) if what == kind]
+        if len(found) > count:
+            hops = [climbing_hops(net, orders[i]) for i in found]
+            found = [found[i] for i in np.argsort(hops, kind="stable")[:count]]
+        kept += found
+    return [(candidates[i], orders[i]) for i in sorted(kept)]
+
+
 def _best(
     net: Net,
     effort: int,
     seed: int,
-    make: Callable[[Ordered, NDArray[np.int64]], Tables],
-    spread: Callable[[Ordered, NDArray[np.int64], Tables, int, float], None],
+    make: Callable[[Ordered, NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]], Tables],
+    spread: Callable[..., int],
 ) -> tuple[str, Ordered, Tables]:
     """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
     bounds = _bounds(net, effort)
     rng = np.random.default_rng(seed)
+
+    def sequence() -> NDArray[np.int64]:
+        return rng.permutation(len(net.target))
+
     candidates = _candidates(net, bounds, rng)
     if not bounds.passes:
         what, channels = candidates[0]
         order = ordered(net, channels)
-        return "one order of the channels: " + what, order, make(order, rng.permutation(len(net.target)))
+        return "one order of the channels: " + what, order, make(order, net.weight, net.target, sequence())
 
     shortest = float(net.weight @ total_distance(net))
-    costs = [judged(net, shortest, ordered(net, channels)).cost for _, channels in candidates]
+    kept = _shortest_of_each_kind(net, candidates, bounds.judged)
+    candidates = [candidate for candidate, _ in kept]
+    costs = [judged(net, shortest, order).cost for _, order in kept]
     ranking = np.argsort(costs, kind="stable")
-    finalists: list[tuple[str, NDArray[np.int32]]] = []
+    finalists: list[Candidate] = []
     for i in ranking:
         if len(finalists) < bounds.finalists and candidates[i][0] not in [what for what, _ in finalists]:
             finalists.append(candidates[i])
@@ -192,16 +206,17 @@ def _best(
     best: tuple[float, str, Ordered, Tables] | None = None
     for what, channels in finalists:
         order = ordered(net, channels)
-        tables = make(order, rng.permutation(len(net.target)))
+        hosts = net.weight, net.target
+        tables = make(order, *hosts, sequence())
         price = _price(tables[2], shortest)
-        for squarings, share in bounds.passes:
+        for squarings, share, busy in bounds.passes:
             trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
-            spread(order, rng.permutation(len(net.target)), trial, squarings, _toll(trial[2], squarings, share))
+            spread(order, *hosts, sequence(), trial, squarings, _toll(trial[2], squarings, share), busy)
             before, now = price, _price(trial[2], shortest)
             if now < price:
                 price, tables = now, trial
             elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
-                spread(order, rng.permutation(len(net.target)), tables, squarings, np.inf)
+                spread(order, *hosts, sequence(), tables, squarings, np.inf, busy)
                 price = _price(tables[2], shortest)
             if share and now > before - WORTH:
                 break

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # The records' UNUSED and DELIVERED, as numbers for the kernels.
 NO_WAY, THERE = -2, -1
-BUSY = 1.3  # times the mean load; ways with no channel that carries so much are left as they are
 
 
 def pointers(
@@ -47,7 +46,7 @@ def _pointers(
     load = np.zeros(m)
     price = np.ones(m)
     way = np.empty(m)
-    flow = np.zeros(m)
+    flow = np.zeros(m + 1)  # the last takes what has arrived: no branches where chance would decide them
     heaviest = 0.0
     for k in sequence:
         d = target[k]
@@ -80,13 +79,10 @@ def _pointers(
                     best = way[out[j]]
             flow[fst[s]] += weight[s] * weight[d]
         for c in range(m):
-            f = flow[c]
-            if f > 0.0:
-                load[c] += f
-                heaviest = max(heaviest, load[c])
-                flow[c] = 0.0
-                if nxt[c] >= 0:
-                    flow[nxt[c]] += f
+            load[c] += flow[c]
+            heaviest = max(heaviest, load[c])
+            flow[nxt[c] if nxt[c] >= 0 else m] += flow[c]
+            flow[c] = 0.0
     return first, following, load
 
 
@@ -97,22 +93,32 @@ def respread(
     sequence: NDArray[np.int64],
     tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
     squarings: int,
-    toll: float = np.inf,
+    toll: float,
+    busy: float,
 ) -> int:
     """Re-point what lowers the sum over the channels of load^(2^squarings), in place; gives the number of changes.
 
     Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
-    are, or grow where that lowers the sum by `toll` for every host pair and channel more.
+    are, or grow where that lowers the sum by `toll` for every host pair and channel more. Ways without one of the
+    `busy` part of the channels that carry most are left as they are.
     """
     first, following, load = tables
+    enough = float(np.quantile(load, 1 - busy))
     return _respread(
         net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence,
-        first, following, load, squarings, toll,
+        first, following, load, squarings, toll, enough,
     )  # fmt: skip
 
 
 @kernel
-def _gain(following: NDArray[np.int32], load: NDArray[np.float64], a: int, b: int, f: float, squarings: int) -> float:
+def _gain(
+    following: NDArray[np.int32],
+    load: NDArray[np.float64],
+    a: int,
+    b: int,
+    f: float,
+    squarings: int,
+) -> float:
     """Weigh moving f from the way that begins with channel a to the one that begins with b."""
     gain = 0.0
     while a != b:
@@ -137,7 +143,12 @@ def _height(x: float, squarings: int) -> float:
 
 @kernel
 def _shift(
-    following: NDArray[np.int32], load: NDArray[np.float64], flow: NDArray[np.float64], a: int, b: int, f: float
+    following: NDArray[np.int32],
+    load: NDArray[np.float64],
+    flow: NDArray[np.float64],
+    a: int,
+    b: int,
+    f: float,
 ) -> None:
     while a != b:
         if b == THERE or (a != THERE and a < b):
@@ -164,12 +175,13 @@ def _respread(
     load: NDArray[np.float64],
     squarings: int,
     toll: float,
+    enough: float,
 ) -> int:
     m, n = len(load), len(out_start) - 1
     rest = np.empty(m, np.int32)
-    flow = np.empty(m)
+    flow = np.empty(m + 1)  # the last takes what has arrived
+    busy = np.empty(m + 1, np.int32)
     peak = np.empty(m)  # the largest load on the way from each channel
-    busy = BUSY * load.mean()
     changes = 0
     more = 1 if toll < np.inf else 0
     for k in sequence:
@@ -184,12 +196,15 @@ def _respread(
         for s in range(n):
             if fst[s] >= 0:
                 flow[fst[s]] += weight[s] * weight[d]
+        some = 0
         for c in range(m):
-            if flow[c] > 0.0 and nxt[c] >= 0:
-                flow[nxt[c]] += flow[c]
+            a = nxt[c]
+            flow[a if a >= 0 else m] += flow[c]
+            busy[some] = c
+            some += (a >= 0) & (peak[a] >= enough)
         for s in range(n):
             a = fst[s]
-            if a < 0 or peak[a] < busy:
+            if a < 0 or peak[a] < enough:
                 continue
             f = weight[s] * weight[d]
             for j in range(out_start[s], out_start[s + 1]):
@@ -201,9 +216,10 @@ def _respread(
                     _shift(nxt, load, flow, a, b, f)
                     fst[s] = a = b
                     changes += 1
-        for c in range(m):
+        for i in range(some):
+            c = busy[i]
             a = nxt[c]
-            if flow[c] <= 0.0 or a < 0 or peak[a] < busy:
+            if flow[c] <= 0.0:
                 continue
             for j in range(turn_start[c], turn_start[c + 1]):
                 b = turn[j]
@@ -287,8 +303,8 @@ def _write(
         for c in range(m):
             row = out_following[channel[c]]
             for k in range(begin, end):
-                if flow[k - begin, c] > 0.0:
-                    e = following[k, c]
-                    row[switch[target[k]]] = channel[e] if e >= 0 else THERE
-                    flow[k - begin, c] = 0.0
+                e = following[k, c]
+                name = channel[e] if e >= 0 else THERE
+                row[switch[target[k]]] = name if flow[k - begin, c] > 0.0 else NO_WAY
+                flow[k - begin, c] = 0.0
     return True

@@ -75,6 +75,7 @@ def _swift(
         for i in range(LANES):
             mix = (mix * 1103515245 + 12345) & 0x7FFFFFFF
             chance[j, i] = (mix >> 16) & NOISE
+    # Two indices and no rows: a row is an object, and to count its references takes as long as its numbers.
     for begin in range(0, len(target), LANES):
         some = target[begin : begin + LANES]
         straight = switch[some[-1]] - switch[some[0]] == len(some) - 1  # then rows are written as a whole
@@ -83,20 +84,21 @@ def _swift(
             lane[some[i]] = i
             pairs[i] = weight[some[i]]
         for c in range(m - 1, -1, -1):
-            row, then = far[c], nxt[c]
-            row[:] = FAR * LEVEL  # and more for every channel that leads nowhere: 16 bits are left for that
-            then[:] = NO_WAY
-            for j in range(turn_start[c], turn_start[c + 1]):
-                name, other = channel[turn[j]], far[turn[j]]
-                for i in range(LANES):
-                    then[i] = name if other[i] < row[i] else then[i]
-                    row[i] = min(row[i], other[i])
-            step, luck = np.int32(LEVEL + price[c]), chance[c & 0xFF]
             for i in range(LANES):
-                row[i] += step + luck[i]
+                far[c, i] = FAR * LEVEL  # and more for every channel that leads nowhere: 16 bits are left for that
+                nxt[c, i] = NO_WAY
+            for j in range(turn_start[c], turn_start[c + 1]):
+                e = turn[j]
+                name = channel[e]
+                for i in range(LANES):
+                    nxt[c, i] = name if far[e, i] < far[c, i] else nxt[c, i]
+                    far[c, i] = min(far[c, i], far[e, i])
+            step, luck = np.int32(LEVEL + price[c]), c & 0xFF
+            for i in range(LANES):
+                far[c, i] += step + chance[luck, i]
             if lane[head[c]] >= 0:
-                row[lane[head[c]]] = LEVEL + price[c]
-                then[lane[head[c]]] = THERE
+                far[c, lane[head[c]]] = LEVEL + price[c]
+                nxt[c, lane[head[c]]] = THERE
         flow[:] = 0.0
         for k in range(len(target)):
             s = target[k]
@@ -104,41 +106,40 @@ def _swift(
             pick[:] = NO_WAY
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
-                other = far[e]
                 for i in range(LANES):
-                    pick[i] = e if other[i] < best[i] else pick[i]
-                    best[i] = min(best[i], other[i])
+                    pick[i] = e if far[e, i] < best[i] else pick[i]
+                    best[i] = min(best[i], far[e, i])
             if lane[s] >= 0:
                 pick[lane[s]] = THERE
             sent = np.float32(weight[s])
             for j in range(out_start[s], out_start[s + 1]):
-                e, add = out[j], flow[out[j]]
+                e = out[j]
                 for i in range(LANES):
-                    add[i] += sent * pairs[i] if pick[i] == e else np.float32(0.0)
+                    flow[e, i] += sent * pairs[i] if pick[i] == e else np.float32(0.0)
             for i in range(len(some)):
                 if pick[i] == NO_WAY:
                     return False
                 first[k, switch[some[i]]] = channel[pick[i]] if pick[i] >= 0 else THERE
         heaviest = 0.0
         for c in range(m):
-            here, then = flow[c], nxt[c]
             for j in range(turn_start[c], turn_start[c + 1]):
-                name, add = channel[turn[j]], flow[turn[j]]
+                e = turn[j]
+                name = channel[e]
                 for i in range(LANES):
-                    add[i] += here[i] if then[i] == name else np.float32(0.0)
+                    flow[e, i] += flow[c, i] if nxt[c, i] == name else np.float32(0.0)
             line = following[channel[c]]
             if straight:
                 part = line[switch[some[0]] :]
                 for i in range(len(some)):
-                    part[i] = then[i] if here[i] > 0.0 else NO_WAY
+                    part[i] = nxt[c, i] if flow[c, i] > 0.0 else NO_WAY
             else:
                 for i in range(len(some)):
-                    if here[i] > 0.0:
-                        line[switch[some[i]]] = then[i]
+                    if flow[c, i] > 0.0:
+                        line[switch[some[i]]] = nxt[c, i]
             a, b = 0.0, 0.0  # two sums that need not wait for each other
             for i in range(0, LANES, 2):
-                a += here[i]
-                b += here[i + 1]
+                a += flow[c, i]
+                b += flow[c, i + 1]
             load[c] += a + b
             heaviest = max(heaviest, load[c])
         for c in range(m):

@@ -1,0 +1,370 @@
+"""The command line against a rack over real SSH: runs killed, stopped, refused or failing, and what is true after."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from fabrics import make_fabric
+from tagloom import pipeline, platforms
+from tagloom.adapters.connect import connect
+from tagloom.adapters.ssh import Access
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import FabricLock
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.lab.directory import Order
+from tagloom.pipeline import runs
+from tagloom.records.change import difference
+from tagloom.render import render_commands
+from tagloom.share import share_directory
+
+TEMPLATES = share_directory() / "templates"
+FABRIC = make_fabric("ring", 3, model="powerconnect-5324", extra="switches:\n  s1: {model: powerconnect-6248}\n")
+NAMES = ("s0", "s1", "s2")
+
+
+class Ring:
+    """Hold a rack of three switches, two builds of it, and the rollout from the one to the other."""
+
+    def __init__(self, home):
+        self.home, self.rack = home, home / "rack"
+        old, proof, texts = pipeline.plan(FABRIC, TEMPLATES)
+        pipeline.write_build(old, old.summary(proof), texts, home / "old", proof)
+        new, proof, texts = pipeline.plan(FABRIC, TEMPLATES, routing="tree", previous=old)
+        pipeline.write_build(new, new.summary(proof), texts, home / "new", proof)
+        change = pipeline.rollout_between(old, new)
+        pipeline.write_rollout(new, change, TEMPLATES, home / "change")
+        page = json.loads((home / "change/rollout.json").read_text())
+        for wave in page["waves"]:
+            wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
+        (home / "change/rollout.json").write_text(json.dumps(page))
+        self.states = [old.state, *(wave.state for wave in change.waves)]
+        self.order = runs.read_order(home / "change")
+        self.info = process.up(Order(FABRIC, TEMPLATES), self.rack)
+
+    @property
+    def runs(self):
+        return self.rack / "runs"
+
+    @property
+    def journal(self):
+        return Journal(self.runs / "journal.db")
+
+    def running(self, *, startup=False):
+        return pipeline.parse(FABRIC, process.configurations(self.rack, startup=startup))[0]
+
+    def connection(self, name):
+        access = Access(
+            "127.0.0.1", self.info.ports[name], "lab", "lab", known_hosts=str(self.rack / "known_hosts"), fast_cli=True
+        )
+        return connect(name, platforms.of(FABRIC.switches[FABRIC.index[name]]), access)
+
+    def type(self, name, *lines, save=True):
+        with self.connection(name) as wire:
+            wire.send(lines)
+            if save:
+                wire.save()
+
+    def load(self, wave=0):
+        """Make every switch hold what it does after a wave, saved, with nobody's journal and no quirks."""
+        process.quirks(self.rack, {"*": asdict(Quirks())})
+        shutil.rmtree(self.runs, ignore_errors=True)
+        held = self.running()
+        for name in NAMES:
+            platform = platforms.of(FABRIC.switches[FABRIC.index[name]])
+            wanted = self.order.on(held[name], name, wave)
+            changes = difference(held[name], wanted)
+            self.type(name, *render_commands(platform, changes, TEMPLATES, held[name]))
+
+    def standing(self, state, wave):
+        """Tell whether every switch holds what it must after a wave."""
+        return all(state[name] == self.order.on(state[name], name, wave) for name in NAMES)
+
+    def start(self, *words, **how):
+        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
+        return subprocess.Popen(
+            command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
+        )
+
+    def answer(self, *words, expect=0, **how):
+        done = self.start(*words, **how)
+        out, err = done.communicate()
+        page = json.loads(out)
+        went_wrong = [each for each in page.pop("outcomes", []) if each["error"]]
+        assert done.returncode == expect, f"{words}: {done.returncode}\n{page}\n{went_wrong}\n{err}"
+        assert "Traceback" not in err
+        return page | {"said": err, "errors": " ".join(each["error"] for each in went_wrong)}
+
+    def until(self, begun, question, *values):
+        """Wait until the journal answers a question with a row, and give it."""
+        while begun.poll() is None:
+            try:
+                with closing(sqlite3.connect(f"file:{self.runs}/journal.db?mode=ro", uri=True)) as wire:
+                    if row := wire.execute(question, values).fetchone():
+                        return row
+            except sqlite3.Error:  # not there yet
+                pass
+            time.sleep(0.01)
+        pytest.fail(f"ended before {question}: {begun.communicate()}")
+
+
+@pytest.fixture(scope="session")
+def running_ring(tmp_path_factory):
+    made = Ring(tmp_path_factory.mktemp("ring"))
+    yield made
+    process.down(made.rack)
+
+
+@pytest.fixture
+def ring(running_ring):
+    running_ring.load()
+    return running_ring
+
+
+def processes_of(directory):
+    """Find the processes that have a run's directory on their command line, the controller's own not among them."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_text()
+        except OSError:
+            continue
+        if f"{directory}/" in words and "ansible" in words:
+            found.append(int(place.name))
+    return found
+
+
+def test_a_rollout_saves_at_every_boundary_keeps_a_true_journal_and_is_rolled_back(ring):
+    before = ring.running()
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.02}})
+    samples, over = [], threading.Event()
+
+    def sample():
+        while not over.is_set():
+            samples.append((process.configurations(ring.rack), process.configurations(ring.rack, startup=True)))
+            time.sleep(0.02)
+
+    watcher = threading.Thread(target=sample)
+    watcher.start()
+    page = ring.answer("apply", "change")
+    over.set()
+    watcher.join()
+    assert (page["changed"], page["state"], page["wave"], page["resume_with"]) == (list(NAMES), "done", 3, "")
+    assert ring.standing(ring.running(), 3)
+    moving = 0
+    for texts in {json.dumps(sample): sample for sample in samples}.values():
+        running, startup = (pipeline.parse(FABRIC, held)[0] for held in texts)
+        wave = max(next(k for k in range(4) if not ring.order.strays(running[n], n, k)) for n in NAMES)
+        moving += not any(ring.standing(running, k) for k in range(4))
+        for name in NAMES:
+            kept = [k for k in range(4) if startup[name] == ring.order.on(startup[name], name, k)]
+            assert kept, f"{name} would start with something that is no boundary"
+            assert max(kept) >= wave - 1, f"{name} would start before wave {wave}, which had begun"
+    assert moving > 3, "the run was seen in the middle of its waves"
+
+    run = ring.journal.runs()[0]
+    rows = ring.journal.switches(run.id)
+    assert [(row.wave, row.switch, row.state) for row in rows] == [(k, n, "saved") for k in (1, 2, 3) for n in NAMES]
+    for row in rows:
+        assert row.sent == len(row.lines) > 0
+        assert row.before != row.after
+    assert (ring.runs / "journal.db").stat().st_mode & 0o777 == 0o600
+    assert ring.runs.stat().st_mode & 0o777 == 0o700
+    written = b"".join(path.read_bytes() for path in ring.runs.glob("journal.db*"))
+    assert b"watchtower" not in written
+    assert b"username" not in written
+
+    page = ring.answer("rollback", "change")
+    assert (page["changed"], page["kind"], page["state"]) == (list(NAMES), "rollback", "done")
+    assert ring.running() == ring.running(startup=True) == before
+    assert ring.journal.run(run.id).state == "undone"
+    page = ring.answer("rollback", expect=1)
+    assert page["witness"] == "the journal has no run that was not undone yet"
+
+
+@pytest.mark.parametrize(("victims", "wave"), [("controller", 2), ("everybody", 1), ("one worker", 2)])
+def test_a_killed_run_is_refused_anew_and_goes_on_or_back_from_where_it_stands(ring, victims, wave):
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.05}})
+    begun = ring.start("apply", "change")
+    ring.until(begun, "select 1 from switches where wave = ? and state = 'sending'", wave)
+    if victims == "one worker":
+        workers = [pid for pid in processes_of(ring.runs) if parent(pid) in processes_of(ring.runs)]
+        os.kill(max(workers), signal.SIGKILL)
+    elif victims == "everybody":
+        for pid in processes_of(ring.runs):
+            os.kill(pid, signal.SIGKILL)
+    if victims != "one worker":
+        begun.kill()
+    begun.communicate()
+    assert begun.returncode == (3 if victims == "one worker" else -signal.SIGKILL)
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    if victims == "controller":
+        refused = ring.answer("apply", "change", expect=1)
+        assert "stands in wave" in refused["witness"]
+        assert "taken over from a command that died" in refused["said"]
+    page = ring.answer("rollback") if wave == 1 else ring.answer("apply", "change", "--resume")
+    assert page["state"] == "done"
+    assert ring.standing(ring.running(), 0 if wave == 1 else 3)
+    assert ring.running() == ring.running(startup=True)
+    assert ring.journal.unfinished() is None
+
+
+def parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+# --- a switch that fails ----------------------------------------------------------------------------------------------
+
+
+def pvid_line(ring, wave):
+    """Give a line that s1 is sent in a wave and in no other."""
+    lines = {
+        number: (ring.home / f"change/waves/{number}/commands/s1.txt").read_text().splitlines() for number in (1, 2, 3)
+    }
+    others = {line for number in (1, 2, 3) if number != wave for line in lines[number]}
+    return next(line for line in lines[wave] if line not in others and "pvid" in line)
+
+
+def test_a_failure_stops_in_the_wave_and_resume_finishes_it(ring):
+    process.quirks(ring.rack, {"s1": {"reject_line": f"^{pvid_line(ring, 2)}$"}})
+    page = ring.answer("apply", "change", expect=3)
+    assert (page["failed"], page["state"], page["wave"]) == (["s1"], "failed", 2)
+    assert page["resume_with"] == f"tagloom apply --resume -i {ring.rack}"
+    held = ring.running()
+    assert all(not ring.order.strays(held[name], name, 2) for name in NAMES), "inside the proven wave"
+    assert all(held[name] == ring.order.on(held[name], name, 2) for name in ("s0", "s2"))
+    assert [(r.switch, r.state) for r in ring.journal.switches(1, 2)] == [
+        ("s0", "saved"),
+        ("s1", "failed"),
+        ("s2", "saved"),
+    ]
+    process.quirks(ring.rack, {"s1": {"reject_line": ""}})
+    assert ring.answer("apply", "--resume")["state"] == "done"
+    assert ring.standing(ring.running(), 3)
+
+
+def test_a_failure_takes_the_wave_back_where_that_is_wanted(ring):
+    process.quirks(ring.rack, {"s1": {"reject_line": f"^{pvid_line(ring, 2)}$"}})
+    page = ring.answer("apply", "change", "--on-failure", "undo", expect=3)
+    assert page["failed"] == ["s1"]
+    assert page["remarks"][0].startswith("wave 2 was undone on")
+    assert ring.standing(ring.running(), 1)
+    assert ring.running(startup=True) == ring.running()
+    process.quirks(ring.rack, {"s1": {"reject_line": ""}})
+    assert ring.answer("rollback")["state"] == "done"
+    assert ring.standing(ring.running(), 0)
+
+
+def test_the_others_finish_only_as_far_as_is_proven_without_the_one_that_failed(ring):
+    process.quirks(ring.rack, {"s1": {"reject_line": f"^{pvid_line(ring, 2)}$"}})
+    page = ring.answer("apply", "change", "--on-failure", "finish", expect=3)
+    assert (page["failed"], page["wave"]) == (["s1"], 2)
+    assert "wave 3 waits for s1" in page["remarks"][0], "its host's frames may still take the old VLANs"
+    assert process.ping(ring.rack)["lost"] == 0
+
+
+# --- two operators, and people with hands -----------------------------------------------------------------------------
+
+
+def test_the_second_operator_is_told_who_holds_the_lock_and_a_dead_one_is_taken_over(ring):
+    with FabricLock(ring.runs / "lock", "tagloom apply by hand", print):
+        page = ring.answer("apply", "old", expect=1)
+    assert f"process {os.getpid()}, since " in page["witness"]
+    assert "tagloom apply by hand" in page["witness"]
+    assert page["next"].endswith("tagloom abort")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    note = {
+        "user": "anna",
+        "host": os.uname().nodename,
+        "pid": ended.pid,
+        "since": "noon",
+        "command": "tagloom apply x",
+    }
+    (ring.runs / "lock.holder").write_text(json.dumps(note | {"directory": str(ring.runs)}))
+    page = ring.answer("apply", "old")
+    assert page["unchanged"] == list(NAMES)
+    assert f"taken over from a command that died: anna on {os.uname().nodename}, process {ended.pid}" in page["said"]
+    assert not (ring.runs / "lock.holder").exists()
+
+
+def test_what_was_changed_by_hand_is_shown_and_kept_or_overwritten_on_demand(ring):
+    assert ring.answer("apply", "change")["state"] == "done"
+    ring.type("s0", "interface ethernet g24", "description spare", "exit", "bridge aging-time 77")
+    before = process.configurations(ring.rack)
+    page = ring.answer("apply", "change/build", expect=1)
+    assert [finding["where"] for finding in page["drift"]] == ["s0: aging"]
+    assert (page["drift"][0]["actual"], page["run"]) == ("77", "")
+    assert process.configurations(ring.rack) == before, "nothing was sent"
+    assert ring.answer("rollback", expect=1)["drift"][0]["actual"] == "77"
+    page = ring.answer("apply", "change/build", "--drift", "keep")
+    assert page["changed"] == []
+    assert ring.running()["s0"].aging_seconds == 77
+    page = ring.answer("apply", "change/build", "--drift", "overwrite")
+    assert page["changed"] == ["s0"]
+    assert ring.standing(ring.running(), 3)
+
+
+def test_a_switch_that_runs_what_it_must_but_would_start_with_something_else_is_saved(ring):
+    ring.load(3)
+    ring.type("s2", "bridge aging-time 77", save=True)
+    ring.type("s2", f"bridge aging-time {ring.states[3]['s2'].aging_seconds}", save=False)
+    page = ring.answer("apply", "change/build")
+    assert (page["changed"], page["unchanged"]) == ([], list(NAMES))
+    assert page["remarks"][0].startswith("saved s2")
+    assert ring.running(startup=True) == ring.running()
+
+
+# --- abort ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("now", [False, True], ids=["at the end of the wave", "before the next line"])
+def test_abort_stops_a_run_in_a_proven_state_and_says_how_to_go_on(ring, now):
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.4}})
+    begun = ring.start("apply", "change")
+    ring.until(begun, "select 1 from switches where wave = 1 and state = 'sending'")
+    page = ring.answer("abort", *(["--now"] if now else []))
+    out, _ = begun.communicate()
+    assert begun.returncode == 1
+    assert json.loads(out)["state"] == page["state"] == "stopped"
+    assert (page["wave"], page["unfinished"]) == (1, True)
+    assert page["resume_with"].startswith("tagloom apply --resume")
+    held = ring.running()
+    assert ring.standing(held, 1) is not now
+    assert all(not ring.order.strays(held[name], name, 1) for name in NAMES)
+    assert process.ping(ring.rack)["lost"] == 0
+
+
+def test_abort_with_nothing_to_stop_says_so(ring):
+    page = ring.answer("abort")
+    assert (page["asked"], page["unfinished"], page["stands"]) == ("", False, "no run is in the journal")
+
+
+# --- a full disk ------------------------------------------------------------------------------------------------------
+
+
+def test_no_line_is_sent_that_the_journal_has_no_room_for(ring):
+    """The kernel refuses to let any file grow, as a full disk would; SQLite's log must."""
+    before = process.configurations(ring.rack)
+
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    page = ring.answer("apply", "change", expect=3, preexec_fn=no_room)
+    intended = {row.switch for row in ring.journal.switches(1)}
+    after = process.configurations(ring.rack)
+    assert set(page["failed"]) >= set(NAMES) - intended != set()
+    assert {name for name in NAMES if after[name] != before[name]} <= intended
+    assert "expected a journal that can be written" in page["errors"]

@@ -1,0 +1,110 @@
+"""The command line of forecasts and exports: a build with a profile, settings and a rollout."""
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+
+import networkx as nx
+import pytest
+
+from fabrics import ROOT
+from tagloom.cli import main
+
+PROFILES = ROOT / "tests" / "data" / "profiles"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command: (exit status, standard output, standard error)."""
+
+    def run(*words):
+        status = main([*map(str, words)])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def build(tmp_path, run):
+    assert run("new", "torus", "--dims", 3, 3, "--parallel", 2, "-o", tmp_path / "f.yml")[0] == 0
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")[0] == 0
+    return tmp_path / "b"
+
+
+def test_a_profile_settings_rates_and_csv(tmp_path, build, run):
+    settings, table = tmp_path / "s.json", tmp_path / "all.csv"
+    fabric = build.parent / "f.yml"
+    assert run("regulate", fabric, "--traffic", "pattern:nearest-neighbour", "-o", settings)[0] == 0
+    words = ["predict", build, "--profile", PROFILES / "cg.S.4.tau", "--settings", settings, "--price", 0.3]
+    status, out, _ = run(*words, "--co2", 0.4, "--host-watts", 90, "--csv", table)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[:3]] == ["slow-down", "loss", "saving"]
+    status, out, _ = run(*words, "--json")
+    page = json.loads(out)
+    keys = "watts_before watts_after saving_percent joules seconds_base seconds_predicted slowdown_percent lost_bytes"
+    assert set(page) >= {*keys.split(), "toggle_seconds", "cost_after", "computation_seconds", "pays_after_seconds"}
+    assert page["seconds_base"] == pytest.approx(0.467679)
+    assert page["computation_seconds"] == pytest.approx(0.467679 - 0.065784, abs=1e-5)
+    assert page["saving_percent"] > 0
+    assert page["toggle_seconds"] == 3.2
+    assert page["idle_seconds"] == 0  # no 5324 sleeps, and nobody said that its hosts do
+    assert {row["switch"] for row in page["switches"]} == {f"s{s}" for s in range(9)}
+    with table.open(newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    for key in ("watts_after", "seconds_predicted", "joules", "relative_bandwidth_after", "s0: watts_after"):
+        assert rows[key]["value"], key
+        assert rows[key]["source"], key
+    assert float(rows["watts_after"]["value"]) == pytest.approx(page["watts_after"])
+    assert float(rows["watts_after"]["low"]) < page["watts_after"] < float(rows["watts_after"]["high"])
+
+
+def test_a_rollout_that_pauses_hosts_is_forecast_pair_by_pair(tmp_path, build, run):
+    fabric, other = build.parent / "f.yml", tmp_path / "other"
+    assert run("plan", fabric, "--routing", "up-down", "-o", other)[0] == 0
+    drained = tmp_path / "drained"
+    words = ["rollout", build, other, "-o", drained, "--strategy", "drain", "--allow", "drain"]
+    assert run(*words)[0] == 0
+    down = json.loads((drained / "rollout.json").read_text())["downtime_seconds"]
+    words = ["predict", other, "--rollout", drained, "--traffic", "pattern:all-to-all", "--seconds", 1000]
+    page = json.loads(run(*words, "--json")[1])
+    (every,) = page["interruptions"]
+    assert every["pairs"] == 72
+    assert every["seconds"] == pytest.approx(down, abs=0.01)
+    assert page["lost_bytes"] == pytest.approx(9e6 * down / 1000, rel=0.01)  # R T of what nine hosts send
+    assert "cut off" in run(*words)[1]
+
+
+def test_all_that_is_wrong_with_a_question_is_told_at_once(build, run):
+    words = ["--price", "nan", "--co2", 400, "--host-watts", -1, "--eee", "1e-4,182e-6,60e-6", "--traffic", "none.csv"]
+    status, _, err = run("predict", build, *words, "--profile", PROFILES / "cg.S.4.mpisummary.txt")
+    assert status == 2
+    for where in ("--price", "--co2", "--host-watts", "--eee", "none.csv", "--ranks"):
+        assert any(line.startswith(where) for line in err.splitlines()), where
+    assert "6 findings; nothing was changed" in err
+    matrix = ROOT / "tests" / "data" / "npb" / "cg.S.4.matrix.csv"
+    status, _, err = run("predict", build, "--profile", matrix)
+    assert status == 2
+    assert "mpiP, TAU or paraprof" in err
+    assert run("predict", build, "--rollout", build)[0] == 2
+
+
+def test_a_build_is_exported_with_its_very_routes(tmp_path, build, run):
+    platform = tmp_path / "platform.xml"
+    assert run("export", "simgrid", build, "-o", platform)[0] == 0
+    zone = ET.parse(platform).getroot().find("zone")  # noqa: S314 - our own file
+    links = {link.get("id"): link.get("bandwidth") for link in zone.iter("link")}
+    assert len(links) == 2 * 9 + 2 * 36
+    assert set(links.values()) == {"1000000000bps"}
+    ways = {(r.get("src"), r.get("dst")): [c.get("id") for c in r] for r in zone.iter("route")}
+    assert len(ways) == 72
+    for (a, b), way in ways.items():
+        assert (way[0], way[-1]) == (f"{a}-out", f"{b}-in")
+        assert way[1].startswith(f"s{a[1:]}:")  # host i is on switch i
+    assert run("export", "graphml", build, "-o", tmp_path / "g.xml")[0] == 0
+    graph = nx.read_graphml(tmp_path / "g.xml")
+    assert (graph.number_of_nodes(), graph.number_of_edges()) == (18, 45)
+    said = run("export", "dot", build)[1]
+    assert said.count(" -- ") == 45
+    assert said.startswith("graph ")
+    assert run("export", "svg", build)[0] == 2

@@ -1,0 +1,60 @@
+"""`tagloom rollout`: every finding at once, from factory default as between builds, what it writes reads back."""
+
+import json
+
+import pytest
+
+from tagloom.cli import main
+from tagloom.pipeline import operating, parse, read_texts
+from tagloom.read import read_fabric
+
+
+@pytest.fixture
+def answer(capsys):
+    def answer(*words):
+        status = main([*map(str, words), "--json"])
+        return status, json.loads(capsys.readouterr().out)
+
+    return answer
+
+
+@pytest.fixture
+def ring(tmp_path, answer):
+    fabric, build = tmp_path / "f.yml", tmp_path / "b"
+    assert answer("new", "ring", "--dims", 5, "-o", fabric)[0] == 0
+    assert answer("plan", fabric, "-o", build)[0] == 0
+    return build
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path, answer):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "else").write_text("")
+    words = ("rollout", tmp_path / "no", tmp_path / "nor", tmp_path / "nay", "-o", tmp_path / "there")
+    status, page = answer(*words, "--strategy", "luck", "--root", "s1")
+    assert status == 2
+    where = [finding["where"] for finding in page["findings"]]
+    assert where[:3] == ["--strategy", "rollout", "--root, --blocked"]
+    assert [str(tmp_path / name) for name in ("there", "no", "nor", "nay")] == where[3:]
+
+
+def test_a_greenfield_is_written_with_what_it_assumes_and_reads_back(ring, tmp_path, answer):
+    change = tmp_path / "r"
+    status, page = answer("rollout", "--greenfield", ring, "-o", change)
+    assert status == 0
+    assert (page["strategy"], page["waves"], page["peak_lost_pairs"]) == ("greenfield", 6, 0)
+    assert "s0 is the root" in page["assumed"]
+    assert page["expected_seconds"] > page["drain_seconds"] >= 5
+    kept = json.loads((change / "rollout.json").read_text())
+    assert [wave["floods"] for wave in kept["waves"]] == [True] * 5 + [False]
+    fabric = read_fabric(ring / "fabric.yml")
+    state, unknown = parse(fabric, read_texts(fabric, change / "waves/1"))
+    assert not unknown
+    assert all(held.bpdu_filtering and held.spanning_tree for held in state.values())
+    sent = (change / "waves/1/commands/s0.txt").read_text().splitlines()
+    assert sent[0] == "spanning-tree bpdu filtering"
+    assert answer("verify", change / "build")[0] == 0
+    assert operating.prepare(change).proof.proven, "what the texts can prove of it"
+    status, page = answer("rollout", "--greenfield", ring, "-o", change, "--root", "s9", "--blocked", "s0:g9")
+    assert (status, len(page["findings"])) == (2, 2)
+    status, page = answer("rollout", "--greenfield", ring, "-o", change, "--blocked", "s2:g1", "--root", "s0")
+    assert (status, page["assumed"]) == (0, "")

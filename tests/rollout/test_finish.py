@@ -1,0 +1,80 @@
+"""Finish without a switch that stopped: what may still land is proven for every line that switch may stand at."""
+
+import random
+
+import pytest
+from mixtures import Oracle, bridges_of
+from test_wave_proof import a_fabric, a_state
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.pipeline import may_finish, rollout
+from tagloom.records.change import difference
+from tagloom.records.numbering import owned
+from tagloom.render import line_changes
+from tagloom.verify import verify
+
+MODEL = platforms.load("powerconnect-5324")
+
+
+def lines_between(old, new):
+    return [changes for _, changes in line_changes(MODEL, difference(old, new))]
+
+
+def some_rollouts(chance, count):
+    while count:
+        fabric = a_fabric(chance)
+        before, after = a_state(fabric, chance), a_state(fabric, chance)
+        if len(fabric.switches) < 3 or not (verify(fabric, before).proven and verify(fabric, after).proven):
+            continue
+        try:
+            change = rollout(fabric, before, after)
+        except PlanError:
+            continue
+        if change.waves:
+            count -= 1
+            yield fabric, change
+
+
+def all_reach(oracle, chance, tries):
+    """Freeze the fabric in some mixtures of positions: every pair reached, every broadcast once, no storm."""
+    last = [len(each) - 1 for each in oracle.bridges]
+    drawn = [[chance.randint(0, n) for n in last] for _ in range(tries)]
+    return all(good and once and not storms for good, once, storms, _ in map(oracle.frozen, [last, *drawn]))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
+    chance = random.Random(seed)
+    finished = kept = hurt = refused = 0
+    for fabric, change in some_rollouts(chance, 12):
+        states = [change.before, *(wave.state for wave in change.waves)]
+        number = chance.randint(1, len(change.waves))
+        stuck = chance.choice(fabric.switches).name
+        positions = bridges_of(
+            states[number - 1][stuck], lines_between(states[number - 1][stuck], states[number][stuck])
+        )
+        try:
+            ends = may_finish(fabric, states, number, [stuck])
+        except PlanError:
+            refused += 1
+            continue
+        assert len(ends) == len(states) - number
+        finished += 1
+        here = states[number - 1]
+        for end in ends:
+            bridges = [
+                positions if s.name == stuck else bridges_of(here[s.name], lines_between(here[s.name], end[s.name]))
+                for s in fabric.switches
+            ]
+            assert all_reach(Oracle(fabric, bridges), chance, 30)
+            here = end
+        kept += owned({n: held for n, held in here.items() if n != stuck}) != owned(change.after)
+        bridges = [positions if s.name == stuck else bridges_of(states[-1][s.name], []) for s in fabric.switches]
+        oracle = Oracle(fabric, bridges)
+        hurt += not all(
+            oracle.frozen([at if each is positions else 0 for each in bridges])[0] for at in range(len(positions))
+        )
+    assert finished > refused
+    assert kept, "something had to stay because of the stuck switch"
+    assert hurt, "to take away all that is old would have lost pairs"

@@ -1,0 +1,97 @@
+"""Waves under other terms, no PAUSE or switches that learn: what the proof says holds in every mixture enumerated."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from mixtures import Oracle, bridges_of
+from test_wave_proof import MODEL, a_fabric, a_state, a_tree, a_wave, damaged, effects, positions, trees
+
+from fabrics import make_fabric
+from tagloom import platforms
+from tagloom.records.change import difference
+from tagloom.records.channels import find_cycle
+from tagloom.records.numbering import renumbered
+from tagloom.records.wave_proof import Terms
+from tagloom.render import line_changes
+from tagloom.rollout.steps import Change, through
+from tagloom.rollout.trees import tree_state
+from tagloom.verify import prove_wave
+
+
+def a_flip_on_a_ring(chance):
+    """Hosts' PVIDs from one set of cut rings to another, a cut for each source: mostly a cyclic union."""
+    fabric = make_fabric("ring", 4, model=MODEL)
+    before, after = (trees(fabric, {s: chance.sample(range(4), 3) for s in range(4)}) for _ in range(2))
+    after = renumbered(before, after, 100)
+    change = Change(fabric, before, after, 5.0, 10.0, lambda _one, _other: True)
+    steps = through(change, [after])
+    if [step.name for step in steps[:2]] != ["add", "flip"]:
+        return a_flip_on_a_ring(chance)
+    start, goal = (step.state for step in steps[:2])
+    lines = {
+        s.name: [c for _, c in line_changes(platforms.load(MODEL), difference(start[s.name], goal[s.name]))]
+        for s in fabric.switches
+    }
+    return fabric, start, lines
+
+
+def test_without_pause_a_wave_is_judged_by_delivery_and_loops_alone():
+    chance = random.Random(11)
+    good = bad = cyclic = stricter = 0
+    for number in range(200):
+        fabric, before, lines = a_wave(chance) if number % 4 else a_flip_on_a_ring(chance)
+        proof = prove_wave(fabric, before, effects(lines), terms=Terms(lossy=True))
+        oracle = Oracle(fabric, [bridges_of(before[s.name], lines.get(s.name, [])) for s in fabric.switches])
+        drawn = positions(oracle, chance)
+        verdicts = [oracle.frozen(at) for at in drawn]
+        holds = all(reach and once and not storm for reach, once, storm, _ in verdicts)
+        if proof.proven:
+            good += 1
+            assert holds
+            cyclic += bool(find_cycle(len(fabric.tail), proof.held, proof.wanted))
+        else:
+            bad += 1
+            stricter += holds and len(drawn) == oracle.mixtures
+    assert min(good, bad) > 25
+    assert cyclic > 0, "a dependency cycle that nothing can lock"
+    assert stricter <= bad // 10
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_where_switches_learn_every_frame_comes_once_flooded_or_not(broken):
+    chance = random.Random(12)
+    proven = refused = 0
+    for _ in range(25):
+        fabric = a_fabric(chance)
+        before, after = a_state(fabric, chance), a_state(fabric, chance)
+        after = renumbered(before, after, 100)
+        tree = np.isin(np.arange(len(fabric.links)), a_tree(fabric, chance))
+        bare = tree_state(fabric, tree, 999, pinned=False)
+        change = Change(fabric, before, after, 5.0, 10.0, lambda _one, _other: True)
+        states = [before, *(step.state for step in through(change, [bare, after]))]
+        for here, there in pairwise(states):
+            start = damaged(here, fabric, chance) if broken else here
+            lines = {
+                s.name: [c for _, c in line_changes(platforms.load(MODEL), difference(start[s.name], there[s.name]))]
+                for s in fabric.switches
+            }
+            terms = Terms(learning=frozenset({999}), lossy=True)
+            proof = prove_wave(fabric, start, effects(lines), terms=terms)
+            refused += not proof.proven
+            if not proof.proven:
+                continue
+            proven += 1
+            oracle = Oracle(fabric, [bridges_of(start[s.name], lines[s.name]) for s in fabric.switches])
+            for at in chance.sample(drawn := positions(oracle, chance), min(40, len(drawn))):
+                for a in range(len(fabric.hosts)):
+                    storm, copies, _ = oracle.broadcast(a, at.__getitem__)
+                    assert not storm
+                    assert copies == [int(b != a) for b in range(len(fabric.hosts))]
+                    for b, host in enumerate(fabric.hosts):
+                        storm, copies, _ = oracle.broadcast(a, at.__getitem__, mac=host.mac)
+                        assert not storm
+                        assert a == b or copies[b] == 1
+    assert proven > 20
+    assert (refused > 5) is broken

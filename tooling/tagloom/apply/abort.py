@@ -1,0 +1,45 @@
+"""Ask whoever works on a fabric's switches to stop, and say where the fabric stands; quick to start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import held, holder
+from tagloom.apply.playbook import request_stop
+
+if TYPE_CHECKING:
+    from tagloom.apply.lock import Holder
+
+LOCK, JOURNAL = "lock", "journal.db"  # in the home of an inventory's runs
+
+
+def home_of(inventory: Path) -> Path:
+    """Give the directory of an inventory's runs, with the journal and the lock."""
+    return (inventory if inventory.is_dir() else inventory.parent) / "runs"
+
+
+def at_work(home: Path) -> bool:
+    """Tell whether a command works on the switches."""
+    return held(home / LOCK)
+
+
+def ask_to_stop(home: Path, *, now: bool) -> Holder | None:
+    """Ask the command that works on the switches to stop, and say which; None where none does."""
+    who = holder(home / LOCK) if at_work(home) else None
+    if who is not None:
+        for directory in {Path(who.directory), home}:  # the run under way, and those it would begin
+            request_stop(directory, now=now)
+    return who
+
+
+def standing_page(home: Path, asked: Holder | None) -> dict[str, Any]:
+    """Say where the fabric stands by its journal."""
+    path = home / JOURNAL
+    journal = Journal(path) if path.exists() else None
+    if journal is not None and not at_work(home):
+        journal.interrupt()
+    run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
+    page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
+    return page | ({**run.as_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})

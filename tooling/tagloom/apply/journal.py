@@ -1,0 +1,299 @@
+"""Keep the journal of a fabric's runs: what is about to be sent, synced before it is, and what became of it.
+
+One SQLite file beside the inventory, which the controller and Ansible's workers write together. Before a worker sends
+the first line of a wave to its switch, the lines and the states before and after them are committed with a sync
+(write-ahead log, ``synchronous = FULL``); what follows is committed without, since a resume reads the switches anyway
+and a later sync carries it along. So the journal may lag behind a switch by what it said beforehand, and never claims
+what was not done. It holds what tagloom renders, never a switch's own text: no secrets.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import tarfile
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_BUSY_SECONDS = 60.0  # 64 workers that commit at once wait for one another, a sync each
+_SCHEMA = """
+create table if not exists runs (
+    id integer primary key, name text not null, kind text not null, fabric text not null, source text not null,
+    command text not null, operator text not null, began real not null, ended real,
+    state text not null, note text not null default '', waves integer not null, wave integer not null,
+    proven integer not null, undoes integer, pack blob not null
+);
+create table if not exists switches (
+    run integer not null references runs, wave integer not null, switch text not null, state text not null,
+    lines text not null, before text not null, after text not null,
+    sent integer not null default 0, error text not null default '', at real not null,
+    primary key (run, wave, switch)
+);
+"""
+RUNNING, INTERRUPTED, DONE, STOPPED = "running", "interrupted", "done", "stopped"
+FAILED, UNDONE, LEFT = "failed", "undone", "left"
+UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)
+SENDING, READ_BACK, SAVED = "sending", "read back", "saved"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Hold what the journal says of one run.
+
+    kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two take back
+    source   the directory that was asked for; the run's own copy is in the journal
+    state    RUNNING, INTERRUPTED (nobody runs it any more), DONE, STOPPED (as asked), FAILED (a switch did), UNDONE
+             (by a later run), LEFT (for a later one)
+    waves    how many there are; `wave`, the last one begun (0 = none)
+    proven   whether every state on the way is: not so where a fabric is set up in one go
+    """
+
+    id: int
+    name: str
+    kind: str
+    fabric: str
+    source: str
+    command: str
+    operator: str
+    began: float
+    state: str
+    note: str
+    waves: int
+    wave: int
+    proven: bool
+    undoes: int | None
+
+    @property
+    def unfinished(self) -> bool:
+        """Tell whether switches may stand between where the run began and where it leads."""
+        return self.state in UNFINISHED
+
+    def as_json(self) -> dict[str, Any]:
+        """Give what people and programs want to know of it."""
+        return {"run": self.name, "kind": self.kind, "state": self.state, "wave": self.wave, "waves": self.waves}
+
+    @property
+    def standing(self) -> str:
+        """Say where the run left the fabric."""
+        what = f"{self.kind} {self.name} is {self.state}" + (f" ({self.note})" if self.note else "")
+        if not self.unfinished:
+            return what
+        if not self.wave:
+            return f"{what}; no wave was begun, nothing was sent"
+        of = f"{what}, in wave {self.wave} of {self.waves}"
+        return (
+            f"{of}: every state inside that wave is proven" if self.proven else f"{of}: a set-up in one go, not proven"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchRow:
+    """Hold what the journal says of one switch in one wave; `sent` counts the lines that it is known to have taken."""
+
+    wave: int
+    switch: str
+    state: str
+    lines: tuple[str, ...]
+    before: str
+    after: str
+    sent: int
+    error: str
+
+
+_RUN_COLUMNS = ", ".join(Run.__dataclass_fields__)
+
+
+class Journal:
+    """Open the journal at `path`, making it and its directory where they are not there, for their owner alone.
+
+    Every method raises InputError where the journal cannot be read or written: a full disk, or no permission.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # While one connection is open, those of workers that come and go do not each write the log back.
+        self._kept: sqlite3.Connection | None = None
+        with self._told():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            with closing(self._open()) as wire:
+                wire.executescript(f"pragma journal_mode = wal; {_SCHEMA}")
+
+    def __enter__(self) -> Self:
+        """Stay connected."""
+        with self._told():
+            self._kept = self._open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go."""
+        if self._kept is not None:
+            self._kept.close()
+
+    def begin(
+        self,
+        *,
+        name: str,
+        kind: str,
+        fabric: str,
+        source: str,
+        command: str,
+        operator: str,
+        waves: int,
+        proven: bool,
+        order: Path,
+        undoes: int | None = None,
+    ) -> Run:
+        """Write down a run and its own copy of the directory `order`, synced, before anything is sent."""
+        row = (name, kind, fabric, source, command, operator, time.time(), RUNNING, waves, proven, undoes, _pack(order))
+        with self._writing() as wire:
+            number = wire.execute(
+                "insert into runs (name, kind, fabric, source, command, operator, began, state, waves, wave, proven,"
+                " undoes, pack) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+                row,
+            ).lastrowid
+        return self.run(int(number or 0))
+
+    def run(self, number: int) -> Run:
+        """Give one run."""
+        (found,) = self._runs("where id = ?", number)
+        return found
+
+    def runs(self, fabric: str = "") -> list[Run]:
+        """List the runs, the newest first: of one fabric, or of all."""
+        return self._runs("where fabric = ? or ? = '' order by id desc", fabric, fabric)
+
+    def unfinished(self, fabric: str = "") -> Run | None:
+        """Give the newest run that did not reach its end, unless a later one did."""
+        for run in self.runs(fabric):
+            if run.unfinished:
+                return run
+            if run.state == DONE and run.kind != "undo":
+                return None
+        return None
+
+    def switches(self, run: int, wave: int | None = None) -> list[SwitchRow]:
+        """List what became of switches, by wave and then by name."""
+        with self._told(), closing(self._open()) as wire:
+            rows = wire.execute(
+                "select wave, switch, state, lines, before, after, sent, error from switches"
+                " where run = ? and (wave = ? or ? is null) order by wave, switch",
+                (run, wave, wave),
+            ).fetchall()
+        return [SwitchRow(a, b, c, tuple(json.loads(lines)), *rest) for a, b, c, lines, *rest in rows]
+
+    def unpack(self, run: int, directory: Path) -> None:
+        """Write the run's own copy of its order into `directory`, in the place of an older one's files."""
+        with self._told():
+            with closing(self._open()) as wire:
+                (pack,) = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
+            with tarfile.open(fileobj=io.BytesIO(pack)) as archive:
+                archive.extractall(directory, filter="data")
+
+    def set_wave(self, run: int, wave: int) -> None:
+        """Say that a wave begins; one that switches which fell behind catch up with takes no other back."""
+        with self._writing() as wire:
+            wire.execute("update runs set wave = max(wave, ?), state = ? where id = ?", (wave, RUNNING, run))
+
+    def set_state(self, run: int, state: str, note: str = "") -> None:
+        """Say how a run stands; `note` is for people."""
+        with self._writing() as wire:
+            ended = None if state == RUNNING else time.time()
+            wire.execute("update runs set state = ?, note = ?, ended = ? where id = ?", (state, note, ended, run))
+
+    def interrupt(self) -> None:
+        """Say of a run that nobody works on any more that it was interrupted; asked by whoever holds the lock."""
+        with self._writing() as wire:
+            wire.execute("update runs set state = ? where state = ?", (INTERRUPTED, RUNNING))
+
+    def ledger(self, run: int, wave: int, switch: str) -> Ledger:
+        """Give what a worker writes of its switch."""
+        return Ledger(self, run, wave, switch)
+
+    def _runs(self, condition: str, *values: object) -> list[Run]:
+        with self._told(), closing(self._open()) as wire:
+            rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own words
+        return [
+            Run(**dict(zip(Run.__dataclass_fields__, row, strict=True)) | {"proven": bool(row[12])}) for row in rows
+        ]
+
+    def _open(self) -> sqlite3.Connection:
+        wire = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        wire.execute("pragma synchronous = full")
+        return wire
+
+    @contextmanager
+    def _writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
+        """Give a connection inside one transaction, committed at the end and, where `synced`, on the disk by then."""
+        with self._told(), closing(self._open()) as wire:
+            if not synced:
+                wire.execute("pragma synchronous = normal")
+            wire.execute("begin immediate")
+            try:
+                yield wire
+                wire.execute("commit")
+            except BaseException:
+                if wire.in_transaction:
+                    wire.execute("rollback")
+                raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise InputError([Finding(str(self.path), "a journal that can be written", _reason(error))]) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Write down one switch's part in one wave. Raises InputError where that cannot be done."""
+
+    journal: Journal
+    run: int
+    wave: int
+    switch: str
+
+    def intend(self, lines: Sequence[str], before: str, after: str) -> None:
+        """Write down what is about to be sent; it is on the disk when this returns."""
+        row = (self.run, self.wave, self.switch, SENDING, json.dumps(list(lines)), before, after, time.time())
+        with self.journal._writing() as wire:  # noqa: SLF001 - the journal's own hand
+            wire.execute(
+                "insert or replace into switches (run, wave, switch, state, lines, before, after, at)"
+                " values (?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def note(self, state: str, sent: int = 0, error: str = "") -> None:
+        """Write down how far it got; a switch without an intention (nothing to send) gets a row of its own."""
+        key = (self.run, self.wave, self.switch)
+        with self.journal._writing(synced=False) as wire:  # noqa: SLF001 - as above
+            wire.execute(
+                "insert into switches (run, wave, switch, state, lines, before, after, at, sent, error)"
+                " values (?, ?, ?, ?, '[]', '', '', ?, ?, ?) on conflict (run, wave, switch)"
+                " do update set state = excluded.state, sent = excluded.sent, error = excluded.error, at = excluded.at",
+                (*key, state, time.time(), sent, error),
+            )
+
+
+def _pack(directory: Path) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+        archive.add(directory, ".")
+    return packed.getvalue()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)

@@ -1,0 +1,170 @@
+"""Let one command at a time reach a fabric's switches, and say who it is.
+
+The lock is the kernel's (flock(2)): it belongs to the open file, so ansible-playbook and its workers, which inherit it,
+hold on to it after their controller was killed, and it falls with the last of them, whatever they died of.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Self
+
+from tagloom.apply.keep import write_private
+from tagloom.errors import Finding, InputError, PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_POLL_SECONDS = 0.2
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Say who works on a fabric: `directory` is where the run listens for a request to stop."""
+
+    user: str
+    host: str
+    pid: int
+    since: str
+    command: str
+    directory: str
+
+    def __str__(self) -> str:
+        return f"{self.user} on {self.host}, process {self.pid}, since {self.since}: {self.command}"
+
+
+class FabricLock:
+    """Hold the lock at `path`; enter it as a context. `descriptor` is for the processes that work for us.
+
+    Raises PlanError where another command holds it. Where the controller that took it is dead and its ansible-playbook
+    still ends its wave, that is waited for; `say` is told so, and whose lock was taken over.
+    """
+
+    def __init__(self, path: Path, command: str, say: Callable[[str], None]) -> None:
+        self.path, self.command, self._say = path, command, say
+        self.descriptor = -1
+        self.taken_over: Holder | None = None
+
+    @property
+    def operator(self) -> str:
+        """Name who holds the lock."""
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+
+    def __enter__(self) -> Self:
+        """Take the lock, or raise."""
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._take()
+            for old in (self.path.with_name("stop"), self.path.with_name("stop-now")):  # see playbook.request_stop
+                old.unlink(missing_ok=True)
+            self.announce()
+        except OSError as error:
+            self.__exit__()
+            raise InputError([Finding(str(self.path), "a lock that can be taken", error.strerror or "")]) from error
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        if self.descriptor >= 0:
+            _holder_page(self.path).unlink(missing_ok=True) if self._mine() else None
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def announce(self, directory: Path | None = None) -> None:
+        """Say who holds the lock, and where its run listens."""
+        page = asdict(
+            Holder(
+                getpass.getuser(),
+                socket.gethostname(),
+                os.getpid(),
+                time.strftime("%Y-%m-%d %H:%M:%S"),
+                self.command,
+                str((directory or self.path.parent).absolute()),
+            )
+        )
+        write_private(_holder_page(self.path), json.dumps(page) + "\n")
+
+    def _take(self) -> None:
+        said, tries = False, 0
+        while True:
+            before = holder(self.path)
+            tries += 1
+            try:
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if before is None and tries < _TRIES:  # just begun, or just asked whether anybody is at work
+                    time.sleep(_POLL_SECONDS)
+                    continue
+                if before is None or before.host != socket.gethostname() or alive(before.pid):
+                    raise PlanError(
+                        "one command at a time works on a fabric's switches",
+                        f"held by {before or 'another command that has just begun'}",
+                        "wait for it, or: tagloom abort",
+                    ) from None
+                if not said:
+                    self._say(f"waiting   for what process {before.pid}, which died, had begun on the switches")
+                    said = True
+                time.sleep(_POLL_SECONDS)
+                continue
+            if before is not None:
+                self.taken_over = before
+                self._say(f"lock      taken over from a command that died: {before}")
+            return
+
+    def _mine(self) -> bool:
+        found = holder(self.path)
+        return found is not None and found.pid == os.getpid() and found.host == socket.gethostname()
+
+
+def holder(path: Path) -> Holder | None:
+    """Give who holds the lock at `path`, or died holding it; None where nobody does."""
+    try:
+        return Holder(**json.loads(_holder_page(path).read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def held(path: Path) -> bool:
+    """Tell whether anybody holds the lock at `path` now."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process of this machine runs; one that ended and that nobody has asked after does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as page:  # noqa: PTH123 - of procfs, read in one go
+            return page.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return True
+
+
+def _holder_page(path: Path) -> Path:
+    return path.with_suffix(".holder")

@@ -1,0 +1,401 @@
+"""Lead an apply, its resume and its rollback from what switches hold to what they shall hold, or say why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tagloom import platforms
+from tagloom.apply.journal import DONE, FAILED, SAVED
+from tagloom.apply.outcomes import Fault
+from tagloom.apply.switch import strays
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.pipeline import operating, runs
+from tagloom.platforms.grammar import switchwide
+from tagloom.records.change import apply_changes
+from tagloom.records.ownership import overlay
+from tagloom.verify import Plan, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tagloom.apply.journal import Run
+    from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.pipeline.operating import Push
+    from tagloom.pipeline.runs import Desk, Order
+    from tagloom.records.change import Change
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+    Progress = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Hold what the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite."""
+
+    on_failure: str = "stop"
+    drift: str = ""
+    allow_drain: bool = False
+    limit: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Say what became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks."""
+
+    outcomes: Outcomes
+    run: Run | None = None
+    drift: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Tell whether everything is where it was to be."""
+        return self.outcomes.good and not self.drift and (self.run is None or self.run.state == DONE)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it with the keys of the command line."""
+        page = self.outcomes.as_json() | {"remarks": list(self.remarks)}
+        page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
+        page |= {k: v for k, v in self.run.as_json().items() if k != "waves"} if self.run else {}
+        page["drift"] = [finding.as_json() for finding in self.drift]
+        return page
+
+
+def refuse_unfinished(desk: Desk, fabric: str, wishes: Wishes) -> None:
+    """Refuse a new apply where an older one left switches between two proven states. Raises PlanError."""
+    run = desk.journal.unfinished(fabric)
+    if run is not None and run.proven and run.wave and not wishes.drift:
+        raise PlanError(
+            "a run that was interrupted is finished or undone before another begins",
+            f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
+            "tagloom apply --resume, or tagloom rollback (or --drift overwrite, to start from what the switches hold)",
+        )
+
+
+# --- a new apply ------------------------------------------------------------------------------------------------------
+
+
+def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: Progress | None = None) -> Result:
+    """Apply a build or a rollout to a fabric that was surveyed (`found`), a rollout against its first wave.
+
+    Raises PlanError where no proven way is found, InputError where nothing can be written down.
+    """
+    is_rollout = (push.directory / "rollout.json").exists()
+    seconds = runs.downtime(push.directory)
+    if seconds and not wishes.allow_drain:
+        raise PlanError(
+            "hosts are paused only with --allow drain",
+            f"this rollout pauses them for about {seconds:.0f} s",
+            "tagloom apply with --allow drain, when they can bear it",
+        )
+    if is_rollout and arrived(push, found):
+        push, is_rollout, found = replace(push, directory=push.directory / "build"), False, _unchanged(found)
+    source = str(push.directory.absolute())
+    stray, findings = strayed(desk, push, found)
+    if stray and not wishes.drift:
+        return Result(found, drift=findings)
+    broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
+    if found.error or (broken and (is_rollout or not found.changed)):
+        return Result(found)
+    read = _read(push, found)
+    if stray and is_rollout:  # its waves were proven from another state: order anew, to where they lead
+        push = replace(push, directory=push.directory / "build", waves=1)
+    after = _targets(push, found) if not stray else _wanted(push, read)
+    if stray and wishes.drift == "keep":
+        after = _keeping(push, after, stray)
+    unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
+    changes = {name for name, state in after.items() if state != read[name]}
+    if not changes and not is_rollout:
+        return _save_only(desk, push, found, unsaved, on_progress)
+    if not is_rollout or stray:
+        push = _ordered(desk, push, found, read, after, wishes)
+        if stray and wishes.drift == "keep" and not (push.directory / "rollout.json").exists():
+            raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
+    run = desk.begin(push.directory, "apply", source, save=unsaved)
+    order = desk.own_order(run)
+    if order.states:
+        standing = runs.stand(order, 1, found)
+        runs.on(order, standing, 1)
+    limit = [name for name in wishes.limit.replace(":", ",").split(",") if name]
+    outcomes = desk.push(run, order, limit=limit, on_progress=on_progress)
+    return _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
+
+
+def arrived(push: Push, found: Outcomes) -> bool:
+    """Tell whether every switch holds already what a rollout leads to."""
+    order, read = runs.read_order(push.directory), _read(push, found)
+    names = [switch.name for switch in push.fabric.live]
+    return all(name in read and order.on(read[name], name, order.waves) == read[name] for name in names)
+
+
+def _unchanged(found: Outcomes) -> Outcomes:
+    """Give what was found of switches that hold what they shall, whatever wave they were held against."""
+    outcomes = (
+        replace(o, after=o.before, commands=(), changed=False, error="", fault=Fault.NONE, findings=())
+        for o in found.outcomes
+    )
+    return replace(found, outcomes=tuple(outcomes))
+
+
+def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
+    """Say what an apply would do: what drifted, and how many waves the change would take."""
+    seconds = runs.downtime(push.directory)
+    remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
+    if (push.directory / "rollout.json").exists() and arrived(push, found):
+        return Result(_unchanged(found))
+    _, findings = strayed(desk, push, found)
+    if findings or found.failed or found.error or not found.changed or (push.directory / "rollout.json").exists():
+        return Result(found, drift=() if wishes.drift else findings, remarks=remarks)
+    ordered = _ordered(desk, push, found, _read(push, found), _targets(push, found), wishes)
+    return Result(replace(found, waves=ordered.waves), remarks=remarks)
+
+
+def _ordered(desk: Desk, push: Push, found: Outcomes, read: FabricState, after: FabricState, wishes: Wishes) -> Push:
+    if any(switch.name not in read for switch in push.fabric.live):
+        for outcome in found.outcomes:
+            if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
+                rule = "another plan runs, and it is changed only when every switch can be read"
+                raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
+        return push
+    return operating.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
+
+
+def _save_only(
+    desk: Desk, push: Push, found: Outcomes, unsaved: tuple[str, ...], on_progress: Progress | None
+) -> Result:
+    """Save switches that hold what they must and would start with something else."""
+    found = _unchanged(found)
+    if not unsaved:
+        return Result(found)
+    run = desk.begin(push.directory, "save", str(push.directory.absolute()))
+    outcomes = desk.push(run, desk.own_order(run), limit=unsaved, on_progress=on_progress)
+    remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
+    return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(remark,))
+
+
+def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
+    """Add switches that no wave had to reach for: they are as they were read."""
+    heard = {outcome.switch for outcome in outcomes.outcomes}
+    rest = tuple(replace(o, changed=False) for o in found.outcomes if o.switch not in heard and not o.failed)
+    return replace(outcomes, outcomes=(*outcomes.outcomes, *rest))
+
+
+def _read(push: Push, found: Outcomes) -> FabricState:
+    return operating.states_of(push.fabric, {o.switch: o.before for o in found.outcomes if o.read})
+
+
+def _targets(push: Push, found: Outcomes) -> FabricState:
+    return operating.states_of(push.fabric, {o.switch: o.after for o in found.outcomes if o.read})
+
+
+# --- drift ------------------------------------------------------------------------------------------------------------
+
+
+def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
+    """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
+
+    Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last finished
+    run left each switch, if the build does not want it so itself. A switch with nothing of tagloom on it was reset or
+    replaced, and is set up like a new one. Also gives them as findings.
+    """
+    read, wanted = _read(push, found), _targets(push, found)
+    live = {switch.name for switch in push.fabric.live}
+    if (push.directory / "rollout.json").exists():
+        order = runs.read_order(push.directory)
+        by_switch = {name: order.strays(running, name, 1) for name, running in read.items() if name in live}
+    else:
+        runs_of_it = desk.journal.runs(push.fabric.name)
+        last = next((r for r in runs_of_it if r.state == DONE and r.kind in {"apply", "rollback"}), None)
+        if last is None:
+            return {}, ()
+        order = desk.own_order(last)
+        known = {row.switch for row in desk.journal.switches(last.id) if row.state == SAVED}
+        by_switch = {}
+        for name, running in read.items():
+            if name not in live or name not in order.ports or not running.owned_vlans:
+                continue
+            if order.states or name in known:
+                left = order.on(running, name, order.waves) if order.states else _laid(order, running, name)
+                by_switch[name] = strays(running, left, wanted[name])
+    by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
+    return by_switch, tuple(f for name, changes in by_switch.items() for f in order.findings(name, changes))
+
+
+def _laid(order: Order, running: SwitchState, name: str) -> SwitchState:
+    """Lay a build's state over what a switch holds."""
+    platform = platforms.of(order.fabric.switches[order.fabric.index[name]])
+    texts = {name: (order.directory / "configs" / f"{name}.cfg").read_text("utf-8")}
+    target = operating.states_of(order.fabric, texts)[name]
+    return overlay(running, target, order.ports[name], switchwide(platform))
+
+
+def _wanted(push: Push, read: FabricState) -> FabricState:
+    """Lay a build's states over what was read."""
+    order = runs.read_order(push.directory)
+    up = {switch.name for switch in order.fabric.live}
+    return {name: _laid(order, state, name) if name in up else state for name, state in read.items()}
+
+
+def _keeping(push: Push, after: FabricState, stray: dict[str, tuple[Change, ...]]) -> FabricState:
+    """Put what was changed by hand into a target. Raises PlanError where that does not prove."""
+    kept = {name: apply_changes(state, stray.get(name, ())) for name, state in after.items()}
+    proof = verify(push.fabric, kept, Plan(duplicates_allowed=push.proof.duplicates_allowed))
+    if not proof.proven:
+        raise PlanError(
+            "what was changed by hand is kept only where the fabric proves with it",
+            str(proof.findings[0]) if proof.findings else "pairs are cut off",
+            "--drift overwrite",
+        )
+    return kept
+
+
+# --- after a push -----------------------------------------------------------------------------------------------------
+
+
+def _after(
+    desk: Desk, run: Run, order: Order, outcomes: Outcomes, wishes: Wishes, on_progress: Progress | None
+) -> Result:
+    """Do what the operator wants where switches failed: stop there, go on without them, or take the wave back."""
+    run = desk.journal.run(run.id)
+    broken = outcomes.failed_by(Fault.DEVICE, Fault.CONTROLLER, Fault.REFUSED)
+    if not broken or not run.proven or wishes.on_failure == "stop" or run.kind == "undo":
+        return Result(outcomes, run)
+    if wishes.on_failure == "finish":
+        return _finish(desk, run, order, outcomes, broken, on_progress)
+    return _undo(desk, run, order, outcomes, on_progress)
+
+
+def _finish(
+    desk: Desk, run: Run, order: Order, outcomes: Outcomes, broken: tuple[str, ...], on_progress: Progress | None
+) -> Result:
+    """Send later waves to the other switches while each is proven with the broken ones at any line of theirs.
+
+    A wave that removes what a broken switch may still use does not prove, and is where this ends (lemma 5).
+    """
+    stuck = {name: (order.states[run.wave - 1][name], order.states[run.wave][name]) for name in broken}
+    others = [switch.name for switch in order.fabric.live if switch.name not in stuck]
+    why = ""
+    while run.wave < order.waves and not why:
+        number = run.wave + 1
+        there = {name: order.states[run.wave][name] if name in stuck else s for name, s in order.states[number].items()}
+        try:
+            paused = order.paused[number - 1] or order.paused[number - 2]
+            runs.check_wave(order, order.states[run.wave], there, paused=paused, title=f"wave {number}", stuck=stuck)
+        except PlanError as error:
+            why = f"wave {number} waits for {', '.join(broken)}: {error.witness}"
+            break
+        runs.set_saved_first(order.directory, ())
+        more = desk.push(run, order, first=number, last=number, limit=others, on_progress=on_progress)
+        outcomes = _joined(outcomes, more)
+        run = desk.journal.run(run.id)
+        if not more.good:
+            break
+    desk.journal.set_state(run.id, FAILED, ", ".join(outcomes.failed))
+    remark = f"finished what can be without {', '.join(broken)}" + (f"; {why}" if why else "")
+    return Result(outcomes, desk.journal.run(run.id), remarks=(remark,))
+
+
+def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: Progress | None) -> Result:
+    """Take the wave back on all switches that can be reached; those that cannot may stand at any line of it."""
+    number = run.wave
+    found = _look(desk, order, number)
+    standing = runs.stand(order, number, found)
+    if standing.findings:
+        return Result(outcomes, run, drift=standing.findings)
+    lost = {o.switch: (order.states[number - 1][o.switch], order.states[number][o.switch]) for o in standing.unread}
+    whole = replace(standing, read={**standing.read, **{name: both[0] for name, both in lost.items()}})
+    directory = desk.site.directory("undo") / "back"
+    try:
+        runs.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
+    except PlanError as error:
+        return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
+    undo = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run)
+    reached = [switch.name for switch in order.fabric.live if switch.name not in lost]
+    back = desk.push(undo, desk.own_order(undo), limit=reached, on_progress=on_progress)
+    remark = (
+        f"wave {number} was undone on {len(back.changed)} switches" if back.good else f"undoing wave {number} failed"
+    )
+    remark += f"; {', '.join(lost)} could not be reached" if lost else ""
+    together = (*outcomes.outcomes, *(o for o in back.outcomes if o.failed))
+    return Result(replace(outcomes, outcomes=together), desk.journal.run(run.id), remarks=(remark,))
+
+
+# --- resume and rollback ----------------------------------------------------------------------------------------------
+
+
+def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = None) -> Outcomes:
+    """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
+    runs.set_saved_first(order.directory, ())
+    return operating.survey(order.directory, order.fabric, desk.site, wave=max(1, wave), on_progress=on_progress)
+
+
+def interrupted(desk: Desk) -> Run:
+    """Give the run to resume. Raises InputError where there is none."""
+    run = desk.journal.unfinished()
+    if run is None:
+        raise InputError([Finding("--resume", "a run that was interrupted", "none in the journal")])
+    return run
+
+
+def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = None) -> Result:
+    """Go on with a run from where its switches stand, every line on the way proven anew from what was read."""
+    order = desk.own_order(run)
+    if not order.states:  # nothing was proven of the way: where it stands does not matter
+        outcomes = desk.push(run, order, on_progress=on_progress)
+        return Result(outcomes, desk.journal.run(run.id))
+    found = _look(desk, order, run.wave, on_progress)
+    standing = runs.stand(order, run.wave, found)
+    if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
+        return Result(found, run, drift=standing.findings)
+    gathered: Outcomes | None = None
+    unsaved = standing.unsaved
+    for number, last, switches in runs.on(order, standing, run.wave):
+        runs.set_saved_first(order.directory, unsaved)
+        unsaved = ()
+        outcomes = desk.push(run, order, first=number, last=last, limit=switches, on_progress=on_progress)
+        gathered = outcomes if gathered is None else _joined(gathered, outcomes)
+        if not outcomes.good:
+            break
+    assert gathered is not None  # noqa: S101 - there is at least the push of the last wave
+    return _after(desk, run, order, _whole(gathered, found), wishes, on_progress)
+
+
+def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progress | None = None) -> Result:
+    """Undo the last rollout, finished or not, by the inverse of its waves, each proven from what was read.
+
+    An interrupted rollback is gone on with. Raises InputError where `source` is not what was applied last, PlanError
+    where there is nothing that a proven way leads back from.
+    """
+    while (run := desk.journal.unfinished()) is not None and run.kind != "apply":
+        result = resume(desk, run, wishes, on_progress)
+        if not result.good or run.kind == "rollback":
+            return result
+    if run is None:
+        done = (r for r in desk.journal.runs() if r.state == DONE and r.kind == "apply")
+        run = next(done, None)
+    if run is None:
+        raise PlanError("there is something to undo", "the journal has no run that was not undone yet", "")
+    if source is not None and str(source.absolute()) != run.source:
+        raise InputError([Finding("rollback", f"{run.source}, which was applied last", str(source))])
+    if not run.proven:
+        rule = "every state on the way back must be proven"
+        witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
+        raise PlanError(rule, witness, "tagloom apply of a former build")
+    order = desk.own_order(run)
+    wave = run.wave if run.unfinished else order.waves
+    found = _look(desk, order, wave, on_progress)
+    standing = runs.stand(order, wave, found)
+    if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
+        return Result(found, run, drift=standing.findings)
+    directory = desk.site.directory("rollback") / "back"
+    runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
+    back = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
+    own = desk.own_order(back)
+    outcomes = desk.push(back, own, on_progress=on_progress)
+    return _after(desk, back, own, _whole(outcomes, found), wishes, on_progress)
+
+
+def _joined(first: Outcomes, then: Outcomes) -> Outcomes:
+    return replace(then, outcomes=(*first.outcomes, *then.outcomes), seconds=first.seconds + then.seconds)

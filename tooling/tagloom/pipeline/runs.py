@@ -1,0 +1,417 @@
+"""Carry out proven orders of waves under the journal: begin, resume after anything, take back, and stop."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tagloom import platforms
+from tagloom.apply import playbook
+from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.journal import DONE, FAILED, LEFT, RUNNING, STOPPED, UNDONE, Journal
+from tagloom.apply.outcomes import Fault
+from tagloom.apply.switch import cell_finding, strays
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
+from tagloom.pipeline.operating import states_of
+from tagloom.pipeline.planning import render
+from tagloom.platforms.grammar import switchwide
+from tagloom.read import read_fabric
+from tagloom.records.ownership import overlay
+from tagloom.render import line_effects
+from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
+from tagloom.verify import prove_wave
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from pathlib import Path
+
+    from tagloom.apply.journal import Run
+    from tagloom.apply.lock import FabricLock
+    from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.pipeline.operating import Site
+    from tagloom.records.change import Change
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.lines import Lines
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+    Progress = Callable[[Outcome], None]
+
+_FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
+_RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
+
+
+@dataclass(frozen=True)
+class Order:
+    """Hold a directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
+
+    Where nothing is known beforehand (a fabric set up in one go), `states` is empty.
+    """
+
+    directory: Path
+    fabric: Fabric
+    states: tuple[FabricState, ...]
+    names: tuple[str, ...]
+    drains: tuple[float, ...]
+    paused: tuple[bool, ...]
+    duplicates_allowed: bool
+
+    @property
+    def waves(self) -> int:
+        """Count the waves."""
+        return len(self.names)
+
+    @cached_property
+    def ports(self) -> dict[str, tuple[int, ...]]:
+        """Give the fabric's ports of every switch."""
+        return {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
+
+    def on(self, running: SwitchState, switch: str, after: int) -> SwitchState:
+        """Give what a switch must hold after a wave, on top of what is others'."""
+        platform = platforms.of(self.fabric.switches[self.fabric.index[switch]])
+        return overlay(running, self.states[after][switch], self.ports[switch], switchwide(platform))
+
+    def strays(self, running: SwitchState, switch: str, wave: int) -> tuple[Change, ...]:
+        """List the cells of a switch that are neither where a wave finds them nor where it brings them."""
+        return strays(running, self.on(running, switch, max(0, wave - 1)), self.on(running, switch, wave))
+
+    def findings(self, switch: str, changes: Collection[Change]) -> tuple[Finding, ...]:
+        """Say of cells what was expected and what is there, in the switch's own words."""
+        name_of = platforms.of(self.fabric.switches[self.fabric.index[switch]]).port_name
+        return tuple(cell_finding(switch, change, name_of) for change in changes)
+
+
+def read_order(directory: Path) -> Order:
+    """Read a directory of waves. Raises InputError."""
+    fabric, waves = read_fabric(fabric_file(directory)), [w for w in read_waves(directory) if w.number]
+    states: list[FabricState] = []
+    if waves[0].expected is not None:
+        for configs in [waves[0].expected, *(wave.configs for wave in waves)]:
+            here = states_of(fabric, read_texts(fabric, configs))
+            # One object for what stays the same: proofs pass it over.
+            states.append({n: states[-1][n] if states and states[-1][n] == held else held for n, held in here.items()})
+    return Order(
+        directory,
+        fabric,
+        tuple(states),
+        tuple(wave.name for wave in waves),
+        tuple(wave.drain_seconds for wave in waves),
+        tuple(wave.paused for wave in waves),
+        duplicates_allowed(directory),
+    )
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Hold what every command on switches needs: where they are, the journal, the lock that is held."""
+
+    site: Site
+    journal: Journal
+    lock: FabricLock
+
+    def begin(
+        self,
+        directory: Path,
+        kind: str,
+        source: str,
+        *,
+        save: Collection[str] = (),
+        undoes: Run | None = None,
+    ) -> Run:
+        """Take a copy of a directory of waves as a new run's own, and write the run down.
+
+        `save` lists switches that would start with something else than they hold: they are saved before the first
+        line. Runs that were not finished are left to this one.
+        """
+        own = self.site.directory(kind) / "order"
+        shutil.rmtree(own, ignore_errors=True)
+        try:
+            shutil.copytree(directory, own, ignore=_FORGOTTEN)
+            waves = [wave for wave in read_waves(own) if wave.number]
+            proven = waves[0].expected is not None
+            if save and proven:
+                set_saved_first(own, save)
+        except OSError as error:
+            actual = error.strerror or str(error)
+            raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
+        fabric = read_fabric(fabric_file(own))
+        for older in self.journal.runs(fabric.name):
+            if older.unfinished and undoes is None:
+                self.journal.set_state(older.id, LEFT, "for a later run")
+        holder = self.lock.command
+        return self.journal.begin(
+            name=self.site.run,
+            kind=kind,
+            fabric=fabric.name,
+            source=source,
+            command=holder,
+            operator=self.lock.operator,
+            waves=len(waves),
+            proven=proven,
+            order=own,
+            undoes=undoes.id if undoes else None,
+        )
+
+    def own_order(self, run: Run) -> Order:
+        """Unpack and read a run's own copy of its waves."""
+        directory = self.site.directory(f"run{run.id}") / "order"
+        shutil.rmtree(directory, ignore_errors=True)
+        self.journal.unpack(run.id, directory)
+        return read_order(directory)
+
+    def push(
+        self,
+        run: Run,
+        order: Order,
+        *,
+        first: int = 1,
+        last: int = 0,
+        limit: Collection[str] = (),
+        on_progress: Progress | None = None,
+    ) -> Outcomes:
+        """Send waves of a run to switches, and write down how it stands."""
+        self._heed_abort(run)
+        directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
+        self.lock.announce(directory)
+        self.journal.set_state(run.id, RUNNING)
+        outcomes = playbook.run(
+            order.directory,
+            self.site.inventory,
+            switches=[switch.name for switch in order.fabric.live],
+            directory=directory,
+            share=self.site.share,
+            environment=self.site.environment,
+            limit=",".join(limit),
+            first_wave=first,
+            last_wave=last,
+            booking=playbook.Booking(self.journal.path, run.id, self.lock.descriptor),
+            on_progress=on_progress,
+        )
+        if playbook.RunDirectory(directory).stop.exists():
+            playbook.request_stop(self.site.home)  # no further push of this command begins
+        try:
+            self._settle(run, order, outcomes, whole=not last or last == order.waves)
+        except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
+            return replace(outcomes, error=outcomes.error or str(error))
+        return outcomes
+
+    def _heed_abort(self, run: Run) -> None:
+        if playbook.RunDirectory(self.site.home).stop.exists():
+            self.journal.set_state(run.id, STOPPED, "as asked")
+            raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
+
+    def _settle(self, run: Run, order: Order, outcomes: Outcomes, *, whole: bool) -> None:
+        if outcomes.good:
+            if whole:
+                self.journal.set_state(run.id, DONE)
+                if run.undoes is not None:
+                    self._undone(run)
+            return
+        number = self.journal.run(run.id).wave
+        waiting = "; hosts are paused until it goes on" if any(order.paused[max(0, number - 2) : number]) else ""
+        stopped = outcomes.stopped or bool(outcomes.failed_by(Fault.STOPPED))
+        if stopped and not outcomes.failed_by(*set(Fault) - {Fault.STOPPED, Fault.NONE}):
+            self.journal.set_state(run.id, STOPPED, f"as asked{waiting}")
+        else:
+            self.journal.set_state(run.id, FAILED, (", ".join(outcomes.failed) or outcomes.error) + waiting)
+
+    def _undone(self, run: Run) -> None:
+        assert run.undoes is not None  # noqa: S101 - asked by the caller
+        if run.kind == "rollback":
+            self.journal.set_state(run.undoes, UNDONE)
+        else:  # one wave of it was
+            older = self.journal.run(run.undoes)
+            self.journal.set_state(older.id, STOPPED, f"wave {older.wave} was undone")
+
+
+# --- where switches stand ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Hold what switches were read to hold against a run's waves: `at[switch]` is the wave it is in or has done."""
+
+    read: FabricState
+    at: Mapping[str, int]
+    unsaved: tuple[str, ...]
+    unread: tuple[Outcome, ...]
+    findings: tuple[Finding, ...]
+
+
+def stand(order: Order, wave: int, found: Outcomes) -> Standing:
+    """Find each switch in its wave: the last one begun, or an earlier one if it fell behind. `findings` are drift."""
+    read: FabricState = {}
+    at: dict[str, int] = {}
+    findings: list[Finding] = []
+    live = {switch.name for switch in order.fabric.live}
+    held = states_of(order.fabric, {o.switch: o.before for o in found.outcomes if o.read})
+    for name, state in held.items():
+        read[name] = state
+        if name not in live:
+            continue
+        for number in range(wave, -1, -1):
+            if not order.strays(state, name, number):
+                at[name] = number
+                break
+        else:
+            findings += order.findings(name, order.strays(state, name, wave))
+    unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
+    unread = tuple(o for o in found.outcomes if not o.read)
+    return Standing(read, at, unsaved, unread, tuple(findings))
+
+
+def prove_way(
+    order: Order,
+    here: FabricState,
+    ways: Collection[tuple[FabricState, bool]],
+    stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
+) -> None:
+    """Prove each step of a way line by line, from what was read; each leads to a state, perhaps with hosts paused.
+
+    Raises PlanError for the first step that does not prove.
+    """
+    for number, (there, paused) in enumerate(ways, start=1):
+        check_wave(order, here, there, paused=paused, title=f"wave {number} of {len(ways)}", stuck=stuck)
+        here = there
+
+
+def check_wave(
+    order: Order,
+    here: FabricState,
+    there: FabricState,
+    *,
+    paused: bool = False,
+    title: str = "the wave",
+    stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
+) -> None:
+    """Prove every state between two; `stuck` switches may stand at any line between theirs, for ever.
+
+    Raises PlanError where that does not prove.
+    """
+    fabric = order.fabric
+    ends = {name: (here[name], there[name]) for name in here if here[name] is not there[name]} | dict(stuck or {})
+    lines: dict[str, Lines] = {
+        name: line_effects(platforms.of(fabric.switches[fabric.index[name]]), *both) for name, both in ends.items()
+    }
+    begin = {**here, **{name: both[0] for name, both in (stuck or {}).items()}}
+    proof = prove_wave(fabric, begin, lines, duplicates_allowed=order.duplicates_allowed, paused=paused)
+    if not proof.proven:
+        raise PlanError(
+            f"every state on the way must be proven, and {title} is not from what the switches hold",
+            str(proof.findings[0]),
+            "tagloom apply BUILD --drift overwrite starts anew from what they hold",
+        )
+
+
+def overlaid(order: Order, read: FabricState, after: int, only: Collection[str] | None = None) -> FabricState:
+    """Give what a fabric must hold after a wave on top of what was read, on `only` some switches or on all."""
+    there: FabricState = {}
+    for name, state in read.items():
+        if name not in order.ports or (only is not None and name not in only):
+            there[name] = state
+            continue
+        wanted = order.on(state, name, after) if order.fabric.switches[order.fabric.index[name]].up else state
+        there[name] = state if wanted == state else wanted
+    return there
+
+
+# --- ways on and back -------------------------------------------------------------------------------------------------
+
+
+def on(order: Order, standing: Standing, wave: int) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Prove and give the pushes that lead on from wave `wave`: (first wave, last wave or 0, switches or all).
+
+    Switches that fell behind catch up before the others go on, wave by wave.
+    """
+    pushes: list[tuple[int, int, tuple[str, ...]]] = []
+    ways: list[tuple[FabricState, bool]] = []
+    here = standing.read
+    for number in range(max(1, min(standing.at.values(), default=wave)), wave):
+        behind = tuple(name for name, at in standing.at.items() if at <= number)
+        here = overlaid(order, here, number, behind)
+        ways.append((here, _pauses(order, number)))
+        pushes.append((number, number, behind))
+    for number in range(max(1, wave), order.waves + 1):
+        here = overlaid(order, here, number)
+        ways.append((here, _pauses(order, number)))
+    prove_way(order, standing.read, ways)
+    return [*pushes, (max(1, wave), 0, ())]
+
+
+def _pauses(order: Order, number: int) -> bool:
+    """Tell whether hosts' frames may be dropped in a wave: it ends paused, or the one before did."""
+    return order.paused[number - 1] or (number > 1 and order.paused[number - 2])
+
+
+def write_back(
+    order: Order,
+    standing: Standing,
+    wave: int,
+    directory: Path,
+    templates: Path,
+    down_to: int = 0,
+    stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
+) -> None:
+    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold.
+
+    A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    fabric = order.fabric
+    ways, page = [], []
+    here = standing.read
+    write_texts(directory / "before", render(fabric, here, templates))
+    for number in range(wave, down_to, -1):
+        back = [name for name, at in standing.at.items() if at >= number]
+        there = overlaid(order, here, number - 1, back)
+        if any(there[name] is not here[name] for name in there):
+            ways.append((there, _pauses(order, number)))
+            folder = f"waves/{len(ways)}"
+            write_texts(directory / folder, render(fabric, there, templates))
+            page.append(
+                {
+                    "name": f"undo {order.names[number - 1]}",
+                    "configs": folder,
+                    "drain_seconds": max(order.drains[number - 1], _up_seconds(fabric, here, there)),
+                    "paused": number > 1 and order.paused[number - 2],
+                }
+            )
+        here = there
+    if not page:
+        raise PlanError("there is something to undo", "the switches hold what they held before the run", "")
+    prove_way(order, standing.read, ways, stuck)
+    whole = {"before": "before", "waves": page, "broadcast_duplicates_allowed": order.duplicates_allowed}
+    (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
+    (directory / "build").mkdir()
+    shutil.copy(fabric_file(order.directory), directory / "build" / "fabric.yml")
+
+
+def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
+    """Give the wait for ports that are raised or retrained, 0 where there are none."""
+    waits = [0.0]
+    for switch in fabric.live:
+        a, b = here[switch.name], there[switch.name]
+        if any(((getattr(a, cell) != getattr(b, cell)) & b.enabled).any() for cell in _RETRAINING):
+            slowest = max(platforms.of(switch).toggle_seconds.values(), default=0.0)
+            waits.append(UP_MARGIN * slowest or UP_SECONDS)
+    return max(waits)
+
+
+def set_saved_first(order: Path, switches: Collection[str]) -> None:
+    """Let an order begin by saving some switches, or none."""
+    path = order / "rollout.json"
+    page: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**page, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
+
+
+def downtime(directory: Path) -> float:
+    """Give for how long a rollout says that it pauses hosts, in seconds; 0 for a build."""
+    path = directory / "rollout.json"
+    if not path.exists():
+        return 0.0
+    page = json.loads(path.read_text("utf-8"))
+    paused = any(wave.get("paused") for wave in page["waves"])
+    return float(page.get("downtime_seconds", 0.0)) or (1.0 if paused else 0.0)

@@ -1,0 +1,158 @@
+"""Say what a forecast means in joules, money and CO2, the transitions into it charged, switch by switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum, isfinite
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.errors import Finding
+from tagloom.platforms.power import DEFAULT_SPEED_MBPS, link_watts, switch_watts
+from tagloom.records.forecast import Energy, Figure, SwitchPower
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.platforms import PortWatts
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.forecast import Forecast
+
+JOULES_PER_KWH = 3.6e6
+YEAR_HOURS = 8766.0
+TABLE_6 = "both ends at full power while a link goes down and comes up again; Koibuchi et al. 2011, tables 2 and 6"
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Hold what a kWh costs and emits, None where nobody said, and the watts of one host (0: hosts are not counted)."""
+
+    price_per_kwh: float | None = None
+    co2_kg_per_kwh: float | None = None
+    host_watts: float = 0.0
+
+    def findings(self) -> list[Finding]:
+        """Find rates that cannot be: no grid emits 3 kg a kWh; grams, cents or kilowatts are not asked for."""
+        limits = (
+            ("--price", self.price_per_kwh, 1000.0, "a price per kWh"),
+            ("--co2", self.co2_kg_per_kwh, 3.0, "kilograms per kWh"),
+            ("--host-watts", self.host_watts, 100_000.0, "watts of one host"),
+        )
+        return [
+            Finding(where, f"{what}, from 0 to {most:g}", f"{value:g}")
+            for where, value, most, what in limits
+            if value is not None and not (isfinite(value) and 0 <= value <= most)
+        ]
+
+
+def energy(
+    before: Fabric, after: Fabric, found: Forecast, rates: Rates, power: Mapping[str, PortWatts] | None = None
+) -> Energy:
+    """Give the energy to solution before and after, from a forecast's watts and seconds.
+
+    After: what EEE saves is taken off, and every link that changes is charged for its transitions, there and back. A
+    saving that slows the run can cost more than it saves, since all that does not sleep runs longer, the hosts first
+    (Saravanan et al. 2013: 15 % more in all).
+    """
+    hosts = rates.host_watts * len(before.hosts)
+    base, predicted = found.seconds_base, found.seconds_predicted
+    transition = transition_joules(before, after, power)
+    eee = found.eee_saved_watts
+    run = bool(base.value)
+
+    def joules(watts: float, seconds: float) -> float:
+        return (watts + hosts) * seconds
+
+    j_before = joules(found.watts_before.value, base.value)
+    j_after = joules(found.watts_after.value - eee.value, predicted.value) + transition * run
+    least = joules(_low(found.watts_after) - _high(eee), _low(predicted)) + transition * run
+    most = joules(_high(found.watts_after) - _low(eee), _high(predicted)) + transition * run
+    counted = "switches" if not hosts else f"switches and hosts at {rates.host_watts:g} W each"
+    source = f"watts x seconds, {counted}"
+    before_figure = Figure(
+        j_before,
+        "J",
+        source,
+        joules(_low(found.watts_before), base.value),
+        joules(_high(found.watts_before), base.value),
+    )
+    after_figure = Figure(j_after, "J", f"{source}, less what EEE saves, with the transitions", least, most)
+    slower = predicted.value - base.value
+    spared = found.watts_before.value * base.value - (found.watts_after.value - eee.value) * predicted.value
+    even = None
+    if slower > 0 and before.hosts:
+        even_source = "the hosts' watts at which the slow-down costs what is saved, as Saravanan et al. 2013"
+        even = Figure(max(0.0, spared / slower / len(before.hosts)), "W", even_source)
+    off = found.saved_watts or Figure(found.watts_before.value - found.watts_after.value, "W", "")
+    year_source, by = f"watts saved x {YEAR_HOURS:g} hours", YEAR_HOURS / 1000
+    year = Figure(off.value * by, "kWh", year_source, _low(off) * by, _high(off) * by)
+    pays = None
+    if transition and off.value > 0:
+        pays_source = "transition joules over watts saved"
+        pays = Figure(transition / off.value, "s", pays_source, transition / _high(off), transition / _low(off))
+
+    def per_kwh(figure: Figure, rate: float | None, unit: str, name: str) -> Figure | None:
+        if rate is None:
+            return None
+        by = rate / JOULES_PER_KWH
+        return Figure(figure.value * by, unit, f"{name} {rate:g} per kWh", _low(figure) * by, _high(figure) * by)
+
+    return Energy(
+        before_figure,
+        after_figure,
+        Figure(transition, "J", TABLE_6, 0.0, transition),
+        pays,
+        year,
+        per_kwh(before_figure, rates.price_per_kwh, "", "--price"),
+        per_kwh(after_figure, rates.price_per_kwh, "", "--price"),
+        per_kwh(before_figure, rates.co2_kg_per_kwh, "kg", "--co2"),
+        per_kwh(after_figure, rates.co2_kg_per_kwh, "kg", "--co2"),
+        even,
+        _by_switch(before, after, power),
+    )
+
+
+def transition_joules(before: Fabric, after: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
+    """Charge every link that changes for the way there and back: the watts of both ends, at the higher speed.
+
+    Table 6 has the seconds of a link that comes up, and of each change of speed; of models it does not name, none.
+    """
+    charged = []
+    for i, (old, new) in enumerate(zip(before.links, after.links, strict=True)):
+        there, back = toggles(old.up, old.speed_mbps, new.up, new.speed_mbps)
+        if not there and not back:
+            continue
+        fast = max(old.speed_mbps or DEFAULT_SPEED_MBPS, new.speed_mbps or DEFAULT_SPEED_MBPS)
+        known = [platforms.load(before.switches[s].model).toggle_seconds for s in (old.a, old.b)]
+        seconds = sum(max(table.get(kind, 0.0) for table in known) for kind in (there, back) if kind)
+        charged.append(seconds * link_watts(before, i, fast, power))
+    return fsum(charged)
+
+
+def toggles(up: bool, speed: int, up_after: bool, speed_after: int) -> tuple[str, str]:
+    """Name the transitions of a link there and back as table 6 does, "" for none: for going off nobody waits."""
+    if up != up_after:
+        return ("", "on_off") if up else ("on_off", "")
+    a, b = speed or DEFAULT_SPEED_MBPS, speed_after or DEFAULT_SPEED_MBPS
+    return (f"{a}_{b}", f"{b}_{a}") if up and a != b else ("", "")
+
+
+def _by_switch(before: Fabric, after: Fabric, power: Mapping[str, PortWatts] | None) -> tuple[SwitchPower, ...]:
+    rows = []
+    old_new = zip(before.switches, switch_watts(before, power), switch_watts(after, power), strict=True)
+    for switch, (chassis, ports), (chassis_after, ports_after) in old_new:
+        named = {
+            platforms.of(switch).port_name(port): (ports.get(port, 0.0), ports_after.get(port, 0.0))
+            for port in sorted({*ports, *ports_after})
+        }
+        sums = (chassis + fsum(ports.values()), chassis_after + fsum(ports_after.values()))
+        rows.append(SwitchPower(switch.name, *sums, named))
+    return tuple(rows)
+
+
+def _low(figure: Figure) -> float:
+    return figure.value if figure.low is None else figure.low
+
+
+def _high(figure: Figure) -> float:
+    return figure.value if figure.high is None else figure.high

@@ -1,0 +1,125 @@
+"""Share the channels of a fabric among flows, max-min fair, and follow them until the last has finished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.flows import Flows
+
+SAME = 1e-9  # relative: shares that differ by less are one share, computed in another order
+
+
+def max_min_rates(flows: Flows) -> NDArray[np.float64]:
+    """Give every flow its max-min fair rate in bits per second, float64[F]: none can grow but at a smaller one's cost.
+
+    Progressive filling (Bertsekas and Gallager, Data Networks, 1992, Sect. 6.5.2): all rates grow alike until channels
+    are full; the flows over those stay, the others grow on. Each round fills the channels of the smallest share, so
+    every flow's channels are looked at once, when it stays.
+    """
+    everyone = np.arange(len(flows))
+    rate = np.zeros(len(flows))
+    _fill(flows, everyone, flows.capacity_bps.copy(), rate)
+    return rate
+
+
+def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate: NDArray[np.float64]) -> None:
+    """Share what is `left` of the channels among the flows `who`, and write their rates."""
+    if not len(who):
+        return
+    first, channel = _ways(flows, who)
+    waiting = np.bincount(channel, minlength=len(left))
+    used = np.flatnonzero(waiting)  # a few channels among many, where few flows share anew
+    place = np.zeros(len(left), np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    left, waiting, channel = left[used], waiting[used].astype(np.float64), place[channel]
+    table = csr_array((np.ones(len(channel), np.int8), channel, first), shape=(len(who), len(used))).tocsc()
+    over, over_first = table.indices, table.indptr
+    open_ = np.ones(len(who), np.bool_)
+    share = left / waiting
+    remaining = len(who)
+    while remaining:
+        level = share.min()
+        full = np.flatnonzero(share <= level * (1 + SAME))
+        now = np.concatenate([over[over_first[c] : over_first[c + 1]] for c in full])
+        now = now[open_[now]]
+        if len(full) > 1:
+            now = np.unique(now)
+        open_[now] = False
+        remaining -= len(now)
+        rate[who[now]] = level
+        steps = first[now + 1] - first[now]
+        touched = channel[np.repeat(first[now] - (np.cumsum(steps) - steps), steps) + np.arange(steps.sum())]
+        gone = np.bincount(touched, minlength=len(used))
+        waiting -= gone
+        left -= level * gone
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(waiting > 0, np.maximum(left, 0.0) / waiting, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """Hold how flows that all begin at once end: each one's seconds, its rate at first, how often rates changed."""
+
+    seconds: NDArray[np.float64]
+    first_bps: NDArray[np.float64]
+    rounds: int
+
+    @property
+    def makespan_seconds(self) -> float:
+        """Give when the last flow has finished."""
+        return float(self.seconds.max(initial=0.0))
+
+
+def finish(flows: Flows, together: float = 0.0) -> Finish:
+    """Follow all flows from a common start until each has moved its bytes, rates max-min fair all the time.
+
+    When flows finish, channels that were full at a smaller rate than theirs carried none of them, so whoever has a
+    smaller rate keeps it: only the others share anew. Flows that finish within `together` of the time passed count as
+    one event, after which rates are computed once. Flows over a channel of no capacity never finish (inf).
+    """
+    rate = max_min_rates(flows)
+    first_bps = rate.copy()
+    bits = 8.0 * flows.volume_bytes
+    ends = np.full(len(flows), np.inf)
+    seconds = np.full(len(flows), np.inf)
+    np.divide(bits, rate, out=ends, where=rate > 0)
+    since = np.zeros(len(flows))
+    used = flows.add_up(rate)
+    rounds = 0
+    while np.isfinite(now := ends.min(initial=np.inf)):
+        rounds += 1
+        done = np.flatnonzero(ends <= now * (1 + together + SAME))
+        now = float(ends[done].max())
+        seconds[done] = ends[done]
+        slowest = rate[done].min() * (1 - SAME)
+        ends[done] = np.inf
+        again = np.flatnonzero((rate >= slowest) & np.isfinite(ends))
+        used -= _carried(flows, done, rate) + _carried(flows, again, rate)
+        bits[again] -= rate[again] * (now - since[again])
+        since[again] = now
+        rate[done] = 0.0
+        _fill(flows, again, np.maximum(flows.capacity_bps - used, 0.0), rate)
+        used += _carried(flows, again, rate)
+        ends[again] = now + np.maximum(bits[again], 0.0) / rate[again]
+    return Finish(seconds, first_bps, rounds)
+
+
+def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Give the channels of some flows (ascending), one way after another, and where each begins."""
+    if len(who) == len(flows):
+        return flows.first, flows.channel
+    count = flows.first[who + 1] - flows.first[who]
+    first = np.concatenate([[0], np.cumsum(count)])
+    return first, flows.channel[np.arange(first[-1]) + np.repeat(flows.first[who] - first[:-1], count)]
+
+
+def _carried(flows: Flows, who: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    first, channel = _ways(flows, who)
+    return np.bincount(channel, np.repeat(rate[who], np.diff(first)), len(flows.capacity_bps)).astype(np.float64)

@@ -1,0 +1,127 @@
+"""Say how long a fabric takes to move traffic, how near that is to one ideal switch, and what its switches add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.platforms.power import latency_seconds
+from tagloom.predict.flows import finish, max_min_rates
+from tagloom.records.flows import flows_of, one_switch
+from tagloom.records.forecast import Figure, Performance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.flows import Flows
+    from tagloom.records.routes import Routes
+    from tagloom.records.traffic import Traffic
+
+EXACT_UP_TO = 5_000  # flows, up to which every single end of one changes the rates of the others
+FOLLOWED_UP_TO = 100_000  # flows, up to which they are followed to their ends at all
+TOGETHER = 0.01  # of the time passed: flows beyond EXACT_UP_TO that end so near each other end together
+TABLE_4 = "switches on the way x latency, Koibuchi et al. 2011, table 4"
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Hold how a fabric moves traffic.
+
+    seconds   until all is moved; at least `least`, for which the busiest channel sends; `stuck`, if the rates of the
+              beginning never grew
+    ends      float64[F], when each flow has finished; None where they were not followed
+    latency   what switches add to a message, mean over all messages; `waiting`, to all messages of one host at most
+    busy      float64[2H + C], share of `seconds` that each channel sends
+    """
+
+    flows: Flows
+    seconds: float
+    least: float
+    stuck: float
+    ends: NDArray[np.float64] | None
+    latency: float
+    waiting: float
+    busy: NDArray[np.float64]
+
+    @property
+    def model_seconds(self) -> float:
+        """Give what communication scales with: moving the bytes, and the latency of one host's messages in a row."""
+        return self.seconds + self.waiting
+
+
+def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
+    """Move traffic that all begins at once over the planned ways, max-min fair. Raises ValueError where one is missing.
+
+    Beyond FOLLOWED_UP_TO flows the time is that of the busiest channel, which nothing can undercut.
+    """
+    flows = flows_of(fabric, routes, traffic.volume_bytes, traffic.messages)
+    messages = traffic.messages[flows.source, flows.destination]
+    bits = 8.0 * flows.volume_bytes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        channel_seconds = np.nan_to_num(flows.add_up(bits) / flows.capacity_bps, nan=0.0)
+    least = float(channel_seconds.max(initial=0.0))
+    ends = None
+    if len(flows) <= FOLLOWED_UP_TO:
+        ended = finish(flows, TOGETHER if len(flows) > EXACT_UP_TO else 0.0)
+        ends, seconds, rate = ended.seconds, max(ended.makespan_seconds, least), ended.first_bps
+    else:
+        seconds, rate = least, max_min_rates(flows)
+    stuck = float((bits[bits > 0] / rate[bits > 0]).max(initial=0.0))
+    enters = np.concatenate([fabric.host_switch, np.zeros(len(fabric.hosts), np.int32), fabric.head])
+    late = np.array([latency_seconds(switch.model) for switch in fabric.switches])[enters]
+    late[len(fabric.hosts) : 2 * len(fabric.hosts)] = 0.0  # a host's link enters no switch on the way to the host
+    of_flow = messages * flows.along(late)
+    waiting = np.bincount(flows.source, of_flow, len(fabric.hosts)).max(initial=0.0)
+    mean = float(of_flow.sum() / messages.sum()) if messages.sum() else 0.0
+    busy = channel_seconds / seconds if seconds else channel_seconds
+    return Moved(flows, seconds, least, max(stuck, seconds), ends, mean, float(waiting), busy)
+
+
+def performance(before: Moved, after: Moved) -> Performance:
+    """Set two ways of moving the same traffic beside each other, and beside one ideal switch."""
+    flows, hosts = before.flows, _hosts(before.flows)
+    ideal = float((8.0 * flows.add_up(flows.volume_bytes)[: 2 * hosts] / flows.capacity_bps[: 2 * hosts]).max())
+    if before.ends is not None:
+        ideal = max(ideal, finish(one_switch(flows, hosts), TOGETHER).makespan_seconds)
+
+    def seconds(moved: Moved) -> Figure:
+        how = "max-min fair flows begun at once" if moved.ends is not None else "the busiest channel's bytes"
+        low_high = "low: the busiest channel alone, high: rates as at the beginning"
+        return Figure(moved.seconds, "s", f"{how}; {low_high}", moved.least, moved.stuck)
+
+    def share(moved: Moved) -> Figure:
+        source = "one ideal switch's time over the fabric's, as Koibuchi et al. 2011, Fig. 10"
+        return Figure(_over(ideal, moved.seconds), "", source, _over(ideal, moved.stuck), _over(ideal, moved.least))
+
+    def latency(moved: Moved) -> Figure:
+        return Figure(moved.latency, "s", TABLE_4, moved.latency, moved.latency)
+
+    return Performance(
+        seconds(before),
+        seconds(after),
+        share(before),
+        share(after),
+        latency(before),
+        latency(after),
+        after.busy,
+    )
+
+
+def worst_ratio(before: Moved, after: Moved) -> float:
+    """Give how much longer than before the pair takes that is slowed most, at least 1."""
+    if before.ends is None or after.ends is None:
+        return max(1.0, _over(after.stuck, before.stuck))
+    some = (before.ends > 0) & np.isfinite(before.ends)
+    return float((after.ends[some] / before.ends[some]).max(initial=1.0))
+
+
+def _hosts(flows: Flows) -> int:
+    """Count the hosts: a flow's last channel is its destination's, behind all hosts' sending ones."""
+    return int(flows.channel[flows.first[1] - 1] - flows.destination[0])
+
+
+def _over(a: float, b: float) -> float:
+    return a / b if b else 1.0

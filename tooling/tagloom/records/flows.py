@@ -1,0 +1,98 @@
+"""Hold what crosses a fabric at once: a flow for every pair of hosts that send, with the channels on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+HOST_BPS = 1e9  # every host is joined by one cable of a gigabit, as in all of the papers' clusters
+TARGETS_AT_ONCE = 64  # bounds memory at pairs of sources and so many switches, times the longest path
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Hold F flows over K channels: first the H hosts' links, sending, then receiving, then the fabric's channels.
+
+    source, destination  int32[F], hosts, ordered by source, then by destination
+    volume_bytes         float64[F]
+    first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the way
+    channel              int32[first[F]]
+    capacity_bps         float64[K], 0 where a link is down
+    """
+
+    source: NDArray[np.int32]
+    destination: NDArray[np.int32]
+    volume_bytes: NDArray[np.float64]
+    first: NDArray[np.int64]
+    channel: NDArray[np.int32]
+    capacity_bps: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def hops(self) -> NDArray[np.int64]:
+        """Count the switches on every way, int64[F]."""
+        return np.diff(self.first) - 1
+
+    def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up what all flows bring to each channel, float64[K]."""
+        of_step = np.repeat(of_flow, np.diff(self.first))
+        return np.bincount(self.channel, of_step, len(self.capacity_bps)).astype(np.float64)
+
+    def along(self, of_channel: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up what the channels of every flow's way hold, float64[F]."""
+        if not len(self):
+            return np.zeros(0)
+        return np.add.reduceat(of_channel[self.channel], self.first[:-1])
+
+
+def flows_of(
+    fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64], messages: NDArray[np.float64] | None = None
+) -> Flows:
+    """Lead every pair of hosts that send each other bytes, or empty messages, over its planned way.
+
+    Both are float64[H, H], with nothing on the diagonal. Raises ValueError where a way is missing.
+    """
+    hosts = len(fabric.hosts)
+    targets = np.unique(fabric.host_switch)
+    sent, received = np.nonzero((volume_bytes > 0) | (False if messages is None else messages > 0))
+    column = np.searchsorted(targets, fabric.host_switch[received])
+    row = routes.source_of_host[sent]
+    length = np.zeros(len(sent), np.int64)
+    blocks: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
+    for low in range(0, len(targets), TARGETS_AT_ONCE):
+        mine = np.flatnonzero((column >= low) & (column < low + TARGETS_AT_ONCE))
+        paths = routes.paths(fabric, targets[low : low + TARGETS_AT_ONCE])[row[mine], column[mine] - low]
+        missing = (paths[:, 0] < 0) & (fabric.host_switch[sent[mine]] != fabric.host_switch[received[mine]])
+        if missing.any():
+            raise ValueError("traffic to a switch the routes do not reach")
+        length[mine] = np.count_nonzero(paths >= 0, axis=1) + 2
+        blocks.append((mine, paths[paths >= 0]))
+    first = np.concatenate([[0], np.cumsum(length)])
+    channel = np.empty(first[-1], np.int32)
+    for mine, inner in blocks:
+        count = length[mine] - 2
+        nth = np.arange(len(inner)) - np.repeat(np.cumsum(count) - count, count)
+        channel[np.repeat(first[mine], count) + 1 + nth] = 2 * hosts + inner
+    channel[first[:-1]] = sent
+    channel[first[1:] - 1] = hosts + received
+    inner_bps = [1e6 * link.capacity_mbps() * link.up for link in fabric.links]
+    capacity = np.concatenate([np.full(2 * hosts, HOST_BPS), np.repeat(np.array(inner_bps, np.float64), 2)])
+    ends = sent.astype(np.int32), received.astype(np.int32)
+    return Flows(*ends, volume_bytes[sent, received], first, channel, capacity)
+
+
+def one_switch(flows: Flows, hosts: int) -> Flows:
+    """Give the same flows over one ideal switch that holds all hosts: only their own links are left."""
+    first = 2 * np.arange(len(flows) + 1)
+    channel = np.stack([flows.source, hosts + flows.destination], axis=1).astype(np.int32).ravel()
+    return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, flows.capacity_bps[: 2 * hosts])

@@ -1,0 +1,105 @@
+"""Write a planned fabric in the formats of other tools: SimGrid platforms, GraphML, Graphviz."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.platforms.power import DEFAULT_SPEED_MBPS, latency_seconds
+from tagloom.records.flows import flows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+FORMATS = ("simgrid", "graphml", "dot")
+SIMGRID_HEAD = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<!-- Every channel is a link of its own, every ordered pair of hosts a route: the planned one.
+     For max-min fair rates: network/model:CM02, bandwidth-factor, latency-factor and TCP-gamma as the benchmark
+     benchmarks/flows.py sets them. A channel's latency is that of the switch it enters. -->
+<platform version="4.1">
+"""
+
+
+def export(kind: str, fabric: Fabric, routes: Routes) -> str:
+    """Write a fabric and its planned routes; `kind` is one of FORMATS. The graphs carry no routes."""
+    if kind == "simgrid":
+        return "".join(simgrid(fabric, routes))
+    return graphml(fabric) if kind == "graphml" else dot(fabric)
+
+
+def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator[str]:
+    """Write a SimGrid platform (version 4.1 of its format) whose routes are the planned ones, in pieces.
+
+    SimGrid weighs flows by their latency, as TCP does: without `latency` its shares are max-min fair.
+    """
+    hosts = len(fabric.hosts)
+    everyone = np.ones((hosts, hosts))
+    np.fill_diagonal(everyone, 0.0)
+    flows = flows_of(fabric, routes, everyone)
+    enters = np.concatenate([fabric.host_switch, fabric.head])
+    seconds = np.array([latency_seconds(switch.model) * latency for switch in fabric.switches])
+    late = np.concatenate([seconds[enters[:hosts]], np.zeros(hosts), seconds[enters[hosts:]]])
+    names = [*(f"{h.name}-out" for h in fabric.hosts), *(f"{h.name}-in" for h in fabric.hosts)]
+    ends = zip(fabric.tail.tolist(), fabric.tail_port.tolist(), strict=True)
+    named = ((fabric.switches[s], port) for s, port in ends)
+    names += [f"{switch.name}:{platforms.of(switch).port_name(port)}" for switch, port in named]
+    yield SIMGRID_HEAD
+    yield f' <zone id={quoteattr(fabric.name)} routing="Full">\n'
+    for host in fabric.hosts:
+        yield f'  <host id={quoteattr(host.name)} speed="1Gf"/>\n'
+    for name, bps, wait in zip(names, flows.capacity_bps.tolist(), late.tolist(), strict=True):
+        if bps > 0:
+            yield f'  <link id={quoteattr(name)} bandwidth="{bps:.0f}bps" latency="{wait:g}s"/>\n'
+    steps = [f"<link_ctn id={quoteattr(name)}/>" for name in names]
+    first, channel = flows.first.tolist(), flows.channel.tolist()
+    for f, (a, b) in enumerate(zip(flows.source.tolist(), flows.destination.tolist(), strict=True)):
+        way = "".join(steps[c] for c in channel[first[f] : first[f + 1]])
+        ends_of = f"src={quoteattr(fabric.hosts[a].name)} dst={quoteattr(fabric.hosts[b].name)}"
+        yield f'  <route {ends_of} symmetrical="NO">{way}</route>\n'
+    yield " </zone>\n</platform>\n"
+
+
+def graphml(fabric: Fabric) -> str:
+    """Write switches, hosts and links as GraphML, an edge for each cable."""
+    import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
+    graph: nx.MultiGraph[str] = nx.MultiGraph(name=fabric.name)
+    for switch in fabric.switches:
+        graph.add_node(switch.name, kind="switch", model=switch.model, at=" ".join(map(str, switch.at)))
+    for link in fabric.links:
+        speed = link.capacity_mbps(DEFAULT_SPEED_MBPS)
+        graph.add_edge(fabric.switches[link.a].name, fabric.switches[link.b].name, mbps=speed, up=link.up)
+    for host in fabric.hosts:
+        graph.add_node(host.name, kind="host")
+        graph.add_edge(host.name, fabric.switches[host.switch].name, mbps=DEFAULT_SPEED_MBPS, up=True)
+    file = io.BytesIO()
+    nx.write_graphml(graph, file)
+    return file.getvalue().decode("utf-8") + "\n"
+
+
+def dot(fabric: Fabric) -> str:
+    """Write switches, hosts and links for Graphviz; links that are off are dashed, slower ones labelled."""
+
+    def quoted(name: str) -> str:
+        return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    lines = [f"graph {quoted(fabric.name)} {{", "  node [shape=box];"]
+    lines += [f"  {quoted(switch.name)};" for switch in fabric.switches]
+    for link in fabric.links:
+        speed = link.capacity_mbps(DEFAULT_SPEED_MBPS)
+        marks = [] if link.up else ["style=dashed"]
+        marks += [f'label="{speed}"'] if speed != DEFAULT_SPEED_MBPS else []
+        a, b = quoted(fabric.switches[link.a].name), quoted(fabric.switches[link.b].name)
+        lines.append(f"  {a} -- {b}{' [' + ', '.join(marks) + ']' if marks else ''};")
+    for host in fabric.hosts:
+        lines.append(f"  {quoted(host.name)} [shape=ellipse];")
+        lines.append(f"  {quoted(host.name)} -- {quoted(fabric.switches[host.switch].name)};")
+    return "\n".join([*lines, "}"]) + "\n"

@@ -1,0 +1,121 @@
+"""Lead a fabric from the factory's VLAN 1 under spanning tree, loops cabled and hosts alive, to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership, PortMode
+from tagloom.records.wave_proof import Terms
+from tagloom.rollout.layers import RETRAINING, beside, leaving, with_cells
+from tagloom.rollout.steps import Change, Step, through, worth
+from tagloom.rollout.trees import tree_state
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.rollout.spanning import Spanning
+
+_STRIP = (
+    "VLAN 1 leaves every link that spanning tree blocks, BPDUs are to be dropped where it goes off, and the plan's "
+    "VLANs come, which nothing names yet"
+)
+_OFF = "spanning tree goes off where no other switch hangs below: no root port moves, and nothing is blocked anew"
+
+
+def factory_like(fabric: Fabric, state: FabricState) -> bool:
+    """Tell whether every port of the fabric is as it left the factory: untagged in VLAN 1, spanning tree running."""
+    for s, switch in enumerate(fabric.switches):
+        held = state[switch.name]
+        at = np.array(fabric.used_ports[s], np.int64) - 1
+        row = held.membership[held.vlan_index[DEFAULT_VLAN]]
+        plain = (row[at] == Membership.UNTAGGED) & (held.pvid[at] == DEFAULT_VLAN) & held.enabled[at]
+        if switch.up and not (plain.all() and held.spanning_tree and held.port_spanning_tree[at].all()):
+            return False
+        if held.owned_vlans:
+            return False
+    return True
+
+
+def plain_end(before: FabricState, after: FabricState) -> FabricState:
+    """Give `after` with the ports' speed, negotiation, flow control and EEE as they are: those come last."""
+    return {
+        name: with_cells(held, before[name], np.arange(held.ports), RETRAINING.values()) for name, held in after.items()
+    }
+
+
+def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
+    """Compose the waves: strip, spanning tree off leaf first, hosts to the plan, VLAN 1 away.
+
+    `tree` is the active one. While spanning tree runs, what it blocks forwards nothing; that stays so because no line
+    of the first wave bears on it. A switch that drops BPDUs and has nobody below it in the tree takes only alternatives
+    from the others when its spanning tree goes off, so by induction no root port moves (lemma 9). VLAN 1 is one tree by
+    then, in which switches learn; from it hosts go to a plan of tagged frames directly, and to one of untagged frames
+    over a tagged tree, since PVIDs between switches must not change under frames that name no VLAN. Nothing sends PAUSE
+    at the factory, so dependencies cannot lock; what goes round is looked for. Raises PlanError for a fabric of other
+    kinds.
+    """
+    fabric = change.fabric
+    _check(change)
+    on_tree = np.repeat(tree.links, 2)
+    layers = [change.after]
+    if leaving(fabric, change.after).any():
+        layers.insert(0, tree_state(fabric, tree.links, fresh_vlan))
+    stripped: FabricState = {}
+    for s, switch in enumerate(fabric.switches):
+        held, goal = change.before[switch.name], change.after[switch.name]
+        if not switch.up:
+            stripped[switch.name] = held
+            continue
+        used = np.array(fabric.used_ports[s], np.int64) - 1
+        bare = fabric.tail_port[(fabric.tail == s) & ~on_tree] - 1
+        for layer in layers:
+            held = beside(held, layer[switch.name], layer[switch.name].owned_vlans)
+        held = replace(with_cells(held, goal, used, ("mode",)), bpdu_filtering=platforms.of(switch).tells_bpdus)
+        stripped[switch.name] = _without_default(held, bare.tolist())
+    learning = frozenset({DEFAULT_VLAN})
+    shut = {(s, p) for s, p in zip(fabric.tail[~on_tree].tolist(), fabric.tail_port[~on_tree].tolist(), strict=True)}
+    steps = [Step("strip", _STRIP, stripped, 0.0, Terms(learning=learning, lossy=True, blocked=frozenset(shut)))]
+    state = stripped
+    loose = Terms(learning=learning, lossy=True)
+    for level in range(int(tree.depth.max()), -1, -1):
+        state = dict(state)
+        for s in np.flatnonzero(tree.depth == level).tolist():
+            name = fabric.switches[s].name
+            state[name] = replace(state[name], spanning_tree=False)
+        steps.append(Step("spanning tree off", _OFF, state, 0.0, loose))
+    rest = through(replace(change, before=state), layers)
+    return worth(change.before, [*steps, *(replace(step, terms=loose) for step in rest)])
+
+
+def _check(change: Change) -> None:
+    fabric = change.fabric
+    if not factory_like(fabric, change.before):
+        rule = "greenfield starts from the factory's VLAN 1, untagged on every port, under spanning tree"
+        raise PlanError(
+            rule, "a port or a switch is set otherwise", "tagloom rollout OLD NEW, from the build that runs"
+        )
+    flooding = [s for s in fabric.live if not platforms.of(s).drops_bpdus]
+    if flooding:
+        rule = "a switch whose spanning tree goes off must drop BPDUs: passed on, they make others block links in use"
+        title = platforms.of(flooding[0]).title
+        raise PlanError(
+            rule, f"{flooding[0].name} ({title}) passes them on", "pause the hosts, and: tagloom apply BUILD"
+        )
+    if any(link.members for link in fabric.links):
+        rule = "aggregated links are not led from the factory under traffic"
+        raise PlanError(rule, "the fabric has some", "pause the hosts, and: tagloom apply BUILD")
+    if any((held.flow_control != FlowControl.OFF).any() for held in change.before.values()):
+        raise PlanError("greenfield starts without PAUSE", "flow control is on at some port", "turn it off first")
+
+
+def _without_default(held: SwitchState, at: list[int]) -> SwitchState:
+    """Give `held` without some ports (from 0) in VLAN 1; all ports are in general mode."""
+    members = held.membership.copy()
+    members[held.vlan_index[DEFAULT_VLAN], at] = Membership.NONE
+    assert all(held.mode[p] == PortMode.GENERAL for p in at)  # noqa: S101 - a plan's ports are
+    return replace(held, membership=members)

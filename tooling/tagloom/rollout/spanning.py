@@ -1,0 +1,94 @@
+"""Say what IEEE 802.1D's spanning tree settles on: the root, each switch's way there, the ports that are blocked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tagloom.errors import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+
+    Port = tuple[int, int]
+
+
+class Spanning(NamedTuple):
+    """Hold an active tree.
+
+    links    bool[L], the links that carry data
+    depth    int64[N], links between each switch and the root of its part; -1 where spanning tree does not run
+    blocked  (switch index, port number) of every port that forwards nothing
+    """
+
+    links: NDArray[np.bool_]
+    depth: NDArray[np.int64]
+    blocked: frozenset[Port]
+
+
+def settled(fabric: Fabric, identity: Sequence[int], running: NDArray[np.bool_] | None = None) -> Spanning:
+    """Compute what spanning tree settles on among the switches that run it, of all cables, each at the same cost.
+
+    Every switch takes as its root port the one with the least (cost to the root, sender's identity, sender's port, own
+    port), and every link is served by the end with the least (cost, identity, port): the priority vectors of IEEE
+    802.1D-2004, 17.6. `identity` orders the switches, the least becoming root; switches that do not run it neither
+    send BPDUs nor pass them on.
+    """
+    runs = np.array([s.up for s in fabric.switches]) & (running if running is not None else True)
+    switches = len(fabric.switches)
+    best = [(identity[s], 0) if runs[s] else (switches, 0) for s in range(switches)]
+    ends = [(x.a, x.a_port, x.b, x.b_port) for x in fabric.links]
+    ways = [(i, *end) for i, (a, p, b, q) in enumerate(ends) for end in ((a, p, b, q), (b, q, a, p))]
+    ways = [way for way in ways if runs[way[1]] and runs[way[3]]]
+    for _ in range(switches):
+        for _, s, _, t, _ in ways:
+            best[s] = min(best[s], (best[t][0], best[t][1] + 1))
+    chosen: dict[int, tuple[tuple[int, int, int, int], int, Port]] = {}
+    for link, s, p, t, q in ways:
+        if best[s] == (best[t][0], best[t][1] + 1):
+            vector = (best[t][1], identity[t], q, p)
+            if s not in chosen or vector < chosen[s][0]:
+                chosen[s] = (vector, link, (s, p))
+    roots = {port for _, _, port in chosen.values()}
+    links = np.zeros(len(fabric.links), np.bool_)
+    links[[link for _, link, _ in chosen.values()]] = True
+    blocked = {
+        (s, p)
+        for _, s, p, t, q in ways
+        if (s, p) not in roots and (best[s][1], identity[s], p) > (best[t][1], identity[t], q)
+    }
+    depth = np.array([best[s][1] if runs[s] else -1 for s in range(switches)], np.int64)
+    return Spanning(links, depth, frozenset(blocked))
+
+
+def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
+    """Take the active tree from the ports that switches say they block; `root` is what they say is the root.
+
+    Raises PlanError where the links without a blocked end are no tree of all switches.
+    """
+    shut = frozenset(blocked)
+    links = np.array([not shut & {(x.a, x.a_port), (x.b, x.b_port)} for x in fabric.links], np.bool_)
+    for x, link in enumerate(fabric.links):
+        links[x] &= fabric.switches[link.a].up and fabric.switches[link.b].up
+    depth = np.full(len(fabric.switches), -1, np.int64)
+    depth[root] = 0
+    here = [root]
+    while here:
+        s = here.pop()
+        for c in np.flatnonzero((fabric.tail == s) & np.repeat(links, 2)).tolist():
+            if depth[fabric.head[c]] < 0:
+                depth[fabric.head[c]] = depth[s] + 1
+                here.append(int(fabric.head[c]))
+    live = [i for i, switch in enumerate(fabric.switches) if switch.up]
+    if links.sum() != len(live) - 1 or (depth[live] < 0).any():
+        raise PlanError(
+            "the links that spanning tree does not block must be a tree of all switches",
+            f"{int(links.sum())} of them, {int((depth[live] >= 0).sum())} of {len(live)} switches joined",
+            "read the blocked ports again (show spanning-tree)",
+        )
+    return Spanning(links, depth, shut)

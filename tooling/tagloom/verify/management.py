@@ -1,0 +1,92 @@
+"""Prove that no line of a wave cuts the way from tagloom to a switch that is managed over the fabric's own links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding
+from tagloom.records.channels import find_cycle
+from tagloom.records.fabric import Host
+from tagloom.records.switch_state import FlowControl, Membership
+from tagloom.records.wave_proof import Terms
+from tagloom.verify.prove import channel_name
+from tagloom.verify.wave import prove_wave
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.records.fabric import Fabric, Management
+    from tagloom.records.lines import Lines
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import WaveProof
+
+
+def prove_management(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms: Terms, data: WaveProof
+) -> tuple[Finding, ...]:
+    """Prove that tagloom reaches every switch at every line, where the fabric declares management in band.
+
+    The switches' own addresses are hosts of the management VLAN, behind a port of their own, and what the VLAN's frames
+    do is proven as a wave's frames are: every one of them arrives once, whatever lines have landed. Where a state does
+    not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. Where some
+    port sends PAUSE, its frames and those of `data` must close no dependency cycle together.
+    """
+    asked = fabric.management
+    if asked is None:
+        return ()
+    ports: list[list[int]] = [[] for _ in fabric.switches]
+    for i in asked.links:
+        link = fabric.links[i]
+        ports[link.a].append(link.a_port)
+        ports[link.b].append(link.b_port)
+    macs = range(1 << 40, (1 << 40) + len(fabric.switches))
+    cpus = [
+        Host(f"switch {switch.name}", s, fabric.ports[s] + 1, mac)
+        for (s, switch), mac in zip(enumerate(fabric.switches), macs, strict=True)
+        if switch.up
+    ]
+    hosts = (Host("tagloom", asked.switch, asked.port, (1 << 40) - 1), *cpus)
+    managed = replace(fabric, hosts=hosts, ports=tuple(count + 1 for count in fabric.ports))
+    states = {
+        switch.name: _with_cpu(before[switch.name], asked, ports[s], s == asked.switch)
+        for s, switch in enumerate(fabric.switches)
+    }
+    loose = Terms(learning=frozenset({asked.vlan}), lossy=True, blocked=terms.blocked)
+    proof = prove_wave(managed, states, lines, terms=loose)
+    if proof.findings:
+        return proof.findings
+    if any((held.flow_control != FlowControl.OFF).any() for held in before.values()):
+        held, wanted = (np.concatenate([getattr(each, name) for each in (data, proof)]) for name in ("held", "wanted"))
+        if cycle := find_cycle(len(fabric.tail), held, wanted):
+            named = "; ".join(channel_name(fabric, c) for c in cycle)
+            return (Finding("management", "no dependency cycle with the hosts' frames under PAUSE", named),)
+    return ()
+
+
+def _with_cpu(state: SwitchState, asked: Management, ports: list[int], here: bool) -> SwitchState:
+    """Give a switch one port more, that of its own processor, and the management VLAN where it is not held."""
+    columns = {
+        name: np.append(getattr(state, name), np.array([value], getattr(state, name).dtype))
+        for name, value in (
+            *(("mode", 1), ("pvid", asked.vlan), ("ingress_filter", True), ("frames", 0), ("enabled", True)),
+            *(("negotiation", True), ("speed_mbps", 0), ("flow_control", 0), ("eee", False)),
+            *(("port_spanning_tree", False), ("lag", 0)),
+        )
+    }
+    members = np.pad(state.membership, ((0, 0), (0, 1)))
+    vlans, names = state.vlans, state.vlan_names
+    at = int(np.searchsorted(vlans, asked.vlan))
+    if asked.vlan not in state.vlan_index:
+        row = np.zeros((1, state.ports + 1), np.uint8)
+        row[0, np.array(ports, np.int64) - 1] = Membership.TAGGED
+        if here:
+            row[0, asked.port - 1] = Membership.UNTAGGED
+            columns["pvid"][asked.port - 1] = asked.vlan
+        vlans = np.insert(vlans, at, asked.vlan).astype(np.int32)
+        names = (*names[:at], "", *names[at:])
+        members = np.insert(members, at, row, axis=0)
+    members[at, -1] = Membership.UNTAGGED
+    return replace(state, vlans=vlans, vlan_names=names, membership=members, **columns)  # type: ignore[arg-type]  # all columns are arrays
