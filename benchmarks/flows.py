@@ -63,10 +63,9 @@ at once, hosts' links carry 1 Gb/s; 100 % is the time of one ideal switch that h
 |---|---|---|---|---|
 """
 FIG_10 = """
-The bars of Fig. 10 itself could not be read here (our copy of the paper's facts has its tables, not its figures): no
-number of it stands beside ours, and no ranking is claimed to be its own. What the model leaves out is what a real
-network loses besides: protocol headers (every bar the same), PAUSE and head-of-line blocking behind full ports, hosts
-that do not send in step. All of it lowers the slower networks more than the faster ones.
+The bars of Fig. 10 itself could not be read here, so no number of it stands beside ours, and the ranking is ours: of
+the networks' channels, by their planned routes. The model leaves out protocol headers, PAUSE and head-of-line blocking
+behind full ports, and hosts that do not send in step.
 
 ## Against a tree of aggregated links over the same cables
 
@@ -78,9 +77,9 @@ More bandwidth than the tree has, in percent. The tree is our breadth-first one,
 |---|---|---|---|
 """
 AFTER_TREE = """
-Both of the paper's figures lie within the spread. Where a pattern has fewer flows than links, as on 16 hosts, a bound
-link is worth more than two paths of which a flow can use one: the tree wins there, and no multipath routing by VLANs
-changes that. The gain grows with the hosts on a switch.
+The paper's two figures are of this order, but since its loads and its tree are not known here, that one of ours comes
+near proves nothing. Where a pattern has fewer flows than links, as on 16 hosts, a bound link is worth more than two
+paths of which a flow can use one: the tree wins there.
 
 ## Latency: switches on a path (table 4)
 

@@ -8,8 +8,13 @@ from typing import Any
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
+from tagloom import platforms
 from tagloom.errors import InputError
+from tagloom.platforms.detect import mistaken
+from tagloom.platforms.factory import factory
 from tagloom.read import read_fabric
+from tagloom.render import render_configuration
+from tagloom.share import share_directory
 
 DOCUMENTATION = """
 name: tagloom
@@ -52,6 +57,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             fabric = read_fabric(folder / str(self.get_option("fabric")))
         except InputError as error:
             raise AnsibleParserError(str(error)) from error
+        for model, firmware in {(switch.model, switch.firmware) for switch in fabric.live}:
+            _learn(platforms.load(model, firmware))
         known_hosts = folder / "known_hosts"
         if known_hosts.is_file():
             inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
@@ -63,6 +70,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             if port:
                 inventory.set_variable(switch.name, "ansible_port", port)
             inventory.set_variable(switch.name, "tagloom_model", switch.model)
+
+
+def _learn(platform: platforms.Platform) -> None:
+    """Read and compile what a push needs of a model: kept in this process, from which Ansible forks its workers."""
+    if platform.grammar:
+        mistaken(platform.model, "", "")
+        render_configuration(platform, factory(platform).freeze(), share_directory() / "templates")
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from tagloom.predict.performance import move, performance
 from tagloom.read import read_traffic
 from tagloom.read.patterns import pattern
 from tagloom.read.profiles import read_ranks
+from tagloom.records.sleep import Eee
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.traffic import Traffic
 from tagloom.report.terminal import forecast_lines, forecast_page
@@ -183,12 +184,20 @@ def test_every_figure_has_a_source_and_those_of_models_an_interval_around_it():
 
 
 def test_the_answer_fits_one_screen_and_begins_with_three_numbers():
-    before, after = ring_and_line()
-    lines = forecast_lines(forecast_page(asked(before, after, between(before, [(0, 1, 1e6)]), rates=Rates(0.3, 0.4))))
-    assert [line[:9].strip() for line in lines[:3]] == ["slow-down", "loss", "saving"]
-    assert len(lines) <= 24
-    assert max(map(len, lines)) <= 80
-    assert any(line.startswith("assumed") for line in lines)
+    before, _ = ring_and_line()
+    after = before.with_links_down({0}).with_speeds({1: 10})
+    traffic = replace(between(before, [(0, 1, 1e6), (0, 2, 9e6)], inside=0.9), remarks=("something to know",) * 30)
+    moved = tuple(move(f, route(f, "tree"), traffic) for f in (before, after))
+    for eee in (None, Eee(1e-3, 182e-6, 60e-6)):
+        found = predict(before, after, traffic, eee, moved=moved, rates=Rates(0.3, 0.4, 200.0))
+        page = {**forecast_page(found), "interruptions": [{"pairs": 12, "seconds": 10.0, "lost_bytes": 5.0}]}
+        page["causes"]["loss"] = [["wave pause: a long reason", 7.5], ["wave resume: another", 2.5]]
+        lines = forecast_lines(page)
+        assert [line[:9].strip() for line in lines[:4]] == ["slow-down", "loss", "saving", "warning"]
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 80
+        assert any(line.startswith("assumed") for line in lines)
+        assert lines[-1].endswith("(--json)")
 
 
 def test_a_rollout_interrupts_pairs_whose_hosts_are_paused_or_whose_ports_train_anew():

@@ -899,10 +899,37 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(*terminal.ping_lines(page))
         screen.answer(page)
         return GOOD if page["lost"] == 0 and not page["storm"] else NO
+    elif args.lab == "fault":
+        return _lab_fault(args, screen)
+    elif args.lab == "mend":
+        process.mend(folder, *args.switches)
+        screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
+        screen.answer({"mended": args.switches})
+    elif args.lab == "traffic":
+        page = process.traffic(folder, args.order, args.seed)
+        screen.say(*terminal.traffic_lines(page))
+        screen.answer(page)
+        told = args.order != "start"
+        return NO if told and any(page[what] for what in ("lost", "duplicated", "storms")) else GOOD
     else:
         process.down(folder)
         screen.say("the rack is down")
         screen.answer({"down": True})
+    return GOOD
+
+
+def _lab_fault(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process  # noqa: PLC0415 - as above
+    from tagloom.report import terminal  # noqa: PLC0415 - as above
+
+    if (args.switch is None) != (args.kind is None):
+        raise InputError([Finding("fault", "SWITCH KIND, or neither to list faults", str(args.switch))])
+    if args.switch is not None:
+        said = {name: getattr(args, name) for name in ("at", "line", "after", "lasts", "port", "seed")}
+        process.fault(args.dir, args.switch, args.kind, **{k: v for k, v in said.items() if v is not None})
+    page = process.faults(args.dir)
+    screen.say(*terminal.fault_lines(page))
+    screen.answer(page)
     return GOOD
 
 
@@ -1346,14 +1373,19 @@ def parser() -> argparse.ArgumentParser:
     eee.add_argument("--refresh", action="store_true", help="charge the refresh signals sent while asleep")
 
     lab = command("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
-    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|down", required=True)
-    for name, what in (
-        ("up", "start a rack"),
-        ("status", "say what runs"),
-        ("ping", "send a frame for every ordered host pair, or from A to B"),
-        ("down", "end the rack"),
+    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|mend|down", required=True)
+    for name, what, more in (
+        ("up", "start a rack", ""),
+        ("status", "say what runs", ""),
+        ("ping", "send a frame for every ordered host pair, or from A to B", ""),
+        ("traffic", "let all hosts send frames all the time, and say what became of them", ""),
+        ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
+        ("mend", "end the faults of switches, or of all", ""),
+        ("down", "end the rack", ""),
     ):
-        verb = verbs.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".", parents=[common])
+        about = what[0].upper() + what[1:] + "." + more
+        raw = argparse.RawDescriptionHelpFormatter
+        verb = verbs.add_parser(name, help=what, description=about, parents=[common], formatter_class=raw)
         verb.add_argument(
             "--dir", type=Path, default=LAB, metavar="DIR", help=f"the rack's directory, an inventory (default {LAB})"
         )
@@ -1375,12 +1407,37 @@ def parser() -> argparse.ArgumentParser:
         if name == "ping":
             verb.add_argument("a", nargs="?", metavar="A", help="sending host")
             verb.add_argument("b", nargs="?", metavar="B", help="receiving host")
+        if name == "traffic":
+            verb.add_argument("order", choices=("start", "stop", "report"), help="counts begin anew at each start")
+        if name in ("traffic", "fault"):
+            verb.add_argument("--seed", type=int, default=0, metavar="N", help="makes chance repeat itself (default 0)")
+        if name == "fault":
+            verb.add_argument("switch", nargs="?", metavar="SWITCH", help="a switch of the rack")
+            verb.add_argument("kind", nargs="?", metavar="KIND", help="what goes wrong, see above")
+            verb.add_argument("--at", type=int, metavar="N", help="strike at the Nth line from now on")
+            verb.add_argument("--line", metavar="REGEX", help="count these lines only (default: lines that configure)")
+            verb.add_argument("--after", type=float, metavar="S", help="strike after seconds, where there is no --at")
+            verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
+            verb.add_argument("--port", metavar="P", help="the port whose cable is pulled")
+        if name == "mend":
+            verb.add_argument("switches", nargs="*", metavar="SWITCH", help="whose faults (default: all)")
 
     demo = command("demo", _demo, "run the whole mission on the virtual rack")
     demo.add_argument(
         "--dir", type=Path, default=Path("demo"), metavar="DIR", help="where to keep builds and the rack (default demo)"
     )
     return top
+
+
+def _faults_that_there_are() -> str:
+    from tagloom.lab.faults import KINDS  # noqa: PLC0415 - as above
+
+    return (
+        "\n\n"
+        + "\n".join(f"  {kind:<13} {what}" for kind, what in KINDS.items())
+        + "\n\n"
+        + ("example:\n  tagloom lab fault s2 reboot --at 7 --for 20")
+    )
 
 
 def _about(name: str, what: str) -> str:

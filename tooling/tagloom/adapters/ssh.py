@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 _WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, ValueError)
 LOGIN_SECONDS = 30.0
 ANSWER_SECONDS = 120.0
-_POLL_SECONDS = 0.005
-
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # one that fell between two reads, where netmiko does not see it
+_ESCAPE, _ESCAPES = "\x1b", re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
 _LOGIN_REFUSED = re.compile(r"user ?name: ?$|^\W*(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE)
@@ -37,6 +35,7 @@ _LOGIN_ENDS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.patter
 _PAGER = r"(?:More: <space>.*<return> ?|--More-- or \(q\)uit)"
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
+_ECHO_ENDS = re.compile(r"[ \t]*\n")
 _SUBMODES_DEEP = 4
 
 _SECRETS = re.compile(
@@ -164,6 +163,7 @@ class Session:
                 alt_key_file=access.known_hosts,
             )
             self._log_in(self._wire)
+            self._wire.ansi_escape_codes = False  # its 33 patterns at every read cost more than all else; see `_until`
         except _WIRE_ERRORS as error:
             self._hang_up()
             raise DeviceError(self.name, "login", self._why_no_login(error)) from error
@@ -211,27 +211,42 @@ class Session:
 
     def _until(self, pattern: re.Pattern[str], command: str, seconds: float = 0.0) -> tuple[str, str]:
         """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it."""
-        wire, limit = self._wire, seconds or self._access.answer_seconds
-        if wire is None:
-            raise DeviceError(self.name, command, "no session")
+        limit = seconds or self._access.answer_seconds
         deadline = time.monotonic() + limit
-        while True:
-            if match := pattern.search(self._unread):
-                text, self._unread = self._unread, self._unread[match.end() :]
-                return text[: match.start()], match[0]
-            hung_up = wire.remote_conn is None or bool(getattr(wire.remote_conn, "closed", False))
-            try:
-                piece = wire.read_channel()
-            except _WIRE_ERRORS as error:
-                raise self._lost(command, "the session was dropped") from error
-            if piece:
-                self._unread = _ESCAPES.sub("", self._unread + piece)
-            elif hung_up:
-                raise self._lost(command, "the session was dropped")
-            elif time.monotonic() > deadline:
-                raise self._lost(command, f"no answer in {limit:.0f} s")
-            else:
-                time.sleep(_POLL_SECONDS)
+        while not (match := pattern.search(self._unread)):
+            self._read_more(command, deadline, limit)
+        text, self._unread = self._unread, self._unread[match.end() :]
+        return text[: match.start()], match[0]
+
+    def _read_more(self, command: str, deadline: float, limit: float) -> None:
+        """Add to `_unread` what the switch has said by now, or wait until it says something."""
+        if self._wire is None:
+            raise DeviceError(self.name, command, "no session")
+        channel: Any = self._wire.remote_conn
+        hung_up = channel is None or any(getattr(channel, end, False) for end in ("closed", "eof_received"))
+        try:
+            piece = self._wire.read_channel()
+        except _WIRE_ERRORS as error:
+            raise self._lost(command, "the session was dropped") from error
+        if piece:
+            self._unread += piece
+            if _ESCAPE in self._unread:  # looked for anew: one may have fallen between two reads
+                self._unread = _ESCAPES.sub("", self._unread)
+        elif hung_up:
+            raise self._lost(command, "the session was dropped")
+        elif time.monotonic() > deadline:
+            raise self._lost(command, f"no answer in {limit:.0f} s")
+        else:
+            self._wait(channel, deadline - time.monotonic())
+
+    @staticmethod
+    def _wait(channel: Any, seconds: float) -> None:
+        """Wait until the switch has said more or hung up: to receive no bytes waits as to receive some does."""
+        before = channel.gettimeout()
+        channel.settimeout(max(seconds, 0.001))
+        with contextlib.suppress(TimeoutError):
+            channel.recv(0)
+        channel.settimeout(before)
 
     def _lost(self, command: str, how: str) -> DeviceError:
         self._hang_up()  # so that nobody waits for this session a second time
@@ -299,7 +314,7 @@ class SshSwitch(Session):
         yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
         self._write(f"{command}\n", command)
         if self._access.echo:
-            self._until(self._echo_of(command), command)
+            self._until_echo(command)
         asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
         text, found = self._until(asked, command)
         if not self._prompt.match(found):
@@ -345,7 +360,7 @@ class SshSwitch(Session):
         """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
         self._write(f"{line}\n", line)
         if self._access.echo:
-            self._until(self._echo_of(line), line)
+            self._until_echo(line)
         pieces: list[str] = []
         stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
         while True:
@@ -364,6 +379,18 @@ class SshSwitch(Session):
         if self._is_error(answer):
             raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
 
-    @staticmethod
-    def _echo_of(line: str) -> re.Pattern[str]:
-        return re.compile(re.escape(line) + r"[ \t]*\n")
+    def _until_echo(self, line: str) -> None:
+        """Read past the echo of a line, which nothing but blanks may end.
+
+        A pattern for each line would be plain, and take half the time of a push to compile.
+        """
+        limit = self._access.answer_seconds
+        deadline = time.monotonic() + limit
+        while True:
+            at = self._unread.find(line)
+            while at >= 0:
+                if end := _ECHO_ENDS.match(self._unread, at + len(line)):
+                    self._unread = self._unread[end.end() :]
+                    return
+                at = self._unread.find(line, at + 1)
+            self._read_more(line, deadline, limit)

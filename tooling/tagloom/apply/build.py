@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.records.wave_proof import AS_PLANNED, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +19,8 @@ class WaveOrder:
     """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
-    `paused` says that hosts are cut off on purpose after it. `switches` are those it reaches for, None being all. Wave
-    0 sends nothing: it makes switches start with what they hold, whatever that is.
+    `paused` says that hosts are cut off on purpose after it, `terms` what it was proven under. `switches` are those it
+    reaches for, None being all. Wave 0 sends nothing: it makes switches start with what they hold, whatever that is.
     """
 
     number: int
@@ -29,6 +30,7 @@ class WaveOrder:
     drain_seconds: float = 0.0
     paused: bool = False
     switches: tuple[str, ...] | None = None
+    terms: Terms = AS_PLANNED
 
     def as_json(self) -> dict[str, Any]:
         """Give the wave as plain values, for Ansible."""
@@ -63,9 +65,9 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
             configs = build / wave["configs"]
             drain_seconds = float(wave.get("drain_seconds", 0.0))
             paused = bool(wave.get("paused", False))
-            waves.append(
-                WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, _changed(before, configs))
-            )
+            terms = Terms.of_json(wave.get("terms", {}))
+            changed = _changed(before, configs)
+            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, changed, terms))
             before = configs
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(page), 'a rollout ("before", "waves")', repr(error))]) from None

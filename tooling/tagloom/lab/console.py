@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tagloom.lab.device import Device
+    from tagloom.lab.faults import Fault
 
 LOCKED = "Configuration Database locked by another application - try later"
 LOGIN_TRIES = 3
@@ -119,6 +120,7 @@ class Console:
         self._waiting: list[str] = []
         self._header: tuple[str, ...] = ()
         self._editing: Interpreter | None = None
+        self._instead = ""
 
     def start(self) -> str:
         """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password."""
@@ -130,6 +132,17 @@ class Console:
     def pause_seconds(self) -> float:
         """Tell how long the switch thinks before it takes the next line."""
         return 0.0 if self._question else self.device.quirks.delay_seconds
+
+    def due(self, typed: str) -> Fault | None:
+        """Tell which fault strikes at the line that `typed` completes; none does inside a dialog."""
+        if self._question or self._on_key is not None:
+            return None
+        line = (self._line + typed).strip()
+        return self.device.faults.due(line, configures=self._editing is not None) if line else None
+
+    def instead(self, kind: str) -> None:
+        """Answer the next line with the family's error ("reject"), or as if it were done ("ignore")."""
+        self._instead = kind
 
     def close(self) -> None:
         """Hang up, and leave `configure` to others."""
@@ -248,6 +261,9 @@ class Console:
             return self._prompt()
         self._commands += 1
         self._asked_at = self._prompt_text()
+        instead, self._instead = self._instead, ""
+        if instead:
+            return self._refuse("ports") if instead == "reject" else self._answer()
         answer = self._configure_line(self._editing, line) if self._editing else self._exec(line)
         if 0 < self.device.quirks.drop_after <= self._commands:
             self.device.drop_done()
@@ -293,7 +309,11 @@ class Console:
     def _privileged_exec(self, line: str) -> str:
         device, family = self.device, self.family
         if _is(line, "configure") or _is(line, "configure terminal"):
-            if device.quirks.locked or (device.quirks.exclusive and device.editing not in (None, self)):
+            if (
+                device.quirks.locked
+                or device.locked
+                or (device.quirks.exclusive and device.editing not in (None, self))
+            ):
                 return self._answer(LOCKED)
             device.editing = self
             self._editing = Interpreter(device.platform, device.editor)
@@ -341,4 +361,6 @@ class Console:
         outcome = editing.feed(line)
         if outcome.kind is OutcomeKind.LEFT:
             self._leave_configuration()
+        device.last_line = line
+        device.changed()
         return self._answer(outcome.text)

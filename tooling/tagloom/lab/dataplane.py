@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from tagloom.records.switch_state import Frames, Membership
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
@@ -45,6 +47,25 @@ class Delivery:
     copies: int
     flooded: tuple[str, ...]
     storm: str
+
+
+@dataclass(slots=True)
+class Flight:
+    """Hold one frame under way from host `source` to host `target` ("" = all), at MAC address `mac`.
+
+    `copies` are those still under way: switch, port it comes in by, tag, hops behind it. `broken` names the faults that
+    the frame met, see `Dataplane.break_off`; the rest is as in `Delivery`.
+    """
+
+    source: str
+    target: str
+    mac: int
+    copies: deque[tuple[int, int, int, int]]
+    path: list[Hop] = field(default_factory=list)
+    delivered: Counter[str] = field(default_factory=Counter)
+    flooded: dict[str, None] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+    storm: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +168,51 @@ class Dataplane:
         self.sent: Counter[tuple[str, int]] = Counter()
         self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
         self._host = {h.name: h for h in fabric.hosts}
+        self._max_hops = HOPS_PER_SWITCH * len(fabric.switches)
+        self._down: dict[int, str] = {}
+        self._pulled: dict[tuple[int, int], str] = {}
         self.configure(states)
 
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
         self._bridges = [_Bridge.of(s.name, states[s.name]) for s in self.fabric.switches]
+        self._wire()
+
+    def change(self, switch: str, state: SwitchState) -> None:
+        """Take one switch's state; it keeps what it learned on ports that are still up and in the VLAN."""
+        at = self.fabric.index[switch]
+        old, new = self._bridges[at], _Bridge.of(switch, state)
+        new.learned = {
+            (vlan, mac): port
+            for (vlan, mac), port in old.learned.items()
+            if port in new.members.get(vlan, ()) and new.up(port) and (vlan, mac) not in new.static
+        }
+        self._bridges[at] = new
+        self._wire()
+
+    def break_off(self, down: Mapping[int, str], pulled: Mapping[tuple[int, int], str]) -> None:
+        """Say which switches are down and which (switch, port) have lost their cable, with what to call the fault."""
+        self._down, self._pulled = dict(down), dict(pulled)
+        self._wire()
+
+    def _fault_at(self, switch: int, port: int) -> str:
+        """Name the fault that broke what is plugged in at a port, "" where none did."""
+        far = self._far.get((switch, port))
+        return self._pulled.get((switch, port), "") or self._down.get(switch if far is None else far, "")
+
+    def _wire(self) -> None:
+        """Find the cables that carry frames, and what spanning tree blocks."""
+        for bridge in self._bridges:
+            bridge.blocked.clear()
+        self._far: dict[tuple[int, int], int] = {}
         self._peer: dict[tuple[int, int], tuple[int, int]] = {}  # physical ports, cable by cable
         self._cables: dict[tuple[int, int], list[int]] = {}  # (switch, port that speaks) -> its ports with a cable
         for link in self.fabric.links:
             for p, q in link.cables if link.up else ():
                 a, b = (link.a, p), (link.b, q)
+                self._far[a], self._far[b] = link.b, link.a
+                if a in self._pulled or b in self._pulled or link.a in self._down or link.b in self._down:
+                    continue
                 if self._bridges[link.a].up(p) and self._bridges[link.b].up(q):
                     self._peer[a], self._peer[b] = b, a
                     for s, port in (a, b):
@@ -202,13 +258,14 @@ class Dataplane:
 
     def unicast(self, a: str, b: str) -> Delivery:
         """Send one frame from host `a` to host `b`. Raises KeyError for an unknown host."""
-        path, delivered, flooded, storm = self._send(a, self._host[b].mac)
-        return Delivery(tuple(path), dict(delivered), delivered[b], tuple(flooded), storm)
+        sent = self._send(a, b)
+        return Delivery(tuple(sent.path), dict(sent.delivered), sent.delivered[b], tuple(sent.flooded), sent.storm)
 
     def broadcast(self, a: str) -> Delivery:
         """Send one broadcast frame from host `a`. Raises KeyError for an unknown host."""
-        path, delivered, flooded, storm = self._send(a, BROADCAST)
-        return Delivery(tuple(path), dict(delivered), delivered.total(), tuple(flooded), storm)
+        sent = self._send(a, "")
+        copies = sent.delivered.total()
+        return Delivery(tuple(sent.path), dict(sent.delivered), copies, tuple(sent.flooded), sent.storm)
 
     def ping_all(self) -> Ping:
         """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops."""
@@ -232,48 +289,60 @@ class Dataplane:
         cables = self._cables.get((switch, port), [port])
         return cables[(source ^ target) % len(cables)]
 
-    def _send(self, source: str, mac: int) -> tuple[list[Hop], Counter[str], dict[str, None], str]:
+    def _send(self, source: str, target: str) -> Flight:
+        flight = self.launch(source, target)
+        while flight.copies:
+            self.step(flight)
+        return flight
+
+    def launch(self, source: str, target: str) -> Flight:
+        """Put a frame on the wire of host `source`, to host `target`, or to all where that is "". Raises KeyError."""
         origin = self._host[source]
-        path: list[Hop] = []
-        delivered: Counter[str] = Counter()
-        flooded: dict[str, None] = {}
-        max_hops = HOPS_PER_SWITCH * len(self._bridges)
-        copies = deque([(origin.switch, origin.port, UNTAGGED, 0)])
-        if not self._bridges[origin.switch].up(origin.port):
-            copies.clear()
-        while copies:
-            switch, in_port, tag, hops = copies.popleft()
-            bridge = self._bridges[switch]
+        flight = Flight(source, target, self._host[target].mac if target else BROADCAST, deque())
+        if origin.switch in self._down:
+            flight.broken.add(self._down[origin.switch])
+        elif self._bridges[origin.switch].up(origin.port):
+            flight.copies.append((origin.switch, origin.port, UNTAGGED, 0))
+        return flight
+
+    def step(self, flight: Flight) -> None:
+        """Lead the next copy of a frame through the switch it has come to, as that switch is now."""
+        switch, in_port, tag, hops = flight.copies.popleft()
+        bridge, origin = self._bridges[switch], self._host[flight.source]
+        if switch in self._down:
+            flight.broken.add(self._down[switch])
+            return
+        self.received[bridge.name, in_port] += 1
+        if (speaker := bridge.logical(in_port)) != in_port:
+            in_port = speaker
             self.received[bridge.name, in_port] += 1
-            if (speaker := bridge.logical(in_port)) != in_port:
-                in_port = speaker
-                self.received[bridge.name, in_port] += 1
-            if not bridge.up(in_port):
+        vlan = bridge.classify(in_port, tag) if bridge.up(in_port) else None
+        if vlan is None:
+            return
+        bridge.learn(vlan, origin.mac, in_port)
+        out, unknown = bridge.choose(vlan, flight.mac, in_port)
+        if unknown and flight.target:
+            flight.flooded[bridge.name] = None
+        for port in out:
+            if bridge.logical(port) != port:
+                continue  # its port-channel speaks for it
+            cable = self._cable(switch, port, origin.mac, flight.mac)
+            host, peer = self._host_at.get((switch, port)), self._peer.get((switch, cable))
+            if host is None and peer is None:  # nothing is plugged in, or the link is down: no carrier, nothing is sent
+                if fault := self._fault_at(switch, cable):
+                    flight.broken.add(fault)
                 continue
-            vlan = bridge.classify(in_port, tag)
-            if vlan is None:
-                continue
-            bridge.learn(vlan, origin.mac, in_port)
-            out, unknown = bridge.choose(vlan, mac, in_port)
-            if unknown and mac != BROADCAST:
-                flooded[bridge.name] = None
-            for port in out:
-                if bridge.logical(port) != port:
-                    continue  # its port-channel speaks for it
-                cable = self._cable(switch, port, origin.mac, mac)
-                host, peer = self._host_at.get((switch, port)), self._peer.get((switch, cable))
-                if host is None and peer is None:
-                    continue  # nothing is plugged in, or the link is down: no carrier, so nothing is sent
-                path.append(Hop(bridge.name, in_port, vlan, port))
-                self.sent[bridge.name, port] += 1
-                if cable != port:
-                    self.sent[bridge.name, cable] += 1
-                out_tag = vlan if bridge.members[vlan][port] is Membership.TAGGED else UNTAGGED
-                if peer is not None:
-                    copies.append((*peer, out_tag, hops + 1))
-                elif host is not None and out_tag == UNTAGGED:  # a host without VLAN interfaces drops tagged frames
-                    delivered[host.name] += 1
-                if hops + 1 > max_hops or len(path) > MAX_COPIES:
-                    storm = f"VLAN {vlan}: a frame of {source} still circulates at {bridge.name} after {hops + 1} hops"
-                    return path, delivered, flooded, f"{storm}, {len(path)} copies"
-        return path, delivered, flooded, ""
+            flight.path.append(Hop(bridge.name, in_port, vlan, port))
+            self.sent[bridge.name, port] += 1
+            if cable != port:
+                self.sent[bridge.name, cable] += 1
+            out_tag = vlan if bridge.members[vlan][port] is Membership.TAGGED else UNTAGGED
+            if peer is not None:
+                flight.copies.append((*peer, out_tag, hops + 1))
+            elif host is not None and out_tag == UNTAGGED:  # a host without VLAN interfaces drops tagged frames
+                flight.delivered[host.name] += 1
+            if hops + 1 > self._max_hops or len(flight.path) > MAX_COPIES:
+                storm = f"VLAN {vlan}: a frame of {flight.source} still circulates at {bridge.name}"
+                flight.storm = f"{storm} after {hops + 1} hops, {len(flight.path)} copies"
+                flight.copies.clear()
+                return

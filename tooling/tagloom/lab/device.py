@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tagloom.errors import Finding, InputError
 from tagloom.lab import linux_pages
+from tagloom.lab.faults import Faults
 from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
@@ -16,6 +17,7 @@ from tagloom.records.switch_state import PortMode, SwitchEditor
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from tagloom.lab.faults import Fault
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
 
@@ -128,9 +130,24 @@ class Foreign:
         return cls(blocks)
 
 
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Hold what a switch runs and what it would start with; `files` are those of a Linux machine."""
+
+    state: SwitchState
+    foreign: Foreign
+    startup_state: SwitchState
+    startup_foreign: Foreign
+    files: dict[str, str]
+
+
 def _no_carrier(port: int) -> bool:
     del port
     return False
+
+
+def _nobody_minds(*_: object) -> None:
+    pass
 
 
 @dataclass(eq=False)
@@ -141,6 +158,10 @@ class Device:
     `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
     inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
     starts with the lines of its file `BOOT`.
+
+    `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
+    which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
+    `logins` counts sessions since the rack came up, `sessions` those there are, `most_sessions` how many there were.
     """
 
     BOOT: ClassVar = "/etc/tagloom/bridge.sh"
@@ -158,6 +179,16 @@ class Device:
     editing: object | None = None
     files: dict[str, str] = field(default_factory=dict)
     shell: iproute2.Shell | None = None
+    faults: Faults = field(default_factory=Faults)
+    down: bool = False
+    refusing: bool = False
+    locked: bool = False
+    changed: Callable[[], None] = _nobody_minds
+    struck: Callable[[Fault, str], None] = _nobody_minds
+    last_line: str = ""
+    logins: int = 0
+    sessions: int = 0
+    most_sessions: int = 0
 
     def __post_init__(self) -> None:
         self._start(factory(self.platform))
@@ -174,11 +205,15 @@ class Device:
         return self.platform.grammar == iproute2.FAMILY
 
     def forwarding(self) -> SwitchState:
-        """Give what frames find: a Linux machine forwards nothing between ports outside its bridge."""
-        if not self.is_linux:
+        """Give what frames find.
+
+        A Linux machine forwards nothing between ports outside its bridge, a switch that is down nothing at all.
+        """
+        if not self.is_linux and not self.down:
             return self.editor.freeze()
         seen = SwitchEditor.of(self.editor.freeze())
-        seen.enabled = [up and m is PortMode.GENERAL for up, m in zip(seen.enabled, seen.mode, strict=True)]
+        ports = zip(seen.enabled, seen.mode, strict=True)
+        seen.enabled = [not self.down and up and (m is PortMode.GENERAL or not self.is_linux) for up, m in ports]
         return seen.freeze()
 
     @property
@@ -186,6 +221,20 @@ class Device:
         """Give the name in the prompt; a switch without one says `console`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
         return named[-1].split(None, 1)[1].strip('"') if named else "console"
+
+    def configuration(self) -> Configuration:
+        """Give what the switch runs and starts with."""
+        startup_state, startup_foreign = self._startup
+        return Configuration(
+            self.editor.freeze(), self.foreign.copy(), startup_state, startup_foreign.copy(), dict(self.files)
+        )
+
+    def configure(self, kept: Configuration) -> None:
+        """Run and start with what is given, as if fresh from the box; logins and commands count from 0."""
+        self._startup = kept.startup_state, kept.startup_foreign.copy()
+        self.foreign, self.files = kept.foreign.copy(), dict(kept.files)
+        self._start(SwitchEditor.of(kept.state))
+        self.logins = self.most_sessions = self.faults.commands = 0
 
     def save(self) -> None:
         """Copy the running configuration to the startup configuration."""
@@ -230,4 +279,4 @@ class Device:
 
     def accepts(self, user: str, password: str) -> bool:
         """Tell whether a login is right."""
-        return (user, password) == (self.user, self.password) and not self.quirks.refuse_login
+        return (user, password) == (self.user, self.password) and not (self.quirks.refuse_login or self.refusing)

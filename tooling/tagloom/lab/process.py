@@ -119,6 +119,36 @@ def reboot(directory: Path, *switches: str) -> None:
     ask(directory, "reboot", switches=list(switches))
 
 
+def keep(directory: Path) -> None:
+    """Let the rack remember where every switch stands."""
+    ask(directory, "keep")
+
+
+def restore(directory: Path) -> None:
+    """Put every switch back where `keep` found it; faults are mended, traffic and sessions end."""
+    ask(directory, "restore")
+
+
+def fault(directory: Path, switch: str, kind: str, **how: Any) -> None:
+    """Order a fault on a switch; `how` is as in `tagloom.lab.faults.Fault`."""
+    ask(directory, "fault", switch=switch, fault={"kind": kind, **how})
+
+
+def faults(directory: Path) -> dict[str, Any]:
+    """List the faults that wait for their line, those in effect, and those that have struck."""
+    return ask(directory, "faults")
+
+
+def mend(directory: Path, *switches: str) -> None:
+    """End the faults of switches (of all, where none is named), those in effect and those that wait."""
+    ask(directory, "mend", switches=list(switches))
+
+
+def traffic(directory: Path, order: str, seed: int = 0) -> dict[str, Any]:
+    """Start, stop or report the traffic that the rack's hosts send all the time; gives its counts."""
+    return ask(directory, "traffic", order=order, seed=seed)
+
+
 def down(directory: Path) -> None:
     """End the rack of a directory: ask it, and failing that end its process, if it is verifiably the rack's.
 

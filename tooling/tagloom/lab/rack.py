@@ -19,7 +19,7 @@ from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab import agent, server
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
-from tagloom.lab.device import Device, Foreign
+from tagloom.lab.device import Configuration, Device, Foreign
 from tagloom.lab.directory import (
     PASSWORD,
     SNMP,
@@ -31,18 +31,22 @@ from tagloom.lab.directory import (
     write_info,
     write_inventory,
 )
+from tagloom.lab.faults import LASTING, Fault
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
+from tagloom.lab.traffic import Traffic
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import asyncssh
 
     from tagloom.records.fabric import Switch
     from tagloom.records.switch_state import SwitchState
 
+ROUND_SECONDS = 0.05  # between two rounds of the hosts' own traffic while no line lands
+_IDLE_SHARE = 4.0  # and never more than a fifth of the rack's time
 _AGENT_PORT_TRIES = 20
 _ENTERPRISE = b"\x80\x00\x1f\x88\x03"  # RFC 3411 snmpEngineID: net-snmp's number (the rack has none), a MAC follows
 _MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
@@ -78,6 +82,11 @@ class Rack:
             self.dataplane = Dataplane(self.fabric, self._states())
         self.agents = {name: self._agent(number, device) for number, (name, device) in enumerate(self.devices.items())}
         self.snmp_port = 0
+        self.traffic: Traffic | None = None
+        self._pulled: dict[tuple[int, int], str] = {}
+        self._timers: dict[str, list[asyncio.TimerHandle]] = {}  # what is to end of itself, or to begin, by switch
+        self._strikes: list[dict[str, Any]] = []
+        self._kept: dict[str, Configuration] = {}
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
 
@@ -88,15 +97,18 @@ class Rack:
             return render_configuration(platform, state, self._order.templates)
 
         foreign = Foreign.born(name, number, platform, self.fabric.used_ports[number])
-        carrier = partial(self._carrier, number)
-        return Device(name, platform, render, foreign, user=USER, password=PASSWORD, carrier=carrier)
+        device = Device(name, platform, render, foreign, user=USER, password=PASSWORD)
+        device.carrier, device.changed = partial(self._carrier, number), partial(self._changed, device)
+        device.struck = partial(self._strike, device)
+        return device
 
     def _carrier(self, switch: int, port: int) -> bool:
         """Tell whether a port has link: a host is always there; a neighbour is while its own port is not shut."""
         if (switch, port) not in self._far:
             return bool(self.fabric.port_host[switch, port] >= 0)
         other, far = self._far[switch, port]
-        return self.devices[self.fabric.switches[other].name].editor.enabled[far - 1]
+        device = self.devices[self.fabric.switches[other].name]
+        return device.editor.enabled[far - 1] and not device.down and (switch, port) not in self._pulled
 
     def _agent(self, number: int, device: Device) -> Agent:
         """Make the switch's SNMP agent; it reads the same device that the console changes."""
@@ -107,7 +119,7 @@ class Rack:
         tree = SwitchTree(device, number, partial(self._octets, device.name), partial(self._neighbours, number), uptime)
         login = Login(SNMP["community"], SNMP["user"], SNMP["auth_password"], SNMP["priv_password"])
         engine_id = _ENTERPRISE + switch_mac(number).to_bytes(6, "big")
-        return Agent(tree, login, engine_id, quiet=lambda: device.quirks.mute)
+        return Agent(tree, login, engine_id, quiet=lambda: device.quirks.mute or device.down)
 
     def _octets(self, name: str, port: int) -> tuple[int, int]:
         """Count a port's octets in and out since the switch booted."""
@@ -206,6 +218,12 @@ class Rack:
             "counters": self._counters,
             "quirks": self._quirks,
             "reboot": self._reboot,
+            "keep": self._keep,
+            "restore": self._restore,
+            "fault": self._fault,
+            "faults": self._faults,
+            "mend": self._mend,
+            "traffic": self._traffic,
             "stop": self._stop,
         }
         verb = verbs.get(str(order.get("do")))
@@ -225,6 +243,10 @@ class Rack:
                     "agent": f"{agent_address(number)}:{self.snmp_port}",
                     "sessions": len(self._connections[name]),
                     "configuring": device.editing is not None,
+                    "logins": device.logins,
+                    "most_sessions": device.most_sessions,
+                    "commands": device.faults.commands,
+                    "down": device.down,
                     "quirks": asdict(device.quirks),
                 }
                 for number, (name, device) in enumerate(self.devices.items())
@@ -309,15 +331,175 @@ class Rack:
         return {}
 
     def _reboot(self, order: dict[str, Any]) -> dict[str, Any]:
-        devices = self._named(order.get("switches") or [])
-        for device in devices:
-            device.reboot()
-            self.agents[device.name].reboot()
-            for port in range(1, device.platform.ports + 1):
-                key = device.name, port
-                self._zero[key] = self.dataplane.received[key], self.dataplane.sent[key]
-        self._hang_up([device.name for device in devices])
+        for device in self._named(order.get("switches") or []):
+            self._restart(device)
         return {}
+
+    def _keep(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Remember what every switch runs and starts with, to begin a rehearsal there again and again."""
+        self._kept = {name: device.configuration() for name, device in self.devices.items()}
+        return {}
+
+    def _restore(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Put every switch where it was when that was remembered; faults are mended, sessions are cut."""
+        if not self._kept:
+            raise InputError([Finding("restore", "a rack that was told to keep where it stands", "it was not")])
+        self.traffic = None
+        self._mend({})
+        self._strikes.clear()
+        for name, kept in self._kept.items():
+            self._restart(self.devices[name])
+            self.devices[name].configure(kept)
+        return {}
+
+    def _restart(self, device: Device) -> None:
+        device.reboot()
+        self.agents[device.name].reboot()
+        for port in range(1, device.platform.ports + 1):
+            key = device.name, port
+            self._zero[key] = self.dataplane.received[key], self.dataplane.sent[key]
+        self._hang_up([device.name])
+        self._renew("a reboot", device)
+
+    # --- faults and traffic ----------------------------------------------------------------------------------------
+
+    def _fault(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Order one fault on one switch; what waits for no line strikes now, or after its time."""
+        device = self._named([str(order.get("switch"))])[0]
+        fault = Fault.of(order.get("fault") or {})
+        if fault.port:
+            self._cable(device, fault.port)  # raises where there is none
+        if fault.kind in LASTING and isinstance(self.dataplane, KernelDataplane) and fault.kind in ("cable", "reboot"):
+            raise InputError([Finding("fault.kind", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
+        if fault.at:
+            device.faults.arm(fault)
+        else:
+            self._later(device, fault.after, partial(self._strike, device, fault, ""))
+        return {}
+
+    def _faults(self, _: dict[str, Any]) -> dict[str, Any]:
+        """List what waits for its line, what is in effect now, and what has struck so far."""
+        on = {
+            name: [
+                kind for kind, held in (("reboot", d.down), ("refuse-login", d.refusing), ("lock", d.locked)) if held
+            ]
+            for name, d in self.devices.items()
+        }
+        for at in self._pulled:
+            device = self.devices[self.fabric.switches[at[0]].name]
+            on[device.name].append(f"cable {device.platform.port_name(at[1])}")
+        return {
+            "waiting": {name: [asdict(f) for f in d.faults.waiting] for name, d in self.devices.items()},
+            "in_effect": on,
+            "struck": self._strikes,
+        }
+
+    def _mend(self, order: dict[str, Any]) -> dict[str, Any]:
+        """End all faults of switches (of all, where none is named), those in effect and those that wait."""
+        for device in self._named(order.get("switches") or []):
+            for timer in self._timers.pop(device.name, []):
+                timer.cancel()
+            device.faults.mend()
+            device.down = device.refusing = device.locked = False
+            number = self.fabric.index[device.name]
+            for at in [at for at in self._pulled if at[0] == number]:
+                for end in (at, self._far[at]):
+                    self._pulled.pop(end, None)
+            self._renew("a fault was mended", device)
+        return {}
+
+    def _later(self, device: Device, seconds: float, what: Callable[[], None]) -> None:
+        if seconds:
+            self._timers.setdefault(device.name, []).append(asyncio.get_running_loop().call_later(seconds, what))
+        else:
+            what()
+
+    def _cable(self, device: Device, port_name: str) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Give both ends of the cable at a port. Raises InputError where there is none."""
+        at = self.fabric.index[device.name], device.platform.port_number(port_name) or 0
+        if at not in self._far:
+            raise InputError([Finding("fault.port", f"a port of {device.name} with a cable to a switch", port_name)])
+        return at, self._far[at]
+
+    def _strike(self, device: Device, fault: Fault, line: str) -> None:
+        """Let a fault strike: note it, and begin what lasts."""
+        now = asyncio.get_running_loop().time()
+        self._strikes.append({"switch": device.name, "kind": fault.kind, "line": line, "clock_seconds": now})
+        if fault.kind not in LASTING:
+            return
+        end: Callable[[], None]
+        if fault.kind == "reboot":
+            device.down = bool(fault.lasts)
+            end = partial(self._up_again, device)
+        elif fault.kind == "cable":
+            ends = self._cable(device, fault.port)
+            self._pulled |= dict.fromkeys(ends, f"cable {device.name}:{fault.port}")
+            end = partial(self._plug, ends)
+        else:
+            flag = {"refuse-login": "refusing", "lock": "locked"}[fault.kind]
+            setattr(device, flag, True)
+            end = partial(setattr, device, flag, False)
+        if fault.kind == "reboot":
+            self._restart(device)
+        else:
+            self._renew("a fault")
+        if fault.lasts:
+            self._later(device, fault.lasts, end)
+
+    def _up_again(self, device: Device) -> None:
+        device.down = False
+        self._renew("a reboot", device)
+
+    def _plug(self, ends: Iterable[tuple[int, int]]) -> None:
+        for end in ends:
+            self._pulled.pop(end, None)
+        self._renew("a fault has passed")
+
+    def _renew(self, what: str, *devices: Device) -> None:
+        """Let frames find at one stroke what is broken now, and switches that went down or came up."""
+        if isinstance(self.dataplane, Dataplane):
+            for device in devices:
+                self.dataplane.change(device.name, device.forwarding())
+            index = self.fabric.index
+            down = {index[name]: f"reboot {name}" for name, device in self.devices.items() if device.down}
+            self.dataplane.break_off(down, self._pulled)
+            if self.traffic is not None:
+                self.traffic.landed(what)
+
+    def _changed(self, device: Device) -> None:
+        """Let frames find what a line on a switch has changed."""
+        if self.traffic is not None:
+            self.traffic.plane.change(device.name, device.forwarding())
+            self.traffic.landed(f"{device.name} {device.last_line}")
+
+    def _traffic(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Start, stop or report the hosts' own traffic."""
+        what = order.get("order")
+        if what not in ("start", "stop", "report"):
+            raise InputError([Finding("traffic", "start, stop or report", repr(what))])
+        if not isinstance(self.dataplane, Dataplane):
+            raise InputError([Finding("traffic", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
+        if what == "start":
+            self.dataplane.configure(self._states())
+            clock = asyncio.get_running_loop().time
+            self.traffic = Traffic(self.dataplane, clock, int(order.get("seed") or 0))
+            self._ticks()
+        if self.traffic is None:
+            raise InputError([Finding("traffic", "started before", "never")])
+        self.traffic.stop() if what == "stop" else self.traffic.round()
+        return self.traffic.report()
+
+    def _ticks(self) -> None:
+        """Send a round every few hundredths of a second, as long as hosts send at all."""
+        traffic, loop = self.traffic, asyncio.get_running_loop()
+
+        def tick() -> None:
+            if traffic is self.traffic and traffic is not None and traffic.running:
+                begun = loop.time()
+                traffic.round()
+                loop.call_later(max(ROUND_SECONDS, _IDLE_SHARE * (loop.time() - begun)), tick)
+
+        tick()
 
     def _stop(self, _: dict[str, Any]) -> dict[str, Any]:
         self._stopping = True

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 import asyncssh
 
 from tagloom.lab.console import FAMILIES, Console
+from tagloom.lab.faults import LASTING
 from tagloom.lab.shell_console import ShellConsole
 from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from tagloom.lab.device import Device
+
+    _Process: TypeAlias = asyncssh.SSHServerProcess[str]
 
 LOOPBACK = "127.0.0.1"
 RSA_BITS = 2048
@@ -27,8 +31,8 @@ LEGACY = {
     "mac_algs": ["hmac-sha1"],
 }
 LEGACY_HOST_KEY = b"ssh-rsa"  # an RSA key that signs with SHA-1
-_RETURNS = ("\r\n", "\r", "\n")
 _LINE_ENDS = re.compile(r"(\r\n|\r|\n)")
+_POLL_SECONDS = 0.01
 
 
 def host_keys(*, legacy: bool = False) -> list[asyncssh.SSHKey]:
@@ -51,6 +55,9 @@ class _Login(asyncssh.SSHServer):
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
+        if self._device.down:
+            conn.abort()
+            return
         self._connections.add(conn)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -70,8 +77,11 @@ class _Login(asyncssh.SSHServer):
         return self._device.accepts(username, password)
 
 
-async def _talk(process: asyncssh.SSHServerProcess[str], device: Device) -> None:
+async def _talk(process: _Process, device: Device) -> None:
     console = ShellConsole(device) if device.is_linux else Console(device)
+    device.logins += 1
+    device.sessions += 1
+    device.most_sessions = max(device.most_sessions, device.sessions)
     process.stdout.write(console.start())
     try:
         while not console.closed:
@@ -81,16 +91,62 @@ async def _talk(process: asyncssh.SSHServerProcess[str], device: Device) -> None
                 continue
             if not keys:
                 break
-            for part in _LINE_ENDS.split(keys):
-                if part in _RETURNS and (pause := console.pause_seconds):
-                    await asyncio.sleep(pause)
-                process.stdout.write(console.feed(part))
+            parts = _LINE_ENDS.split(keys)
+            for typed, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
+                await _take(process, console, device, typed, end)
             await process.stdout.drain()
     except (asyncssh.Error, OSError):  # the client went away, which a switch does not mind
         pass
     finally:
         console.close()
+        device.sessions -= 1
     process.exit(0)
+
+
+async def _take(process: _Process, console: Console | ShellConsole, device: Device, typed: str, end: str) -> None:
+    """Show what is typed and, where a Return ends it, what the switch answers, through the fault that is due."""
+    fault = console.due(typed) if end else None
+    if fault is not None:
+        device.struck(fault, typed)
+    if fault is not None and fault.kind == "reboot":
+        console.close()
+    elif fault is None or fault.kind in LASTING:
+        pause = console.pause_seconds if end else 0.0
+        if pause:
+            process.stdout.write(console.feed(typed))
+            await asyncio.sleep(pause)
+            process.stdout.write(console.feed(end))
+        else:
+            process.stdout.write(console.feed(typed + end))
+    elif fault.kind in ("drop-before", "drop-inside", "drop-after"):
+        if fault.kind == "drop-inside":
+            process.stdout.write(console.feed(typed[: fault.cut(typed)]))
+            await process.stdout.drain()
+        elif fault.kind == "drop-after":
+            console.feed(typed + end)
+        console.close()
+        process.get_extra_info("connection").abort()
+    elif fault.kind in ("slow", "late"):
+        shown = console.feed(typed + end) if fault.kind == "late" else console.feed(typed)
+        if fault.kind == "slow":
+            process.stdout.write(shown)
+        if await _held(process, device, fault.lasts):
+            process.stdout.write(shown if fault.kind == "late" else console.feed(end))
+    else:
+        if fault.kind in ("reject", "ignore"):
+            console.instead(fault.kind)
+        echo, answer = console.feed(typed), console.feed(end)
+        shown = answer if fault.kind == "no-echo" else echo + answer
+        process.stdout.write(fault.garbled(shown) if fault.kind == "garble" else shown)
+
+
+async def _held(process: _Process, device: Device, seconds: float) -> bool:
+    """Wait for some seconds or until the switch's faults are mended; tell whether the session is still there."""
+    mended, loop = device.faults.mended, asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end and device.faults.mended == mended and not process.channel.is_closing():  # noqa: ASYNC110 - of three things any
+        await asyncio.sleep(min(_POLL_SECONDS, max(0.0, end - loop.time())))
+    return not process.channel.is_closing()
 
 
 async def serve(

@@ -11,10 +11,12 @@ from tagloom.platforms.interpreter import OutcomeKind
 
 if TYPE_CHECKING:
     from tagloom.lab.device import Device
+    from tagloom.lab.faults import Fault
 
 KERNEL = "Linux 6.1.0-lab"
 _RETURN = "\r\n"
 _SETS = re.compile(r"(?:export )?(?:[A-Z]\w*=\S*\s*)+|unset \w+")
+_SHOWS = re.compile(r"(?:ip|bridge) -j |ethtool (?:--show-|[^-])")
 _UNKNOWN = {  # what each program prints for words it does not know, and its exit status
     "ip": ('Object "{word}" is unknown, try "ip help".', 255),
     "bridge": ('Object "{word}" is unknown, try "bridge help".', 255),
@@ -37,6 +39,7 @@ class ShellConsole:
         self._status = 0
         self._commands = 0
         self._after_return = False
+        self._instead = ""
 
     def start(self) -> str:
         """Greet with the prompt; SSH has asked for the password."""
@@ -46,6 +49,17 @@ class ShellConsole:
     def pause_seconds(self) -> float:
         """Tell how long the machine thinks before it takes the next line."""
         return self.device.quirks.delay_seconds
+
+    def due(self, typed: str) -> Fault | None:
+        """Tell which fault strikes at the line that `typed` completes."""
+        line = (self._line + typed).strip()
+        command = line.removeprefix("sudo ").removeprefix("-n ")
+        sets = command.partition(" ")[0] in _UNKNOWN and not _SHOWS.match(command)
+        return self.device.faults.due(line, configures=sets) if line else None
+
+    def instead(self, kind: str) -> None:
+        """Answer the next command that sets something with an error ("reject"), or as if it were done ("ignore")."""
+        self._instead = kind
 
     def close(self) -> None:
         """Hang up."""
@@ -109,11 +123,14 @@ class ShellConsole:
 
     def _set(self, word: str, command: str) -> tuple[str, int]:
         quirks, shell = self.device.quirks, self.device.shell
-        if quirks.reject_line and re.search(quirks.reject_line, command):
+        instead, self._instead = self._instead, ""
+        if instead == "reject" or (quirks.reject_line and re.search(quirks.reject_line, command)):
             return "RTNETLINK answers: Operation not permitted", 2
-        if shell is None or (quirks.ignore_line and re.search(quirks.ignore_line, command)):
+        if shell is None or instead or (quirks.ignore_line and re.search(quirks.ignore_line, command)):
             return "", 0
         outcome = shell.feed(command)
+        self.device.last_line = command
+        self.device.changed()
         if outcome.kind is OutcomeKind.UNKNOWN:
             text, status = _UNKNOWN[word]
             return text.format(word=[*command.split(), ""][1]), status

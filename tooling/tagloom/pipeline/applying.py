@@ -281,8 +281,8 @@ def _finish(
         number = run.wave + 1
         there = {name: order.states[run.wave][name] if name in stuck else s for name, s in order.states[number].items()}
         try:
-            paused = order.paused[number - 1] or order.paused[number - 2]
-            runs.check_wave(order, order.states[run.wave], there, paused=paused, title=f"wave {number}", stuck=stuck)
+            terms = replace(order.terms[number - 1], stuck=stuck)
+            runs.check_wave(order, order.states[run.wave], there, terms, f"wave {number}")
         except PlanError as error:
             why = f"wave {number} waits for {', '.join(broken)}: {error.witness}"
             break

@@ -598,6 +598,7 @@ def wave_page(wave: Wave) -> dict[str, Any]:
         "downtime_seconds": round(wave.downtime_seconds, 3),
         "paused": wave.paused,
         "floods": wave.floods,
+        "terms": wave.terms.as_json(),
     }
 
 

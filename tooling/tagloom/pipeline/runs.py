@@ -17,13 +17,11 @@ from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
 from tagloom.pipeline.operating import states_of
-from tagloom.pipeline.planning import render
+from tagloom.pipeline.planning import render, rollout_judge
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
 from tagloom.records.ownership import overlay
-from tagloom.render import line_effects
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
-from tagloom.verify import prove_wave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
     from tagloom.pipeline.operating import Site
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
-    from tagloom.records.lines import Lines
     from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import Terms
 
     Progress = Callable[[Outcome], None]
 
@@ -57,6 +55,7 @@ class Order:
     names: tuple[str, ...]
     drains: tuple[float, ...]
     paused: tuple[bool, ...]
+    terms: tuple[Terms, ...]
     duplicates_allowed: bool
 
     @property
@@ -100,6 +99,7 @@ def read_order(directory: Path) -> Order:
         tuple(wave.name for wave in waves),
         tuple(wave.drain_seconds for wave in waves),
         tuple(wave.paused for wave in waves),
+        tuple(wave.terms for wave in waves),
         duplicates_allowed(directory),
     )
 
@@ -266,38 +266,25 @@ def stand(order: Order, wave: int, found: Outcomes) -> Standing:
 def prove_way(
     order: Order,
     here: FabricState,
-    ways: Collection[tuple[FabricState, bool]],
+    ways: Collection[tuple[FabricState, Terms]],
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
 ) -> None:
-    """Prove each step of a way line by line, from what was read; each leads to a state, perhaps with hosts paused.
+    """Prove each step of a way line by line, from what was read; each leads to a state, under its own terms.
 
     Raises PlanError for the first step that does not prove.
     """
-    for number, (there, paused) in enumerate(ways, start=1):
-        check_wave(order, here, there, paused=paused, title=f"wave {number} of {len(ways)}", stuck=stuck)
+    for number, (there, terms) in enumerate(ways, start=1):
+        check_wave(order, here, there, replace(terms, stuck=stuck or {}), f"wave {number} of {len(ways)}")
         here = there
 
 
-def check_wave(
-    order: Order,
-    here: FabricState,
-    there: FabricState,
-    *,
-    paused: bool = False,
-    title: str = "the wave",
-    stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
-) -> None:
-    """Prove every state between two; `stuck` switches may stand at any line between theirs, for ever.
+def check_wave(order: Order, here: FabricState, there: FabricState, terms: Terms, title: str) -> None:
+    """Prove every state between two under `terms`, and that no line cuts the way to a switch.
 
     Raises PlanError where that does not prove.
     """
-    fabric = order.fabric
-    ends = {name: (here[name], there[name]) for name in here if here[name] is not there[name]} | dict(stuck or {})
-    lines: dict[str, Lines] = {
-        name: line_effects(platforms.of(fabric.switches[fabric.index[name]]), *both) for name, both in ends.items()
-    }
-    begin = {**here, **{name: both[0] for name, both in (stuck or {}).items()}}
-    proof = prove_wave(fabric, begin, lines, duplicates_allowed=order.duplicates_allowed, paused=paused)
+    judge = rollout_judge(order.fabric, duplicates_allowed=order.duplicates_allowed)
+    proof, _ = judge.wave(here, there, terms)
     if not proof.proven:
         raise PlanError(
             f"every state on the way must be proven, and {title} is not from what the switches hold",
@@ -327,23 +314,18 @@ def on(order: Order, standing: Standing, wave: int) -> list[tuple[int, int, tupl
     Switches that fell behind catch up before the others go on, wave by wave.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
-    ways: list[tuple[FabricState, bool]] = []
+    ways: list[tuple[FabricState, Terms]] = []
     here = standing.read
     for number in range(max(1, min(standing.at.values(), default=wave)), wave):
         behind = tuple(name for name, at in standing.at.items() if at <= number)
         here = overlaid(order, here, number, behind)
-        ways.append((here, _pauses(order, number)))
+        ways.append((here, order.terms[number - 1]))
         pushes.append((number, number, behind))
     for number in range(max(1, wave), order.waves + 1):
         here = overlaid(order, here, number)
-        ways.append((here, _pauses(order, number)))
+        ways.append((here, order.terms[number - 1]))
     prove_way(order, standing.read, ways)
     return [*pushes, (max(1, wave), 0, ())]
-
-
-def _pauses(order: Order, number: int) -> bool:
-    """Tell whether hosts' frames may be dropped in a wave: it ends paused, or the one before did."""
-    return order.paused[number - 1] or (number > 1 and order.paused[number - 2])
 
 
 def write_back(
@@ -368,7 +350,7 @@ def write_back(
         back = [name for name, at in standing.at.items() if at >= number]
         there = overlaid(order, here, number - 1, back)
         if any(there[name] is not here[name] for name in there):
-            ways.append((there, _pauses(order, number)))
+            ways.append((there, order.terms[number - 1]))
             folder = f"waves/{len(ways)}"
             write_texts(directory / folder, render(fabric, there, templates))
             page.append(
@@ -377,6 +359,7 @@ def write_back(
                     "configs": folder,
                     "drain_seconds": max(order.drains[number - 1], _up_seconds(fabric, here, there)),
                     "paused": number > 1 and order.paused[number - 2],
+                    "terms": order.terms[number - 1].as_json(),
                 }
             )
         here = there

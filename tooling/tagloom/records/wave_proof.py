@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,25 @@ class Terms:
     lossy: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give what a file keeps of the terms: all but who is stuck."""
+        return {
+            "paused": self.paused,
+            "learning": sorted(self.learning),
+            "lossy": self.lossy,
+            "blocked": sorted(self.blocked),
+        }
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what `as_json` gave."""
+        return cls(
+            paused=bool(plain.get("paused", False)),
+            learning=frozenset(map(int, plain.get("learning", ()))),
+            lossy=bool(plain.get("lossy", False)),
+            blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
+        )
 
 
 AS_PLANNED = Terms()

@@ -22,8 +22,8 @@ FORMATS = ("simgrid", "graphml", "dot")
 SIMGRID_HEAD = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <!-- Every channel is a link of its own, every ordered pair of hosts a route: the planned one.
-     For max-min fair rates: network/model:CM02, bandwidth-factor, latency-factor and TCP-gamma as the benchmark
-     benchmarks/flows.py sets them. A channel's latency is that of the switch it enters. -->
+     A channel's latency is that of the switch it enters. SimGrid weighs flows by latency, as TCP does; for max-min fair
+     rates set network/model:CM02, both factors 1, weight-S, crosstraffic and TCP-gamma 0, and all latencies to 0. -->
 <platform version="4.1">
 """
 

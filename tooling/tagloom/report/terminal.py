@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 LABEL = 10
 SHOWN_FINDINGS = 20
+SCREEN_LINES = 23  # and the prompt
 JOULES_PER_KWH = 3.6e6
 
 BROADCAST_WORDS = {
@@ -327,7 +329,7 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
     if page["interruptions"]:
         worst = max(cut["seconds"] for cut in page["interruptions"])
         pairs = sum(cut.get("pairs", 1) for cut in page["interruptions"])
-        waves = "; ".join(f"{name}, {seconds:.1f} s" for name, seconds in page["causes"]["loss"][:2])
+        waves = "; ".join(f"{name.partition(':')[0]} {seconds:.1f} s" for name, seconds in page["causes"]["loss"][:3])
         lines += row("lost by", f"{count(pairs, 'pair')} cut off for up to {worst:.1f} s: {waves}")
     else:
         lines += row("lost by", f"nothing: {page['sources']['lost_bytes']}")
@@ -355,21 +357,28 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
             f"mean gap {page['idle_seconds'] * 1e6:.1f} us, {page['overhead_seconds'] * 1e6:.2f} us per message and "
             "link",
         )
-        for verdict in ("on", "lengthen", "off"):
-            ports = [port for port in page["ports"] if port["verdict"] == verdict]
-            if ports:
-                first = f"{ports[0]['host']}: {ports[0]['reason']}"
-                words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}[verdict]
-                lines += row("ports", f"{words} at {count(len(ports), 'host port')}; {first}")
+        verdicts = [port["verdict"] for port in page["ports"]]
+        words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}
+        said = [f"{word} at {verdicts.count(verdict)}" for verdict, word in words.items() if verdict in verdicts]
+        first = f" host ports; {page['ports'][0]['host']}: {page['ports'][0]['reason']}"
+        lines += row("ports", "; ".join(said) + first)
     if page["toggle_seconds"]:
         low, high = page["intervals"]["toggle_seconds"]
         lines += row(
             "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)"
         )
-    lines += [""]
     keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
-    lines += [line for key in keys for line in row("by", page["sources"][key])]
-    return lines + (row("assumed", "; ".join(page["assumed"])) if page["assumed"] else [])
+    lines += row("by", "; ".join(_brief(page["sources"][key]) for key in keys))
+    assumed = row("assumed", "; ".join(page["assumed"])) if page["assumed"] else []
+    room = max(SCREEN_LINES - len(lines), 2)
+    return (
+        lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
+    )
+
+
+def _brief(source: str) -> str:
+    """Leave out of a source what stands in brackets and how its interval came about."""
+    return re.sub(r" \([^)]*\)", "", source).partition("; interval")[0]
 
 
 def _between(page: Mapping[str, Any], key: str, digits: int = 1) -> str:
@@ -508,6 +517,37 @@ def ping_lines(page: Mapping[str, Any]) -> list[str]:
     if page["storm"]:
         lines += row("storm", page["storm"])
     return lines
+
+
+def traffic_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what became of the frames that the rack's hosts sent."""
+    lines = row(
+        "traffic",
+        f"{page['frames']:,} frames in {page['seconds']:.1f} s while {page['lines']:,} lines landed: "
+        f"{page['lost']:,} lost, {page['duplicated']:,} duplicated, {page['flooded']:,} flooded, "
+        f"{page['storm'] or 'no storm'}",
+    )
+    for fault, lost in page["by_fault"].items():
+        lines += row("", f"{lost:,} lost to a fault of this rehearsal: {fault}")
+    worst_first = ("storms", "lost", "duplicated", "flooded", "overheard")
+    for each in sorted(page["witnesses"], key=lambda w: worst_first.index(w["what"]))[:SHOWN_FINDINGS]:
+        words = f"{each['what']}: {each['from']} -> {each['to']} {each['detail']}".rstrip()
+        lines += row("", f"{words}, after {each['after'] or 'the start'}")
+    return lines
+
+
+def fault_lines(page: Mapping[str, Any]) -> list[str]:
+    """List the faults that wait, those in effect and those that have struck."""
+    lines = []
+    for switch, waiting in page["waiting"].items():
+        for each in waiting:
+            which = f"those that match {each['line']!r}" if each["line"] else "those that configure"
+            lines += row("waits", f"{switch}: {each['kind']} at line {each['at']} of {which}")
+    for switch, kinds in page["in_effect"].items():
+        lines += [line for kind in kinds for line in row("now", f"{switch}: {kind}")]
+    for each in page["struck"]:
+        lines += row("struck", f"{each['switch']}: {each['kind']}" + (f" at {each['line']!r}" if each["line"] else ""))
+    return lines or ["no faults were ordered"]
 
 
 def observation_lines(page: Mapping[str, Any]) -> list[str]:

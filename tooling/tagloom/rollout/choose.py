@@ -401,6 +401,7 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
             Wave(
                 *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
                 floods=bool(step.terms.learning) and number < len(plan.steps),
+                terms=step.terms,
             )
         )
         here = step.state

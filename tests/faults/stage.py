@@ -1,0 +1,223 @@
+"""Set a running fabric and a rollout of it on a rack, strike, and judge what is left."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from tagloom import platforms
+from tagloom.apply.journal import SAVED, Journal
+from tagloom.lab import process
+from tagloom.platforms.grammar import switchwide
+from tagloom.platforms.interpreter import Interpreter
+from tagloom.read import read_fabric
+from tagloom.records.change import difference
+from tagloom.records.ownership import overlay
+from tagloom.records.switch_state import SwitchEditor
+from tagloom.render import read_state
+
+BAD = ("lost", "duplicated", "storms", "flooded", "overheard")
+STRUCK_SECONDS = 120.0
+ANSWER_SECONDS = 6.0  # of a switch; what takes longer has failed
+
+
+def tagloom(home, *words, expect=(0,), **options):
+    """Run one command to its end."""
+    done = subprocess.run(command(*words), capture_output=True, text=True, cwd=home, check=False, **options)
+    assert done.returncode in expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "has a fault" not in done.stderr, done.stderr
+    return done
+
+
+def command(*words):
+    return [sys.executable, "-m", "tagloom.cli", *map(str, words)]
+
+
+class Stage:
+    """A rack that runs build `a`, and the rollout `r` to build `b`, which does without the link of s0's first port."""
+
+    def __init__(self, home, *family):
+        self.home = home
+        tagloom(home, "new", *family, "-o", "f.yml")
+        tagloom(home, "plan", "f.yml", "-o", "a")
+        tagloom(home, "plan", "f.yml", "-o", "b", "--off", "s0:g1", "--previous", "a")
+        tagloom(home, "rollout", "a", "b", "-o", "r")
+        page = json.loads((home / "r/rollout.json").read_text())
+        for wave in page["waves"]:
+            wave["drain_seconds"] = 0.0  # a frame of the rack is never older than a moment
+        (home / "r/rollout.json").write_text(json.dumps(page))
+        self.waves = len(page["waves"])
+        self.rack = home / "rack"
+        tagloom(home, "lab", "up", "f.yml", "--dir", "rack")
+        self.fabric = read_fabric(home / "f.yml")
+        self.names = [switch.name for switch in self.fabric.switches]
+        self.ports = process.read_info(self.rack).ports
+        tagloom(home, "apply", "a", "-i", "rack")
+        process.keep(self.rack)
+        self.inventory = home / "inventory"
+
+    def begin(self):
+        """Go back to build `a`, with a journal that knows of nothing yet, and let the hosts send."""
+        process.restore(self.rack)
+        shutil.rmtree(self.inventory, ignore_errors=True)
+        self.inventory.mkdir()
+        for name in ("fabric.yml", "tagloom.yml", "known_hosts"):
+            shutil.copy(self.rack / name, self.inventory / name)
+        page = yaml.safe_load((self.rack / "group_vars/all.yml").read_text())
+        page |= {"tagloom_answer_seconds": ANSWER_SECONDS, "tagloom_login_seconds": ANSWER_SECONDS}
+        (self.inventory / "group_vars").mkdir()
+        (self.inventory / "group_vars/all.yml").write_text(yaml.safe_dump(page))
+        process.traffic(self.rack, "start")
+
+    def __call__(self, *words, expect=(0,), **options):
+        """Run a command on the switches; gives its page."""
+        done = tagloom(self.home, *words, "-i", "inventory", "--json", expect=expect, **options)
+        return json.loads(done.stdout)
+
+    def fault(self, switch, kind, **how):
+        process.fault(self.rack, switch, kind, **how)
+
+    def struck(self):
+        return process.faults(self.rack)["struck"]
+
+    def commands(self):
+        """Count per switch what was typed since `begin`."""
+        return {name: each["commands"] for name, each in process.status(self.rack)["switches"].items()}
+
+    # --- processes ---
+
+    def start(self, *words):
+        """Start a command on the switches, and give its process."""
+        words = command(*words, "-i", "inventory", "--json")
+        log = (self.home / "started.log").open("w")
+        with log:
+            return subprocess.Popen(words, cwd=self.home, stdout=log, stderr=log, start_new_session=True)
+
+    def wait_for_strike(self, running):
+        """Wait until a fault has struck; False where the command ended before."""
+        deadline = time.monotonic() + STRUCK_SECONDS
+        while not self.struck():
+            if running.poll() is not None:
+                return bool(self.struck())
+            assert time.monotonic() < deadline, "neither a strike nor an end"
+            time.sleep(0.02)
+        return True
+
+    def worker(self, root, switch):
+        """Find the process under `root` that holds the session to a switch."""
+        inodes = set()
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if int(fields[2].rpartition(":")[2], 16) == self.ports[switch] and fields[3] == "01":
+                inodes.add(f"socket:[{fields[9]}]")
+        for pid in family(root)[1:]:
+            with contextlib.suppress(OSError):
+                if inodes & {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}:
+                    return pid
+        raise AssertionError(f"nobody under {root} talks to {switch}")
+
+    # --- judgement ---
+
+    def target(self, build):
+        """Give what every switch must hold of a build, on top of what is others'."""
+        return {name: (self.home / build / "configs" / f"{name}.cfg").read_text() for name in self.names}
+
+    def read(self, texts):
+        """Parse configurations, of switches or of a build."""
+        read = {}
+        for name, ports, switch in zip(self.names, self.fabric.used_ports, self.fabric.switches, strict=True):
+            read[name] = read_state(platforms.of(switch), texts[name], name, ports)[0]
+        return read
+
+    def differences(self, build, *, startup=False):
+        """List what of a build is not on the switches, cell by cell."""
+        running = self.read(process.configurations(self.rack, startup=startup))
+        wanted = self.read(self.target(build))
+        return {name: cells for name in self.names if (cells := self.missing(name, running[name], wanted[name]))}
+
+    def check_frames(self, *, may_lose=()):
+        """See that no frame was lost but to a fault of ours, none came twice, and nothing flooded or circled."""
+        page = process.traffic(self.rack, "report")
+        assert page["frames"] > 0
+        assert [page[each] for each in BAD] == [0] * len(BAD), page["witnesses"][:5]
+        assert {fault.split()[0] for fault in page["by_fault"]} <= set(may_lose), page["by_fault"]
+        return page
+
+    def check_sessions(self):
+        """See that no switch ever had two sessions at once."""
+        status = process.status(self.rack)["switches"]
+        assert {name: each["most_sessions"] for name, each in status.items() if each["most_sessions"] > 1} == {}
+
+    def check_journal(self, *, forgetful=()):
+        """See that the journal tells the truth of the last wave it knows: gives the run, None where none was begun.
+
+        A switch that it calls saved starts with that wave's end. Any other holds its wave's lines up to one of them,
+        and not less than are counted as sent; `forgetful` ones, which rebooted or cheated, may hold less.
+        """
+        path = next(self.inventory.rglob("journal.db"), None)
+        journal = Journal(path) if path else None
+        if journal is None or not journal.runs():
+            return None
+        run = journal.runs()[0]
+        running, starts = (self.read(process.configurations(self.rack, startup=startup)) for startup in (False, True))
+        for row in journal.switches(run.id, run.wave):
+            if not row.after:
+                continue
+            here = {**self.target("a"), row.switch: row.before}
+            steps = self.steps(row.switch, self.read(here)[row.switch], row.lines)
+            if row.state == SAVED:
+                assert not self.missing(row.switch, starts[row.switch], steps[-1]), f"{row.switch} is called saved"
+            elif row.switch not in forgetful:
+                good = [not self.missing(row.switch, running[row.switch], step) for step in steps[row.sent :]]
+                assert any(good), f"{row.switch} took less than {row.sent} of {row.lines}"
+        return run
+
+    def steps(self, switch, state, lines):
+        """List what a switch holds before the first of some lines and after each."""
+        editor = SwitchEditor.of(state)
+        interpreter = Interpreter(platforms.of(self.fabric.switches[self.names.index(switch)]), editor)
+        found = [state]
+        for line in lines:
+            interpreter.feed(line)
+            found.append(editor.freeze())
+        return found
+
+    def missing(self, switch, running, wanted):
+        """List what of a state is not on a switch, on all that tagloom owns."""
+        at = self.names.index(switch)
+        platform = platforms.of(self.fabric.switches[at])
+        return difference(running, overlay(running, wanted, self.fabric.used_ports[at], switchwide(platform)))
+
+    def check_end(self, build):
+        """See that the fabric runs and starts with a build, and that every host reaches every other."""
+        assert self.differences(build) == {}
+        assert self.differences(build, startup=True) == {}
+        ping = process.ping(self.rack)
+        assert (ping["lost"], ping["storm"], ping["duplicated"]) == (0, "", [])
+
+
+def family(root):
+    """List a process and all its descendants, by proc(5)."""
+    parents = {}
+    for page in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = page.read_text().rpartition(")")[2].split()
+            parents.setdefault(int(fields[1]), []).append(int(page.parent.name))
+    found = [root]
+    for pid in found:
+        found += parents.get(pid, [])
+    return found
+
+
+def kill(pids):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,144 @@
+"""Faults in the middle of a rollout while all hosts send: none costs a frame but its own, and all are mended."""
+
+import random
+import resource
+import signal
+import subprocess
+
+import pytest
+
+from stage import command, family, kill
+from tagloom.lab import process
+
+LINES = 18 + 3 + 3  # that configure one switch of the ring, in its three waves
+
+# What strikes at a line, by whether the apply can end well all the same, and how it is got over.
+AT_A_LINE = [
+    ("drop-before", {}, "resume"),
+    ("drop-inside", {}, "rollback"),
+    ("drop-after", {}, "resume"),
+    ("reject", {}, "rollback"),
+    ("ignore", {}, "resume"),
+    ("no-echo", {}, "resume"),
+    ("garble", {}, "rollback"),
+    ("slow", {"lasts": 30.0}, "resume"),
+    ("late", {"lasts": 30.0}, "rollback"),
+    ("reboot", {"lasts": 2.0}, "resume"),
+    ("refuse-login", {}, "resume"),
+    ("lock", {}, "rollback"),
+    ("cable", {"port": "g2"}, "resume"),
+]
+HARMS = {"reboot", "cable"}  # frames may be lost to these
+FORGET = {"reboot", "ignore"}
+
+
+def recover(stage, how):
+    """Get over what happened, once the fault is gone, and see that the fabric is where it should be."""
+    process.mend(stage.rack)
+    words = ("apply", "--resume") if how == "resume" else ("rollback",)
+    page = stage(*words)
+    assert page["failed"] == []
+    stage.check_end("r/build" if how == "resume" else "a")
+
+
+@pytest.mark.parametrize(("kind", "how", "way"), AT_A_LINE, ids=[kind for kind, _, _ in AT_A_LINE])
+def test_a_fault_at_a_line_of_the_rollout(ring, seed, kind, how, way):
+    chance = random.Random(f"{seed} {kind}")
+    switch, line = chance.choice(ring.names), chance.randrange(1, LINES + 1)
+    if kind == "cable":
+        switch, line = "s1", 2  # the cable to s2, which both builds use
+    elif kind in ("refuse-login", "lock"):
+        line = min(line, 20)  # so that there is a login, and a `configure`, after it
+    print(f"{kind} at line {line} of {switch}, seed {seed}")
+    ring.fault(switch, kind, at=line, seed=seed, **how)
+    page = ring("apply", "r", expect=(0, 3))
+    (struck,) = ring.struck()
+    assert (struck["switch"], struck["kind"]) == (switch, kind)
+    harmless = page["failed"] == []
+    # A line that only leaves a mode may be passed over by a switch without anybody's loss; a cable is not configured.
+    assert page["failed"] in ([], [switch]) if kind in ("ignore", "cable") else page["failed"] == [switch]
+    ring.check_journal(forgetful=[switch] if kind in FORGET else [])
+    ring.check_frames(may_lose=HARMS & {kind})
+    if harmless:
+        process.mend(ring.rack)
+        ring.check_end("r/build")
+    else:
+        recover(ring, way)
+    ring.check_frames(may_lose=HARMS & {kind})
+    ring.check_sessions()
+
+
+@pytest.mark.parametrize("policy", ["finish", "undo"])
+def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
+    """s2 goes down in the flip wave and does not come back while the command runs."""
+    ring.fault("s2", "reboot", at=20, lasts=600.0)
+    page = ring("apply", "r", "--on-failure", policy, expect=(3,))
+    assert page["failed"] == ["s2"]
+    ring.check_frames(may_lose={"reboot"})
+    process.mend(ring.rack)
+    process.traffic(ring.rack, "start")
+    ping = process.ping(ring.rack)
+    assert (ping["lost"], ping["storm"], ping["duplicated"]) == (0, "", []), "back from its startup configuration"
+    recover(ring, "resume" if policy == "finish" else "rollback")
+    ring.check_frames()
+
+
+def test_a_disk_that_is_full_stops_a_rollout_before_a_line_is_sent(pair):
+    """The files the controller writes may not grow, as on a disk that is full: EFBIG stands for ENOSPC."""
+
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = subprocess.run(
+        command("apply", "r", "-i", "inventory", "--json"),
+        cwd=pair.home, preexec_fn=full, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode in (2, 3), (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert pair.differences("a") == {}
+    pair.check_frames()
+    pair("apply", "r")
+    pair.check_end("r/build")
+    pair.check_frames()
+
+
+@pytest.mark.parametrize("who", ["controller", "worker", "everything"])
+def test_killed_at_a_line(pair, seed, who):
+    """A sample; `sweep.py` takes every command there is."""
+    chance = random.Random(f"{seed} {who}")
+    switch, hold = chance.choice(pair.names), chance.choice(["slow", "late"])
+    kill_at(pair, who, switch, hold, chance.randrange(1, 16), "")
+
+
+def kill_at(stage, who, switch, hold, at, line):
+    """Kill somebody while a switch holds a line back (slow) or its answer (late), then resume; tell how it went."""
+    print(f"kill -9 of {who} while {switch} is {hold} at line {at} {line}")
+    stage.fault(switch, hold, at=at, line=line, lasts=600.0)
+    running = stage.start("apply", "r")
+    try:
+        if not stage.wait_for_strike(running):
+            assert running.wait() == 0
+            return "not reached"
+        if who == "controller":
+            kill([running.pid])
+        elif who == "everything":
+            kill(family(running.pid))
+        else:
+            kill([stage.worker(running.pid, switch)])
+        process.mend(stage.rack)
+        running.wait()
+    finally:
+        if running.poll() is None:
+            kill(family(running.pid))
+            running.wait()
+    run = stage.check_journal() if who == "everything" else None
+    page = stage("apply", "--resume", expect=(0, 2))
+    if page.get("findings"):
+        assert "interrupted" in page["findings"][0]["expected"] + page["findings"][0]["where"], page
+        assert stage.differences("a") == {} or stage.differences("r/build") == {}
+        stage("apply", "r")
+    stage.check_end("r/build")
+    stage.check_frames()
+    stage.check_sessions()
+    return f"in wave {run.wave}" if run else "recovered"

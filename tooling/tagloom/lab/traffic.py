@@ -1,0 +1,155 @@
+"""Let the rack's hosts send frames all the time, and count what becomes of every one of them.
+
+Between any two lines that land, and every few hundredths of a second besides, every host sends one frame to every other
+and one broadcast. At each line there are frames under way: one for every place on every path. When the line has landed,
+each of them is led to its end or, by a coin, one hop further and kept for the line after.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tagloom.lab.dataplane import Dataplane, Flight
+
+WITNESSES = 20  # of each kind are told; all are counted
+_CREEPS = 0.5
+
+
+@dataclass
+class Traffic:
+    """Count frames on `plane` from now on; `clock` gives seconds, `seed` decides which frames creep.
+
+    A frame that met a broken place, where a fault has taken a switch or a cable, may be lost to that fault. Nothing is
+    excused of a frame that did not, and no fault excuses a second copy, a flood or a storm. After a storm no frame is
+    sent any more.
+    """
+
+    plane: Dataplane
+    clock: Callable[[], float]
+    seed: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    lost_to: Counter[str] = field(default_factory=Counter)
+    witnesses: list[dict[str, Any]] = field(default_factory=list)
+    storm: str = ""
+
+    def __post_init__(self) -> None:
+        names = [host.name for host in self.plane.fabric.hosts]
+        self._everyone = frozenset(names)
+        self._ways = [(a, b) for a in names for b in ("", *names) if a != b]
+        self._chance = random.Random(self.seed)  # noqa: S311 - replays, guards nothing
+        self._began = self.clock()
+        self._last_line = ""
+        self._air: list[Flight] = []
+        self.round()
+
+    @property
+    def running(self) -> bool:
+        """Tell whether hosts still send."""
+        return bool(self._ways)
+
+    def landed(self, line: str) -> None:
+        """Let frames under way go on through the fabric as it is after a line has landed, then send anew."""
+        self._last_line = line
+        self.counts["lines"] += 1
+        before, self._air = self._air, []
+        for flight in before:
+            if self.storm:
+                return
+            if flight.copies and self._chance.random() < _CREEPS:
+                self.plane.step(flight)
+                self._air.append(flight)
+            else:
+                self._arrive(flight)
+        self._send()
+
+    def round(self) -> None:
+        """Lead all frames under way to their ends, and send anew."""
+        self._land()
+        self._send()
+
+    def stop(self) -> None:
+        """Lead all frames under way to their ends, and send no more."""
+        self._land()
+        self._ways = []
+
+    def _land(self) -> None:
+        before, self._air = self._air, []
+        for flight in before:
+            if not self.storm:
+                self._arrive(flight)
+
+    def _send(self) -> None:
+        """Send whole frames, and put on the way one frame for each place where the next line could find it."""
+        for a, b in self._ways:
+            whole = self.plane.launch(a, b)
+            steps = 0
+            while whole.copies:
+                self.plane.step(whole)
+                steps += 1
+            self._count(whole)
+            if self.storm:
+                return
+            for taken in range(steps):
+                flight = self.plane.launch(a, b)
+                for _ in range(taken):
+                    self.plane.step(flight)
+                self._air.append(flight)
+
+    def _arrive(self, flight: Flight) -> None:
+        while flight.copies:
+            self.plane.step(flight)
+        self._count(flight)
+
+    def _count(self, flight: Flight) -> None:
+        self.counts["frames"] += 1
+        wanted = {flight.target} if flight.target else self._everyone - {flight.source}
+        missing = sorted(wanted - flight.delivered.keys())
+        if flight.storm:
+            self._witness("storms", flight, flight.storm)
+            self.storm, self._ways, self._air = flight.storm, [], []
+        elif missing and flight.broken:
+            self.counts["lost_to_faults"] += len(missing)
+            self.lost_to[min(flight.broken)] += len(missing)
+        elif missing:
+            self.counts["lost"] += len(missing) - 1
+            self._witness("lost", flight, " ".join(missing))
+        if any(copies > 1 for copies in flight.delivered.values()):
+            self._witness("duplicated", flight, "")
+        if flight.flooded:
+            self._witness("flooded", flight, f"by {', '.join(flight.flooded)}")
+        if flight.delivered.keys() - wanted:
+            self._witness("overheard", flight, " ".join(sorted(flight.delivered.keys() - wanted)))
+
+    def _witness(self, what: str, flight: Flight, detail: str) -> None:
+        self.counts[what] += 1
+        if sum(each["what"] == what for each in self.witnesses) < WITNESSES:
+            path = [f"{hop.switch}:{hop.in_port}>{hop.out_port} vlan {hop.vlan}" for hop in flight.path[:20]]
+            self.witnesses.append(
+                {
+                    "what": what,
+                    "seconds": round(self.clock() - self._began, 3),
+                    "from": flight.source,
+                    "to": flight.target or "all",
+                    "detail": detail,
+                    "after": self._last_line,
+                    "path": path,
+                }
+            )
+
+    def report(self) -> dict[str, Any]:
+        """Give the counts since the start: frames, receivers that missed one, and witnesses of what went wrong."""
+        names = ("frames", "lines", "lost", "lost_to_faults", "duplicated", "flooded", "overheard", "storms")
+        return {
+            "running": self.running,
+            "seconds": self.clock() - self._began,
+            **{name: self.counts[name] for name in names},
+            "by_fault": dict(sorted(self.lost_to.items())),
+            "storm": self.storm,
+            "witnesses": self.witnesses,
+        }
