@@ -288,6 +288,73 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     return traffic
 
 
+def _timetable(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.pipeline import timetabling  # noqa: PLC0415 - as above
+    from tagloom.read import read_fabric  # noqa: PLC0415 - as above
+    from tagloom.report import clock  # noqa: PLC0415 - as above
+    from tagloom.share import share_directory  # noqa: PLC0415 - as above
+
+    if bool(args.traffic) == (args.calendar is not None):
+        raise InputError([Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both")])
+    fabric = read_fabric(args.fabric)
+    if args.calendar is not None:
+        from tagloom.read.calendar import read_timetable  # noqa: PLC0415 - as above
+
+        table = read_timetable(args.calendar, args.timezone)
+        with screen.waiting("planning and proving every setting"):
+            fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
+        page = timetabling.calendar_page(fabric, table, time.time(), fabrics)
+        screen.say(*clock.calendar_lines(page), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
+        screen.answer(page)
+        return GOOD
+    wish = timetabling.DayWish(
+        args.settings,
+        args.headroom,
+        _seconds(args.dwell, "--dwell"),
+        args.changes,
+        args.change_seconds,
+        args.allow_cut,
+        pipeline.read_power(args.power) if args.power else None,
+    )
+    zone = args.timezone or "UTC"
+    history = _history(args, fabric, zone)
+    with screen.progress("settings sought") as note:
+        day = timetabling.timetable(fabric, history, share_directory() / "templates", wish, note, time.monotonic)
+    schedule = day.schedules[-1]
+    page = timetabling.day_page(fabric, day, wish, schedule)
+    screen.say(*clock.day_lines(page))
+    if args.output is not None:
+        files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
+        for name, text in files.items():
+            _write(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+        screen.say(
+            f"wrote     {args.output} and {len(files) - 1} settings files beside it",
+            f"next      tagloom run {args.output} -i INVENTORY --dry-run",
+        )
+    screen.answer({**page, "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
+    """Read a day of traffic: matrices, or the counters that observe kept."""
+    from tagloom.adapters.history import History, is_one  # noqa: PLC0415 - as above
+    from tagloom.pipeline import observing, timetabling  # noqa: PLC0415 - as above
+    from tagloom.read.history import read_history  # noqa: PLC0415 - as above
+
+    if not any(is_one(path) for path in args.traffic):
+        return read_history(args.traffic, fabric, zone, args.placement)
+    if len(args.traffic) > 1:
+        raise InputError([Finding("--traffic", "one history of tagloom observe, alone", f"{len(args.traffic)} files")])
+    with closing(History(args.traffic[0])) as history:
+        shots = list(history.snapshots(fabric.name))
+    rates = [
+        (max(each.at for each in after.values()), observing.rates_between(before, after))
+        for before, after in itertools.pairwise(shots)
+    ]
+    return timetabling.history_of_counters(fabric, rates, zone)
+
+
 def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import csv  # noqa: PLC0415 - as above
     import io  # noqa: PLC0415 - as above
@@ -483,21 +550,21 @@ def _snmp(args: argparse.Namespace, settings: Any) -> Any:
     return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str, where: str = "--every") -> float:
     unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
     try:
         value = float(text[:-1]) * unit if unit else float(text)
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):
-        raise InputError([Finding("--every", "a time such as 30s, 5m or 1h", repr(text))])
+        raise InputError([Finding(where, "a time such as 30s, 5m or 1h", repr(text))])
     return value
 
 
-def _listening(text: str) -> tuple[str, int]:
+def _listening(text: str, where: str = "--prometheus") -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65535:
-        raise InputError([Finding("--prometheus", "[HOST:]PORT", repr(text))])
+        raise InputError([Finding(where, "[HOST:]PORT", repr(text))])
     return host.strip("[]") or "127.0.0.1", int(port)  # what switches say is nobody else's business unless told so
 
 
@@ -641,10 +708,105 @@ def _desk(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
     from tagloom.apply.lock import FabricLock  # noqa: PLC0415 - as above
     from tagloom.pipeline import runs  # noqa: PLC0415 - as above
 
-    words = " ".join(["tagloom", args.command, *([str(args.build)] if args.build else [])])
+    what = getattr(args, "build", None) or getattr(args, "timetable", None)
+    words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
     with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
         journal.interrupt()
         yield runs.Desk(site, journal, lock)
+
+
+class _WallClock:
+    """Tell the computer's own time, and wait by it."""
+
+    @staticmethod
+    def now() -> float:
+        return time.time()
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def _run(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.clock_metrics import ClockMetrics  # noqa: PLC0415 - as above
+    from tagloom.adapters.ledger import Ledger  # noqa: PLC0415 - as above
+    from tagloom.pipeline import clock, observing, timetabling  # noqa: PLC0415 - as above
+    from tagloom.read.calendar import read_timetable  # noqa: PLC0415 - as above
+    from tagloom.records.timetable import Watch  # noqa: PLC0415 - as above
+
+    findings: list[Finding] = []
+
+    def checked(what: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            return what()
+        except InputError as error:
+            findings.extend(error.findings)
+            return otherwise
+
+    every = checked(lambda: _seconds(args.every), 0.0)
+    hold = checked(lambda: _seconds(args.hold, "--hold"), 0.0)
+    listening = checked(lambda: _listening(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
+    if not 0 < args.lower_below < args.raise_above <= 1:
+        shares = f"{args.lower_below:g} and {args.raise_above:g}"
+        findings.append(Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares))
+    table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
+    site = checked(lambda: _site(args), None)
+    fabric = checked(lambda: observing.fabric_of(site.inventory), None) if site is not None else None
+    if table is not None and fabric is not None:
+        with screen.waiting("planning and proving every setting"):
+            checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
+    if findings or fabric is None:
+        raise InputError(findings)
+    home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
+    told: list[dict[str, Any]] = []
+
+    def tell(at: float, text: str) -> None:
+        told.append({"at": at, "text": text})
+        del told[:-1000]
+        screen.say(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {text}")
+
+    with ExitStack() as stack:
+        eyes = None
+        if not args.no_watch:
+            settings = _snmp_settings(args, site.inventory)
+            agents = observing.agents_of(fabric, settings.addresses, settings.port)
+            eyes = clock.Eyes(agents, stack.enter_context(_snmp(args, settings)).ask)
+        memory = stack.enter_context(closing(Ledger(Path(":memory:") if args.dry_run else home / "state.db")))
+        metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
+        watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
+        jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
+        keeper = clock.Keeper(
+            *(
+                fabric,
+                table,
+                site,
+                lambda each: _desk(args, screen, each),
+                home,
+                memory,
+                _WallClock(),
+                watch,
+                eyes,
+                jobs,
+                tell,
+                metrics.show,
+            ),
+            every_seconds=every,
+            dry_run=args.dry_run,
+        )
+
+        def end(*_: object) -> None:
+            keeper.ending = True
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGTERM, end)
+        stack.callback(signal.signal, signal.SIGTERM, before)
+        stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, end))
+        try:
+            keeper.run(once=args.once)
+        except KeyboardInterrupt:
+            tell(time.time(), "told to end: ended")
+    screen.answer({"told": told, "dry_run": args.dry_run})
+    return GOOD
 
 
 def _site(args: argparse.Namespace) -> Any:
@@ -1121,6 +1283,7 @@ EXAMPLES = {
     "rollback": "tagloom rollback",
     "abort": "tagloom abort",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
+    "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "export": "tagloom export simgrid build -o platform.xml",
     "observe": "tagloom observe -o history.db --every 30s",
@@ -1131,6 +1294,7 @@ EXAMPLES = {
     "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
     "measure rps": "tagloom measure rps --namespaces",
     "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",
+    "run": "tagloom run day.yml -i inventory/testbed --dry-run --once",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
 }
@@ -1376,6 +1540,42 @@ def parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
     )
 
+    timetable = command("timetable", _timetable, "find the few link settings worth having over a day, and when")
+    timetable.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    timetable.add_argument(
+        "--traffic",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a day: traffic files with '# start:' and '# seconds:', directories of them, one CSV "
+        "time,source,destination,bytes, or the history that tagloom observe keeps",
+    )
+    timetable.add_argument(
+        "--calendar", type=Path, metavar="FILE", help="rules in cron words instead, to check, prove and preview"
+    )
+    timetable.add_argument(
+        "--settings", type=int, default=3, metavar="N", help="different settings at most (default 3)"
+    )
+    timetable.add_argument("--dwell", default="15m", metavar="TIME", help="least time between changes (default 15m)")
+    timetable.add_argument("--changes", type=int, default=12, metavar="N", help="changes a day at most (default 12)")
+    timetable.add_argument(
+        "--headroom",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="of channels, free while links are off (default 0.5)",
+    )
+    timetable.add_argument(
+        "--change-seconds", type=float, default=60.0, metavar="S", help="a change takes, charged (default 60)"
+    )
+    timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
+    timetable.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    timetable.add_argument("--timezone", metavar="ZONE", help="of the times, such as Europe/Berlin (default UTC)")
+    timetable.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the timetable, and its settings beside"
+    )
+
     predict = command("predict", _predict, "say what a build costs in time and saves in watts")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
     predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix, by host or by rank")
@@ -1454,6 +1654,35 @@ def parser() -> argparse.ArgumentParser:
     discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")
     discover.add_argument("--name", default="discovered", metavar="NAME", help="name of the fabric")
     discover.add_argument("--model", metavar="M", help="model of switches that do not say theirs")
+
+    run = command("run", _run, "keep a running fabric to a timetable, and to its load", snmp)
+    run.add_argument(
+        "timetable", type=Path, metavar="TIMETABLE", help="rules in cron words, as tagloom timetable writes"
+    )
+    run.add_argument("--dry-run", action="store_true", help="say what would be done; send and remember nothing")
+    run.add_argument("--once", action="store_true", help="apply what should hold now, and end")
+    run.add_argument("--every", default="30s", metavar="TIME", help="look every 30s, 5m or 1h (default 30s)")
+    run.add_argument("--no-watch", action="store_true", help="do not read load over SNMP: clock and jobs alone")
+    run.add_argument(
+        "--raise-above", type=float, default=0.7, metavar="SHARE", help="of a channel: all links come on (default 0.7)"
+    )
+    run.add_argument(
+        "--lower-below", type=float, default=0.35, metavar="SHARE", help="of all channels, before links go off (0.35)"
+    )
+    run.add_argument("--hold", default="10m", metavar="TIME", help="so long below it, after a raise (default 10m)")
+    run.add_argument("--requests", type=Path, metavar="DIR", help="where jobs ask (default: requests in --state)")
+    run.add_argument(
+        "--profiles",
+        type=Path,
+        metavar="DIR",
+        help="their settings, NAME.json (default: profiles beside the timetable)",
+    )
+    run.add_argument(
+        "--state", type=Path, metavar="DIR", help="what outlives a restart (default: run in the inventory)"
+    )
+    run.add_argument("--timezone", metavar="ZONE", help="instead of the timetable's")
+    run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="show how it stands to Prometheus")
+    run.add_argument("--metrics-file", type=Path, metavar="FILE", help="or in a file, FILE.prom for node_exporter")
 
     eee = command("eee", _eee, "say what sleep saves and costs on one link")
     eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")

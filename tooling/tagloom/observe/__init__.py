@@ -3,13 +3,14 @@
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
 from tagloom.observe.compare import disagreements
 from tagloom.observe.interpret import interpret
-from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, SCALARS
+from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, PORTS, SCALARS
 from tagloom.observe.rates import rates
 
 __all__ = [
     "COUNTERS",
     "EVERYTHING",
     "LINKS",
+    "PORTS",
     "SCALARS",
     "Cabling",
     "Unreached",

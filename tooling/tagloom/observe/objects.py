@@ -80,6 +80,7 @@ _LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIf
 _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
 COUNTERS = _wanted("sysUpTime", _COUNTERS)  # what a poll of traffic needs
+PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, from which numbers are told
 LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, *_LLDP_TABLES)
 EVERYTHING = _wanted(
     f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}",

@@ -21,11 +21,13 @@ from tagloom.pipeline.planning import (
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page, wish_findings
+from tagloom.pipeline.timetabling import DayWish
 from tagloom.platforms.power import read_power
 from tagloom.rollout import unfit
 
 __all__ = [
     "Build",
+    "DayWish",
     "Question",
     "Wish",
     "chosen",

@@ -10,7 +10,7 @@ import yaml
 
 from tagloom import observe, platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.observe import EVERYTHING, LINKS, SCALARS, Cabling, Unreached
+from tagloom.observe import EVERYTHING, LINKS, PORTS, SCALARS, Cabling, Unreached
 from tagloom.platforms.detect import by_object_id, by_text
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 SEED = "seed"
 
 
-def observe_all(fabric: Fabric, agents: Mapping[str, Address], ask: Ask) -> dict[str, Observation]:
+def observe_all(
+    fabric: Fabric, agents: Mapping[str, Address], ask: Ask, wanted: Wanted = EVERYTHING
+) -> dict[str, Observation]:
     """Read every switch of a fabric that is not dead; one that fails has an error."""
     places = {switch.name: agents[switch.name] for switch in fabric.live}
     found = {}
-    for name, raw in ask(places, EVERYTHING).items():
+    for name, raw in ask(places, wanted).items():
         number = fabric.index[name]
         platform = platforms.load(fabric.switches[number].model)
         found[name] = observe.interpret(name, raw, platform, fabric.used_ports[number])
@@ -43,6 +45,33 @@ def observe_all(fabric: Fabric, agents: Mapping[str, Address], ask: Ask) -> dict
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
     """Give every switch's rates since an earlier reading; a switch that was not in it has none."""
     return {name: observe.rates(before[name], shown) for name, shown in after.items() if name in before}
+
+
+def busiest_link(
+    fabric: Fabric, agents: Mapping[str, Address], ask: Ask, before: Mapping[str, Observation]
+) -> tuple[dict[str, Observation], float | None, str, bool]:
+    """Read the ports' counters, and find the busiest channel between switches since an earlier reading.
+
+    Gives the reading; the share of its speed that the channel carried, None where no link's rate is known; the port
+    where that was seen; and whether every link that is up was seen at one end at least.
+    """
+    seen = observe_all(fabric, agents, ask, PORTS)
+    shares = {
+        (name, port.number): (port.utilisation, f"{name}:{port.name}")
+        for name, rates in rates_between(before, seen).items()
+        for port in rates.ports
+        if port.utilisation is not None
+    }
+    known: list[tuple[float, str]] = []
+    complete = True
+    for link in fabric.links:
+        for a, b in link.cables if link.up else ():
+            ends = [(fabric.switches[link.a].name, a), (fabric.switches[link.b].name, b)]
+            heard = [shares[end] for end in ends if end in shares]
+            known += heard
+            complete &= bool(heard)
+    share, where = max(known, default=(None, ""))
+    return seen, share, where, complete
 
 
 def second_witness(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:

@@ -141,7 +141,7 @@ def plan(
     `texts`), the links that are up do not connect the fabric or `root` names nothing to root at, PlanError where no
     deadlock-free plan fits.
     """
-    _plannable(fabric, spoken=texts)
+    plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
@@ -269,7 +269,7 @@ def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
     return [asdict(row) for row in alternatives(fabric, assignment)]
 
 
-def _plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
@@ -425,7 +425,7 @@ def regulate(
 
     `clock` gives seconds, for the time limit of `optimal`.
     """
-    _plannable(fabric, spoken=False)
+    plannable(fabric, spoken=False)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
 

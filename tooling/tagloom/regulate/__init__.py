@@ -6,16 +6,20 @@ from tagloom.regulate.optimal import optimal
 from tagloom.regulate.program import Program
 from tagloom.regulate.rerouted import rerouted
 from tagloom.regulate.static import connected, static, two_connected
+from tagloom.regulate.timetable import covering, groups, schedules
 
 __all__ = [
     "Choice",
     "Program",
     "Rules",
     "connected",
+    "covering",
     "greedy",
+    "groups",
     "optimal",
     "rerouted",
     "routes_of",
+    "schedules",
     "static",
     "two_connected",
 ]

@@ -72,6 +72,8 @@ def greedy(
     progress: Callable[[int, int], None] = lambda _done, _of: None,
     seed: int = 1,
     first: Collection[int] = (),
+    *,
+    descents: int = 0,
 ) -> Choice | None:
     """Give the best of the choices reached from each start (a fabric with some links down, and routes over the rest).
 
@@ -79,12 +81,13 @@ def greedy(
     moves of trees and single hosts off channels that became too busy, none carries more than `rules.limit`. Links go
     in the order of watts saved per load moved, looked up anew after each; those of `first` before all others. On small
     fabrics there are several descents, every other one with most hosts on one tree, later ones with chance in the
-    order; the best is improved by exchanging links. Gives None where no start fits the limit. Deterministic.
+    order; the best is improved by exchanging links. Gives None where no start fits the limit. With `descents`
+    there are so many from each start, and no exchanges: seconds where the rest takes a minute. Deterministic.
     """
     net = net_of(fabric, traffic)
     links, work = len(fabric.links), max(1, len(fabric.hosts) * len(fabric.switches))
     most = max(3, min(32, JOINS // work))
-    tries = TRIES if len(fabric.switches) <= SMALL else 1
+    tries = descents or (TRIES if len(fabric.switches) <= SMALL else 1)
     speed = np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64)
     saves = np.array([rules.watts(i, int(s)) - rules.watts(i, 0) for i, s in enumerate(speed)])
     alive = np.array([switch.up for switch in fabric.switches], np.bool_)
@@ -108,7 +111,7 @@ def greedy(
                 best = trees
     if best is None:
         return None
-    if rules.off and len(fabric.switches) <= SMALL:
+    if rules.off and len(fabric.switches) <= SMALL and not descents:
         usable = np.array([link.up for link in fabric.links], np.bool_)
         _exchange(net, best, alive, usable, saves, rules, most, chance, min(MOST_EXCHANGES, EXCHANGES // work))
     slowed = _slow(net, best, speed.astype(int).tolist(), rules, most)

@@ -1,0 +1,166 @@
+"""tagloom timetable: keys, files that prove and are read back, exit statuses; three settings do nearly for all."""
+
+import csv
+import importlib.util
+import json
+import time
+from itertools import permutations
+
+import numpy as np
+import pytest
+import yaml
+
+from fabrics import ROOT, make_fabric
+from tagloom.adapters.history import History
+from tagloom.cli import main
+from tagloom.pipeline import timetabling
+from tagloom.pipeline.timetabling import DayWish, gravity
+from tagloom.read.calendar import read_timetable
+from tagloom.records.observation import Counters, Observation
+
+spec = importlib.util.spec_from_file_location("timetable", ROOT / "benchmarks" / "timetable.py")
+benchmark = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(benchmark)
+
+
+@pytest.fixture
+def answer(capsys):
+    """Run a command with --json in this process: (exit status, the object)."""
+
+    def answer(*words):
+        status = main([*(str(word) for word in words), "--json"])
+        return status, json.loads(capsys.readouterr().out)
+
+    return answer
+
+
+@pytest.fixture
+def site(tmp_path, answer):
+    """Write a ring of four, two links between neighbours, and a day: idle but for 9 to 17 h, when all talk to all."""
+    answer("new", "ring", "--dims", 4, "--parallel", 2, "-o", tmp_path / "f.yml")
+    with (tmp_path / "day.csv").open("w", newline="") as file:
+        file.write("# seconds: 3600\n")
+        rows = csv.writer(file)
+        rows.writerow(["time", "source", "destination", "bytes"])
+        for hour in range(24):
+            rate = 35e6 if 9 <= hour < 17 else 1e3
+            for a, b in permutations(("h0", "h1", "h2", "h3"), 2):
+                rows.writerow([f"2026-11-20T{hour:02d}:00", a, b, rate * 3600])
+    return tmp_path
+
+
+def test_a_timetable_is_written_proven_and_read_back(site, answer):
+    words = ("timetable", site / "f.yml", "--traffic", site / "day.csv", "--timezone", "Europe/Berlin")
+    status, page = answer(*words, "--settings", 3, "-o", site / "out" / "week.yml")
+    assert status == 0
+    assert {"by_settings", "settings", "times", "saving_percent", "most_percent", "kept_percent", "changes"} <= set(
+        page
+    )
+    assert {"lower_bound_joules", "joules_before", "joules_after", "toggle_seconds", "lost_bytes"} <= set(page)
+    savings = [row["saving_percent"] for row in page["by_settings"]]
+    assert savings == sorted(savings)
+    assert page["joules_before"] >= page["joules_after"] >= page["lower_bound_joules"]
+    assert (page["intervals"], page["seconds"], page["changes"], page["exact"]) == (24, 86_400, 2, True)
+    idle, busy = sorted(page["settings"], key=lambda each: -each["links_off"])
+    assert (idle["links_off"], idle["seconds"], busy["seconds"]) == (4, 16 * 3600, 8 * 3600)
+    assert (idle["max_channel_share"] <= 0.5, busy["name"]) == (True, "all-on")  # 0.56 even with everything on
+    assert page["times"] == [
+        {"at": "08:58", "settings": busy["name"]},  # a minute and what links take, before they are needed
+        {"at": "17:00", "settings": idle["name"]},
+    ]
+    table = yaml.safe_load((site / "out" / "week.yml").read_text())
+    assert table["timezone"] == "Europe/Berlin"
+    assert [rule["when"] for rule in table["rules"]] == ["58 8 * * *", "0 17 * * *"]
+    for rule in table["rules"]:
+        if rule["settings"] != "all-on":
+            settings = site / "out" / rule["settings"]
+            assert answer("plan", site / "f.yml", "--settings", settings, "-o", site / "b")[1]["deadlock_free"]
+    status, week = answer("timetable", site / "f.yml", "--calendar", site / "out" / "week.yml")
+    assert (status, len(week["week"])) == (0, 14)
+    assert week["saving_percent"] == pytest.approx(page["saving_percent"], abs=0.5)  # changes are not charged there
+
+
+def test_three_settings_keep_nearly_all_that_one_for_each_interval_would_save(tmp_path):
+    """A smaller day than the benchmark's, of the same jobs: hard enough that one setting is not enough."""
+    fabric = benchmark.fabric_of(4)
+    history = benchmark.day_of(fabric, "hard", 30)
+    wish = DayWish(3)
+    day = timetabling.timetable(fabric, history, ROOT / "templates", wish, lambda *_: None, time.monotonic)
+    each = timetabling.per_interval(day, wish, lambda *_: None, time.monotonic)
+    saved = [day.full_joules - schedule.joules for schedule in day.schedules]
+    assert saved[0] < 0.95 * (day.full_joules - each)
+    assert saved[2] >= 0.95 * (day.full_joules - each)
+    assert each >= day.bound_joules
+    for name, text in timetabling.pages(fabric, day, wish, day.schedules[-1], "UTC", "t").items():
+        (tmp_path / name).write_text(text)
+    rules = read_timetable(tmp_path / "t.yml").rules  # its changes are no closer than it says itself
+    assert len(rules) == day.schedules[-1].changes > 4
+
+
+def test_bad_input_is_exit_2_with_every_finding_and_writes_nothing(site, answer):
+    text = (site / "day.csv").read_text()
+    (site / "bad.csv").write_text(text.replace("h3,h1", "h3,h9", 1).replace("126000000000.0", "-1", 1))
+    status, page = answer("timetable", site / "f.yml", "--traffic", site / "bad.csv", "-o", site / "t.yml")
+    assert (status, len(page["findings"])) == (2, 2)
+    options = ("--settings", 0, "--headroom", 2, "--changes", -1)
+    status, page = answer("timetable", site / "f.yml", "--traffic", site / "day.csv", *options, "-o", site / "t.yml")
+    assert (status, [each["where"] for each in page["findings"]]) == (2, ["--settings", "--headroom", "--changes"])
+    (site / "none.csv").write_text("time,source,destination,bytes\n")
+    assert answer("timetable", site / "f.yml", "--traffic", site / "none.csv")[0] == 2
+    assert answer("timetable", site / "f.yml")[0] == 2
+    assert not (site / "t.yml").exists()
+
+
+def test_traffic_that_does_not_fit_with_everything_on_is_exit_1_and_says_when_and_where(site, answer):
+    (site / "much.csv").write_text((site / "day.csv").read_text().replace("126000000000.0", "1260000000000.0"))
+    status, page = answer("timetable", site / "f.yml", "--traffic", site / "much.csv", "-o", site / "t.yml")
+    assert status == 1
+    assert page["witness"].startswith("at 09:00 ")
+    assert page["witness"].endswith("925,000,000 too many; 8 of 24 intervals do not fit")
+    assert not (site / "t.yml").exists()
+
+
+def test_settings_of_a_calendar_that_do_not_fit_the_fabric_are_findings(site, answer):
+    (site / "a.json").write_text('{"off": [{"ends": ["s0:g1", "s9:g1"]}]}')
+    (site / "b.json").write_text("{}")
+    rows = '- {when: "0 20 * * *", settings: a.json}\n- {when: "0 7 * * *", settings: b.json}\n'
+    (site / "t.yml").write_text(rows)
+    status, page = answer("timetable", site / "f.yml", "--calendar", site / "t.yml")
+    assert (status, len(page["findings"])) == (2, 2)
+
+
+def test_counters_of_host_ports_make_a_day_where_no_matrix_is_known(site, answer):
+    """h0 and h2 exchange 45 MB/s from 9 to 17 h; counters see what each sends and receives, and no more."""
+    history = History(site / "h.db")
+    begin = 1_763_593_200.0  # midnight in Berlin
+    sent = dict.fromkeys(range(4), 0)
+    for hour in range(25):
+        seen = {}
+        for s in range(4):
+            octets = {"in_octets": sent[s], "out_octets": sent[(s + 2) % 4]}
+            port = Counters(5, "g5", speed_bps=10**9, **octets)
+            seen[f"s{s}"] = Observation(f"s{s}", begin + 3600 * hour, uptime_seconds=3600.0 * hour + 1, ports=(port,))
+        history.append("ring", begin + 3600 * hour, seen)
+        sent = {s: count + (126_000_000_000 if 9 <= hour < 17 and s in {0, 2} else 3600) for s, count in sent.items()}
+    history.close()
+    words = ("timetable", site / "f.yml", "--traffic", site / "h.db", "--timezone", "Europe/Berlin")
+    status, page = answer(*words)
+    assert (status, page["intervals"]) == (0, 24)
+    assert "gravity model" in page["remarks"][0]
+    assert page["settings"][0]["links_off"] == 4
+
+
+def test_gravity_keeps_every_total_and_sends_nothing_to_oneself():
+    chance = np.random.default_rng(1)
+    truth = chance.random((6, 6))
+    np.fill_diagonal(truth, 0.0)
+    found = gravity(truth.sum(axis=1), truth.sum(axis=0))
+    assert np.allclose(found.sum(axis=1), truth.sum(axis=1), rtol=2e-3)
+    assert np.allclose(found.sum(axis=0), truth.sum(axis=0), rtol=2e-3)
+    assert not np.diag(found).any()
+    assert not gravity(np.zeros(3), np.zeros(3)).any()
+
+
+def test_a_link_costs_its_watts_while_it_changes():
+    fabric = make_fabric("ring", 3, model="powerconnect-5324")
+    assert timetabling.toggle_joules(fabric, 0, DayWish(change_seconds=60.0)) == pytest.approx(2.4 * 63.2)

@@ -1,0 +1,106 @@
+"""Rules in cron words say what holds at any time, through both changes of clocks, and are checked whole."""
+
+from datetime import datetime
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tagloom.errors import InputError
+from tagloom.read.calendar import due, read_timetable, upcoming
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(*when, fold=0):
+    return datetime(*when, tzinfo=BERLIN, fold=fold).timestamp()
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Give a table of rules of Berlin; every settings file is there."""
+
+    def table(*rules):
+        for _, name in rules:
+            (tmp_path / name).touch()
+        rows = "\n".join(f'- {{when: "{when}", settings: {name}}}' for when, name in rules)
+        (tmp_path / "t.yml").write_text(rows + "\n")
+        return read_timetable(tmp_path / "t.yml", "Europe/Berlin")
+
+    return table
+
+
+def test_nights_and_week_ends(table):
+    week = table(("0 20 * * 1-5", "night.json"), ("0 7 * * 1-5", "all-on"))
+    assert due(week, at(2026, 11, 20, 19, 59, 59)) == "all-on"
+    assert due(week, at(2026, 11, 20, 20)) == "night.json"  # a Friday
+    assert due(week, at(2026, 11, 22, 12)) == "night.json"
+    assert due(week, at(2026, 11, 23, 7)) == "all-on"
+    assert upcoming(week, at(2026, 11, 20, 20), 3) == [
+        (at(2026, 11, 23, 7), "all-on"),
+        (at(2026, 11, 23, 20), "night.json"),
+    ]
+
+
+@pytest.mark.parametrize("when", [(2026, 3, 29, 3), (2026, 3, 29, 3, 30), (2026, 3, 29, 12)])
+def test_what_is_due_in_the_hour_left_out_is_due_when_clocks_are_put_on(table, when):
+    spring = table(("30 2 * * *", "night.json"), ("0 20 * * *", "all-on"))
+    assert due(spring, at(2026, 3, 29, 1, 59)) == "all-on"
+    assert due(spring, at(*when)) == "night.json"
+
+
+def test_what_is_due_in_the_hour_that_comes_twice_is_due_once(table):
+    autumn = table(("30 2 * * *", "night.json"), ("45 2 * * *", "all-on"))
+    times = upcoming(autumn, at(2026, 10, 25, 1), 0.25)
+    assert [name for _, name in times] == ["night.json", "all-on"]
+    assert due(autumn, at(2026, 10, 25, 2, 40, fold=1)) == "all-on"
+
+
+def test_at_any_time_what_holds_is_what_began_last(table):
+    rules = table(("*/45 6-9 * * *", "a.json"), ("20 8 * * 2", "b.json"), ("30 22 1 * *", "all-on"))
+    begin = at(2026, 10, 23, 0)
+    rows = upcoming(rules, begin, 10)
+    for (one, name), (other, _) in pairwise(rows):
+        assert due(rules, one) == due(rules, (one + other) / 2) == due(rules, other - 1) == name
+
+
+def test_everything_wrong_is_said_at_once(tmp_path):
+    (tmp_path / "night.json").touch()
+    page = """timezone: UTC
+dwell_seconds: -1
+color: blue
+rules:
+- {when: "61 20 * * *", settings: night.json}
+- {when: "0 20 * * *", settings: none.json}
+- {when: "0 20 * * *"}
+- {when: "5 20 * * *", settings: night.json}
+"""
+    (tmp_path / "t.yml").write_text(page)
+    with pytest.raises(InputError) as caught:
+        read_timetable(tmp_path / "t.yml")
+    assert [each.where.rpartition("t.yml: ")[2] for each in caught.value.findings] == [
+        "color",
+        "dwell_seconds",
+        "none.json and night.json",
+        "rules[0].when",
+        "rules[1].settings",
+        "rules[2]",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "rules: 5", "- 5", "{"])
+def test_what_is_no_timetable_is_said(tmp_path, text):
+    (tmp_path / "t.yml").write_text(text)
+    with pytest.raises(InputError):
+        read_timetable(tmp_path / "t.yml")
+
+
+def test_rules_that_begin_all_the_time_or_at_once_are_refused(tmp_path):
+    (tmp_path / "a.json").touch()
+    for when in ("* * * * *", "0 7 * * *"):
+        (tmp_path / "t.yml").write_text(
+            f'- {{when: "{when}", settings: a.json}}\n- {{when: "0 7 * * *", settings: all-on}}\n'
+        )
+        with pytest.raises(InputError) as caught:
+            read_timetable(tmp_path / "t.yml")
+        assert len(caught.value.findings) == 1

@@ -1,0 +1,262 @@
+"""tagloom run without switches: what it would do, by the clock, by jobs, and after a sleep; its files and metrics."""
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from fabrics import ROOT, make_fabric
+from tagloom.adapters.clock_metrics import ClockMetrics
+from tagloom.adapters.ledger import Ledger
+from tagloom.cli import main
+from tagloom.errors import InputError, PlanError
+from tagloom.pipeline.clock import Jobs, Keeper
+from tagloom.pipeline.operating import Site
+from tagloom.read.calendar import read_timetable
+from tagloom.records.timetable import ClockStatus, Standing, Watch
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
+HOUR = 3600.0
+
+
+class FastClock:
+    """Jump over every wait, doing something at given times; it ends where nothing is left to do."""
+
+    def __init__(self, actions):
+        self.at, self.actions = NOON, list(actions)
+
+    def now(self):
+        return self.at
+
+    def sleep(self, seconds):
+        self.at += seconds
+        while self.actions and self.actions[0][0] <= self.at:
+            self.at = self.actions.pop(0)[1]() or self.at
+        if not self.actions:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def fabric():
+    return make_fabric("ring", 4, parallel=2, model="powerconnect-5324")
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Write settings that leave links off (one of each pair at night), and a timetable of them."""
+
+    def settings(path, *off):
+        ends = [{"ends": [f"s{s}:g{p}", f"s{t}:g{q}"]} for s, p, t, q in off]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"method": "by hand", "off": ends}))
+
+    settings(tmp_path / "night.json", (0, 4, 1, 2), (1, 4, 2, 2), (2, 4, 3, 2), (3, 4, 0, 2))
+    settings(tmp_path / "profiles" / "ft.json", (0, 4, 1, 2), (1, 4, 2, 2))
+    settings(tmp_path / "profiles" / "is.json", (1, 4, 2, 2), (2, 4, 3, 2))
+    rules = '- {when: "0 20 * * *", settings: night.json}\n- {when: "0 7 * * *", settings: all-on}\n'
+    (tmp_path / "t.yml").write_text(rules)
+    return tmp_path
+
+
+def narrate(fabric, home, *actions, watch=None):
+    told, statuses = [], []
+    with contextlib.closing(Ledger(home / "state.db")) as memory:
+        keeper = Keeper(
+            *(fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), None, home, memory),
+            FastClock(actions),
+            *(watch or Watch(dwell_seconds=900), None, Jobs(home / "requests", home / "profiles")),
+            lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%d %H:%M:%S} {text}"),
+            statuses.append,
+            dry_run=True,
+        )
+        with pytest.raises(KeyboardInterrupt):
+            keeper.run()
+    return told, statuses
+
+
+def test_a_dry_run_says_what_would_be_done_and_after_a_sleep_only_what_should_hold(fabric, home):
+    def asleep():
+        return NOON + 60 * HOUR  # two nights are missed; it is midnight
+
+    told, statuses = narrate(
+        fabric, home, (NOON + 20 * HOUR, lambda: None), (NOON + 21 * HOUR, asleep), (NOON + 61 * HOUR, bool)
+    )
+    assert told == [
+        "20 12:00:00 would change to all-on: 0 of 8 links off (the timetable; what runs is not known)",
+        "20 20:00:00 would change to night.json: 4 of 8 links off (the timetable)",
+        "21 07:00:00 would change to all-on: 0 of 8 links off (the timetable)",
+        "23 00:00:00 would change to night.json: 4 of 8 links off (the timetable)",
+    ]
+    assert (statuses[-1].links_off, statuses[-1].scheduled) == (4, "night.json")
+    assert statuses[-1].watts < statuses[-1].full_watts
+    with contextlib.closing(Ledger(home / "state.db")) as memory:
+        assert (memory.standing(), memory.counts()) == (Standing(), (0, 0))  # nothing was remembered
+
+
+def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
+    requests = home / "requests"
+    requests.mkdir()
+
+    def ask(job, profile):
+        return lambda: (requests / job).write_text(profile + "\n") and None
+
+    told, statuses = narrate(
+        fabric,
+        home,
+        (NOON + 9 * HOUR, ask("1", "ft")),
+        (NOON + 10 * HOUR, ask("2", "is")),
+        (NOON + 11 * HOUR, (requests / "1").unlink),
+        (NOON + 11.1 * HOUR, (requests / "1").exists),
+        (NOON + 11.2 * HOUR, ask("3", "../night")),
+        (NOON + 11.3 * HOUR, ask("3", "ft")),
+        (NOON + 12 * HOUR, bool),
+    )
+    words = [line.partition("would change to ")[2].split(" links")[0] for line in told if "would" in line]
+    assert words == [
+        "all-on: 0 of 8",
+        "night.json: 4 of 8",
+        "ft.json + night.json: 2 of 8",  # the links of both
+        "ft.json + is.json + night.json: 1 of 8",
+        "is.json + night.json: 2 of 8",
+        "all-on: 0 of 8",  # a profile that nobody knows
+        "ft.json + is.json + night.json: 1 of 8",
+    ]
+    assert any("a job asks for '../night', of which there are no settings here" in line for line in told)
+    assert statuses[-1].jobs == 2
+
+
+def test_what_was_begun_and_not_ended_leaves_unknown_what_runs(tmp_path):
+    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
+        memory.note(1.0, "begun", ("a",), "")
+        memory.note(2.0, "done", ("a",), "")
+        memory.remember(Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0)))
+        with pytest.raises(InputError, match="no other tagloom run"):
+            Ledger(tmp_path / "state.db")
+    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
+        assert memory.standing() == Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0))
+        assert memory.counts() == (1, 0)
+        memory.note(3.0, "begun", ("b",), "")
+    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
+        assert memory.standing().settings == ()
+        assert memory.standing().raised
+    with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE x (y)")
+    with pytest.raises(InputError, match="another program"):
+        Ledger(tmp_path / "other.db")
+
+
+def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatch):
+    tried = []
+
+    def refuse(*_):
+        tried.append(clock.at)
+        raise PlanError("no")
+
+    told = []
+    clock = FastClock([(NOON + 600, bool)])
+    with contextlib.closing(Ledger(home / "state.db")) as memory:
+        table, site = read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run")
+        words = (fabric, table, site, None, home, memory, clock, Watch(), None, None)
+        keeper = Keeper(*words, lambda _, text: told.append(text), lambda _: None)
+        monkeypatch.setattr(keeper, "_lead", refuse)
+        with pytest.raises(KeyboardInterrupt):
+            keeper.run()
+        assert memory.counts() == (0, len(tried))
+    assert [at - NOON for at in tried] == [0, 60, 180, 420]
+    assert told[0] == "failed: no; tried again in 60 s"
+
+
+def test_metrics_say_how_it_stands(tmp_path):
+    file = tmp_path / "run.prom"
+    with contextlib.closing(ClockMetrics(("127.0.0.1", 0), file)) as metrics:
+        metrics.show(ClockStatus(1.0, ("a", "b"), "a", True, 3, 90.0, 100.0, None, 2, None, 5, 1))
+        assert metrics.port > 0
+    text = file.read_text()
+    assert 'tagloom_run_settings{settings="a + b"} 1.0' in text
+    assert "tagloom_run_links_off 3.0" in text
+    assert "tagloom_run_changes_total 5.0" in text
+    assert "busiest" not in text
+
+
+def test_the_command_narrates_once_and_finds_everything_wrong_at_once(home, capsys):
+    (home / "inventory").mkdir()
+    shape = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4], parallel: 2}\n"
+    (home / "inventory" / "fabric.yml").write_text(shape)
+    (home / "inventory" / "tagloom.yml").write_text("plugin: tagloom\nfabric: fabric.yml\n")
+    words = ["run", str(home / "t.yml"), "-i", str(home / "inventory"), "--dry-run", "--once", "--no-watch", "--json"]
+    assert main(words) == 0
+    page = json.loads(capsys.readouterr().out)
+    assert "would change to " in page["told"][0]["text"]
+    assert not (home / "inventory" / "run").exists()
+    (home / "night.json").write_text("{}")
+    assert main([*words, "--every", "soon", "--hold", "-1", "--raise-above", "0.1", "--metrics-port", "x"]) == 2
+    page = json.loads(capsys.readouterr().out)
+    where = [each["where"].rpartition("/")[2] for each in page["findings"]]
+    assert where == ["--every", "--hold", "--metrics-port", "--lower-below and --raise-above", "night.json"]
+
+
+def test_it_ends_when_told_to(home):
+    (home / "inventory").mkdir()
+    shape = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4], parallel: 2}\n"
+    (home / "inventory" / "fabric.yml").write_text(shape)
+    (home / "inventory" / "tagloom.yml").write_text("plugin: tagloom\nfabric: fabric.yml\n")
+    words = ["run", home / "t.yml", "-i", home / "inventory", "--dry-run", "--no-watch"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tagloom.cli", *map(str, words)], stdout=subprocess.PIPE, env=os.environ, text=True
+    )
+    try:
+        assert "would change to " in running.stdout.readline()
+        running.terminate()
+        assert running.stdout.read().strip().endswith("told to end: ended")
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.wait()
+
+
+# --- Slurm ------------------------------------------------------------------------------------------------------------
+
+
+SCRIPTS = ROOT / "roles" / "tagloom_run" / "files"
+
+
+def slurm(script, requests, **environment):
+    settings = {"TAGLOOM_REQUESTS": str(requests), "TAGLOOM_WAIT": "0"} | environment
+    run = subprocess.run([SCRIPTS / f"slurm-{script}.sh"], env=settings, capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def test_prolog_asks_and_epilog_takes_back(tmp_path):
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="7", SLURM_JOB_NAME="x y", SLURM_JOB_COMMENT="tagloom:ft") == (0, "")
+    assert (tmp_path / "7").read_text() == "ft\n"
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="8_2", SLURM_JOB_NAME="is.C") == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["7", "8_2"]
+    assert slurm("epilog", tmp_path, SLURM_JOB_ID="7") == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["8_2"]
+
+
+@pytest.mark.parametrize("profile", ["", "../x", "a b", ".x", "$(id)", "a;b"])
+def test_what_is_no_profile_asks_for_nothing(tmp_path, profile):
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="7", SLURM_JOB_COMMENT=f"tagloom:{profile}") == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_never_fails_for_it(tmp_path):
+    assert slurm("prolog", tmp_path / "none", SLURM_JOB_ID="7", SLURM_JOB_NAME="ft") == (0, "")
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="../7", SLURM_JOB_NAME="ft") == (0, "")
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="7", SLURM_JOB_NAME="ft", TAGLOOM_WAIT="long") == (0, "")
+    assert slurm("epilog", tmp_path / "none", SLURM_JOB_ID="7") == (0, "")
+    (tmp_path / ".answered").mkdir()
+    (tmp_path / ".answered" / "7").touch()
+    assert slurm("prolog", tmp_path, SLURM_JOB_ID="7", SLURM_JOB_NAME="ft", TAGLOOM_WAIT="60") == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
+def test_the_scripts_are_clean_in_shellchecks_eyes():
+    subprocess.run(["shellcheck", *sorted(SCRIPTS.glob("*.sh"))], check=True)

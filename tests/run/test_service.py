@@ -1,0 +1,42 @@
+"""The unit that the role installs is one that systemd takes, and runs the command as it is."""
+
+import shlex
+import shutil
+import subprocess
+
+import jinja2
+import pytest
+import yaml
+
+from fabrics import ROOT
+from tagloom.cli import parser
+
+ROLE = ROOT / "roles" / "tagloom_run"
+
+
+@pytest.fixture
+def unit():
+    """Render the unit with the role's defaults, as Ansible does."""
+    values = yaml.safe_load((ROLE / "defaults" / "main.yml").read_text()) | {"tagloom_run_command": "/bin/true"}
+    text = (ROLE / "templates" / "tagloom-run.service.j2").read_text()
+    return jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False).from_string(text).render(values)  # noqa: S701 - no page of the web
+
+
+def test_every_default_is_an_option_of_the_role():
+    options = yaml.safe_load((ROLE / "meta" / "argument_specs.yml").read_text())["argument_specs"]["main"]["options"]
+    assert set(options) == set(yaml.safe_load((ROLE / "defaults" / "main.yml").read_text()))
+
+
+def test_the_command_of_the_unit_is_understood(unit):
+    (line,) = [line for line in unit.splitlines() if line.startswith("ExecStart=")]
+    args = parser().parse_args(shlex.split(line.partition("=")[2])[1:])
+    assert (str(args.state), args.metrics_port, args.command) == ("/var/lib/tagloom", "9624", "run")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+def test_systemd_takes_the_unit(unit, tmp_path):
+    (tmp_path / "tagloom-run.service").write_text(unit)
+    words = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "tagloom-run.service")]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    ours = [line for line in run.stderr.splitlines() if "tagloom-run" in line]
+    assert (run.returncode, ours) == (0, [])

@@ -1,0 +1,91 @@
+"""Show how a running timetable stands to Prometheus: over HTTP, or in a file for node_exporter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from prometheus_client.metrics_core import Metric
+
+    from tagloom.records.snmp import Address
+    from tagloom.records.timetable import ClockStatus
+
+
+class ClockMetrics(Collector):
+    """Hold the last status, serve it until closed, and write it where asked (node_exporter's textfile collector).
+
+    Raises InputError where nobody can listen there, or the file cannot be written.
+    """
+
+    def __init__(self, address: Address | None, file: Path | None) -> None:
+        self._status: ClockStatus | None = None
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        self._file, self._server = file, None
+        self._write()
+        if address is not None:
+            try:
+                self._server, _ = start_http_server(address[1], address[0], self._registry)
+            except OSError as error:
+                where = f"--metrics-port {address[0]}:{address[1]}"
+                raise InputError([Finding(where, "a free port", error.strerror or str(error))]) from None
+
+    @property
+    def port(self) -> int:
+        """Tell the TCP port that is listened on, 0 for none."""
+        return int(self._server.server_address[1]) if self._server is not None else 0
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def show(self, status: ClockStatus) -> None:
+        """Take the next status."""
+        self._status = status
+        self._write()
+
+    def _write(self) -> None:
+        if self._file is not None:
+            try:
+                write_to_textfile(str(self._file), self._registry)
+            except OSError as error:
+                expected = "a file that can be written"
+                raise InputError([Finding(f"--metrics-file {self._file}", expected, str(error))]) from None
+
+    def collect(self) -> Iterator[Metric]:
+        """Give every metric of the last status."""
+        s = self._status
+        if s is None:
+            return
+        names = GaugeMetricFamily("tagloom_run_settings", "1 for the settings that hold", labels=["settings"])
+        names.add_metric([" + ".join(s.settings) or "unknown"], 1)
+        yield names
+        plan = GaugeMetricFamily("tagloom_run_scheduled", "1 for what the timetable says", labels=["settings"])
+        plan.add_metric([s.scheduled], 1)
+        yield plan
+        gauges = {
+            "raised": (float(s.raised), "1 while load keeps all links on"),
+            "links_off": (s.links_off, "Links that the settings leave off"),
+            "watts": (s.watts, "What the switches draw with the settings, by the model"),
+            "full_watts": (s.full_watts, "What they draw with all links on, by the model"),
+            "busiest_channel_share": (s.busiest_share, "Of its speed, on the busiest channel at the last reading"),
+            "jobs": (s.jobs, "Jobs that ask for settings"),
+            "next_change_timestamp_seconds": (s.next_at, "When the timetable next begins something"),
+            "looked_timestamp_seconds": (s.at, "When it last looked"),
+        }
+        for name, (value, what) in gauges.items():
+            if value is not None:
+                yield GaugeMetricFamily(f"tagloom_run_{name}", what, value=value)
+        yield CounterMetricFamily("tagloom_run_changes", "Changes of settings", value=s.changes)
+        yield CounterMetricFamily("tagloom_run_failures", "Changes that failed", value=s.failures)

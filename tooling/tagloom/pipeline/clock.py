@@ -1,0 +1,380 @@
+"""Keep a fabric to its timetable: look at clock, jobs and load, and lead the switches to what should hold."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
+from tagloom.pipeline import applying, observing, operating
+from tagloom.pipeline.files import write_build
+from tagloom.pipeline.planning import host_pages, plan, with_links_off
+from tagloom.pipeline.regulating import Chosen, chosen
+from tagloom.platforms.power import fabric_watts
+from tagloom.read.calendar import due, upcoming
+from tagloom.records.timetable import ALL_ON, ClockStatus, Standing, Watch
+from tagloom.regulate.timetable_watch import changed, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from tagloom.apply.outcomes import Outcomes
+    from tagloom.pipeline.observing import Ask
+    from tagloom.pipeline.operating import Push, Site
+    from tagloom.pipeline.planning import Build
+    from tagloom.pipeline.runs import Desk
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
+    from tagloom.records.snmp import Address
+    from tagloom.records.timetable import Timetable
+
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 3600.0
+REQUEST_BYTES = 256  # of a request that are read: it holds one name
+PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # what a request may name: a file of the profiles' folder, no path
+
+
+class Clock(Protocol):
+    """Tell the time in seconds since the epoch, and let it pass."""
+
+    def now(self) -> float:
+        """Tell the time."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+
+class Memory(Protocol):
+    """Remember across restarts (`adapters.ledger`)."""
+
+    def standing(self) -> Standing:
+        """Give what was remembered."""
+        ...
+
+    def remember(self, standing: Standing) -> None:
+        """Write what is to be remembered."""
+        ...
+
+    def note(self, at: float, kind: str, settings: tuple[str, ...], why: str) -> None:
+        """Append an event: begun, done, failed or stopped."""
+        ...
+
+    def counts(self) -> tuple[int, int]:
+        """Count changes done and failed."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Eyes:
+    """Say how load is seen: the switches' agents, how to ask them, and how often."""
+
+    agents: Mapping[str, Address]
+    ask: Ask
+    every_seconds: float = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Jobs:
+    """Say where jobs leave requests, a file each that names a profile, and where profiles' settings are, NAME.json."""
+
+    requests: Path
+    profiles: Path
+
+
+@dataclass(eq=False)
+class Keeper:
+    """Keep one fabric to one timetable.
+
+    `tell` takes the narration, a line at a time, with its time; `show` every status. `desk` takes the fabric's lock and
+    opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
+    remembered: what would be done is told, and counts as done for what follows.
+    """
+
+    fabric: Fabric
+    table: Timetable
+    site: Site
+    desk: Callable[[Site], AbstractContextManager[Desk]]
+    home: Path
+    memory: Memory
+    clock: Clock
+    watch: Watch
+    eyes: Eyes | None
+    jobs: Jobs | None
+    tell: Callable[[float, str], None]
+    show: Callable[[ClockStatus], None]
+    every_seconds: float = 30.0
+    dry_run: bool = False
+    ending: bool = False  # set by who interrupts: nothing more is begun
+    _standing: Standing = field(default_factory=Standing)
+    _seen: Mapping[str, Observation] = field(default_factory=dict)
+    _retry_at: float = 0.0
+    _retry_seconds: float = FIRST_RETRY_SECONDS
+    _said: str = ""
+    _runs: int = 0
+    _sure: bool = False
+
+    def __post_init__(self) -> None:
+        self._standing = self.memory.standing()
+
+    def run(self, *, once: bool = False) -> None:
+        """Look and act until interrupted (KeyboardInterrupt), or once. A failed change is told and tried again later.
+
+        Waking late is no matter: what should hold now is applied, not all that was missed. Once raises what failed.
+        """
+        if self.eyes is not None:
+            self._look()
+            if once:  # two readings make a rate
+                self.clock.sleep(self.every_seconds)
+        while True:
+            try:
+                self.step()
+            except TagloomError as error:
+                if once:
+                    raise
+                self._failed(str(error).replace("\n", "; "))
+            if once or self.ending:
+                return
+            now = self.clock.now()
+            coming = [at - now for at, _ in upcoming(self.table, now, self.every_seconds / 86_400)]
+            self.clock.sleep(max(0.0, min([self.every_seconds, *coming])))
+
+    def step(self) -> None:
+        """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
+        load = self._look() if self.eyes is not None else None
+        now = self.clock.now()
+        scheduled = due(self.table, now)
+        requests = self._requests(now)
+        decision = decide(now, scheduled, set(requests.values()), load, self._standing, self.watch, self._off)
+        if decision.standing != self._standing:
+            self._remember(decision.standing)
+        what = " + ".join(decision.settings)
+        if decision.change and now >= self._retry_at:
+            self._change(now, decision.settings, decision.why)
+            self._said = ""
+        elif not decision.change and decision.settings != self._standing.settings and self._said != what:
+            self._said = what
+            self.tell(now, f"{what}: {decision.why}")
+        if self._standing.settings == decision.settings:
+            self._confirm(now, decision.settings)
+            self._answer(requests)
+        self._status(now, scheduled, load[0] if load is not None else None, len(requests))
+
+    # --- what is seen ------------------------------------------------------------------------------------------------
+
+    def _look(self) -> tuple[float | None, bool]:
+        assert self.eyes is not None  # noqa: S101 - asked before
+        fabric = self._target(self._standing.settings)[0] if self._standing.settings else self.fabric
+        seen, share, where, complete = observing.busiest_link(fabric, self.eyes.agents, self.eyes.ask, self._seen)
+        self._seen = seen
+        if share is not None and share >= self.watch.raise_above and not self._standing.raised:
+            self.tell(self.clock.now(), f"{where} carries {100 * share:.3g} % of its speed: all links come on")
+        return share, complete
+
+    def _requests(self, now: float) -> dict[str, str]:
+        """Read what jobs ask for: settings by the name of the request; what cannot be read asks for everything."""
+        found: dict[str, str] = {}
+        if self.jobs is None or not self.jobs.requests.is_dir():
+            return found
+        for path in sorted(self.jobs.requests.iterdir()):
+            if path.name.startswith(".") or not path.is_file():
+                continue
+            with contextlib.suppress(OSError):  # a job that has just ended
+                with path.open("rb") as file:
+                    name = file.read(REQUEST_BYTES).decode("utf-8", "replace").strip()
+                found[path.name] = self._profile(now, name)
+        return found
+
+    def _profile(self, now: float, name: str) -> str:
+        assert self.jobs is not None  # noqa: S101 - asked before
+        if name == ALL_ON or name in self.table.files:
+            return name
+        path = self.jobs.profiles / f"{name}.json"
+        if PROFILE.fullmatch(name) and path.is_file():
+            with contextlib.suppress(InputError):
+                self._read(path)
+                return str(path)
+        if self._said != f"request {name}":
+            self._said = f"request {name}"
+            self.tell(now, f"a job asks for {name!r}, of which there are no settings here: all links stay on for it")
+        return ALL_ON
+
+    def _answer(self, requests: Mapping[str, str]) -> None:
+        """Mark requests whose settings hold, for prologs that wait, and forget marks of those that are gone."""
+        if self.jobs is None or self.dry_run or not self.jobs.requests.is_dir():
+            return
+        marks = self.jobs.requests / ".answered"
+        marks.mkdir(exist_ok=True)
+        for name in requests:
+            (marks / name).touch()
+        for mark in marks.iterdir():
+            if mark.name not in requests:
+                mark.unlink(missing_ok=True)
+
+    # --- what settings mean ------------------------------------------------------------------------------------------
+
+    def _read(self, path: Path) -> tuple[Fabric, Chosen]:
+        smaller = with_links_off(self.fabric, [], path)
+        return smaller, chosen(smaller, path)
+
+    def _target(self, names: tuple[str, ...]) -> tuple[Fabric, Chosen | None]:
+        """Give the fabric with the links of several settings on, and the routes, where one of them has just those.
+
+        Raises InputError for settings that cannot be read.
+        """
+        if ALL_ON in names:
+            return self.fabric, None
+        each = [self._read(self.table.files.get(name) or Path(name)) for name in names]
+        off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
+        for fabric, brought in each:
+            if _down(self.fabric, fabric) == off:
+                return fabric, brought
+        return self.fabric.with_links_down(off), None
+
+    def _off(self, names: tuple[str, ...]) -> frozenset[int]:
+        return _down(self.fabric, self._target(names)[0])
+
+    # --- what is done ------------------------------------------------------------------------------------------------
+
+    def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
+        fabric, brought = self._target(names)
+        what = " + ".join(path.rpartition("/")[2] for path in names)
+        off = _down(self.fabric, fabric)
+        before = self._off(self._standing.settings) if self._standing.settings else frozenset[int]()
+        count = f"{len(off)} of {len(self.fabric.links)} links off"
+        lowered = bool(off - before) and not before - off and bool(self._standing.settings)
+        if self.dry_run:
+            self.tell(now, f"would change to {what}: {count} ({why})")
+            self._standing = changed(now, names, self._standing, lowered=lowered)
+            return
+        self.memory.note(now, "begun", names, why)
+        try:
+            switches, stopped = self._lead(fabric, brought)
+        except TagloomError as error:
+            self._failed(str(error).replace("\n", "; "), names)
+            raise
+        if stopped:
+            self.memory.note(self.clock.now(), "stopped", names, "asked to end between two waves")
+            self.tell(self.clock.now(), f"{what}: stopped between two waves; the next start goes on")
+            raise KeyboardInterrupt
+        self._sure = True
+        self._retry_seconds, self._retry_at = FIRST_RETRY_SECONDS, 0.0
+        self.memory.note(self.clock.now(), "done", names, why)
+        self._remember(changed(now, names, self._standing, lowered=lowered))
+        told = f"changed {switches} switches" if switches else "the switches hold it already"
+        self.tell(self.clock.now(), f"{what}: {count} ({why}); {told}")
+
+    def _confirm(self, now: float, names: tuple[str, ...]) -> None:
+        """Once after a start, make sure that the switches hold what was remembered."""
+        if self._sure or self.dry_run:
+            return
+        fabric, brought = self._target(names)
+        switches, stopped = self._lead(fabric, brought)
+        if stopped:
+            raise KeyboardInterrupt
+        self._sure = True
+        what = f"put {switches} switches back" if switches else "the switches hold it still"
+        self.tell(now, f"{' + '.join(names)}: remembered; {what}")
+
+    def _lead(self, fabric: Fabric, brought: Chosen | None) -> tuple[int, bool]:
+        """Plan, prove, order and push; give how many switches changed, and whether it was stopped between waves.
+
+        A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
+        not given to another tree. What was changed by hand is not overwritten.
+        """
+        build, push = self._prepared(fabric, brought, None)
+        wishes = applying.Wishes()
+        with self.desk(self._next_site()) as desk:
+            run = desk.journal.unfinished(fabric.name)
+            if run is not None and run.proven and run.wave and self._sound(applying.resume(desk, run, wishes)).stopped:
+                return 0, True
+            found = operating.survey(push.directory, fabric, desk.site, wave=1)
+            try:
+                result = applying.fresh(desk, push, found, wishes)
+            except PlanError:
+                running = operating.states_of(
+                    fabric, {each.switch: each.before for each in found.outcomes if each.read}
+                )
+                build, push = self._prepared(fabric, brought, replace(build, state=running))
+                found = operating.survey(push.directory, fabric, desk.site, wave=1)
+                result = applying.fresh(desk, push, found, wishes)
+            outcomes = self._sound(result)
+        return len(outcomes.changed), outcomes.stopped
+
+    @staticmethod
+    def _sound(result: applying.Result) -> Outcomes:
+        """Give the outcomes of a push. Raises PlanError where something was changed by hand, DeviceError for faults."""
+        outcomes = result.outcomes
+        if result.drift:
+            way_out = "tagloom apply with --drift keep or --drift overwrite"
+            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out)
+        if outcomes.failed or outcomes.error:
+            bad = next((each for each in outcomes.outcomes if each.failed), None)
+            raise DeviceError(
+                bad.switch if bad else "run", bad.command if bad else "", bad.error if bad else outcomes.error
+            )
+        return outcomes
+
+    def _prepared(self, fabric: Fabric, brought: Chosen | None, previous: Build | None) -> tuple[Build, Push]:
+        templates = self.site.share / "templates"
+        build, proof, texts = plan(fabric, templates, previous=previous, brought=brought)
+        if not proof.proven:
+            raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
+        directory = self.home / "build"
+        pages = host_pages(build, sleeping=brought.sleeping_hosts if brought is not None else ())
+        write_build(build, build.summary(proof), texts, directory, proof, pages)
+        push = operating.prepare(directory)
+        if not push.proof.proven:
+            raise PlanError("settings must prove before they are pushed", str(push.proof.findings[0]))
+        return build, push
+
+    def _next_site(self) -> Site:
+        """Give a name of its own to each run, so that none writes over another's outcomes and backups."""
+        self._runs += 1
+        return replace(self.site, run=f"{self.site.run}-{self._runs}")
+
+    def _failed(self, why: str, names: tuple[str, ...] = ()) -> None:
+        now = self.clock.now()
+        if names:  # a change failed, and what runs now is not known
+            self.memory.note(now, "failed", names, why)
+            self._remember(replace(self._standing, settings=()))
+            self._retry_at = now + self._retry_seconds
+            self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+        elif self._said != why:
+            self._said = why
+            self.tell(now, f"failed: {why}; tried again in {max(0.0, self._retry_at - now):.0f} s")
+
+    def _remember(self, standing: Standing) -> None:
+        self._standing = standing
+        if not self.dry_run:
+            self.memory.remember(standing)
+
+    def _status(self, now: float, scheduled: str, share: float | None, jobs: int) -> None:
+        names = self._standing.settings
+        fabric = self._target(names)[0] if names else self.fabric
+        coming = upcoming(self.table, now, 8.0)
+        self.show(
+            ClockStatus(
+                now,
+                names,
+                scheduled,
+                self._standing.raised,
+                len(_down(self.fabric, fabric)),
+                fabric_watts(fabric),
+                fabric_watts(self.fabric),
+                share,
+                jobs,
+                coming[0][0] if coming else None,
+                *self.memory.counts(),
+            )
+        )
+
+
+def _down(whole: Fabric, fabric: Fabric) -> frozenset[int]:
+    """List the links that are up in the whole fabric and not in another of its cabling."""
+    pairs = enumerate(zip(whole.links, fabric.links, strict=True))
+    return frozenset(i for i, (a, b) in pairs if a.up and not b.up)

@@ -1,0 +1,133 @@
+"""Read timetables: calendar rules in cron words, and the settings that each names."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from cronsim import CronSim, CronSimError
+
+from tagloom.errors import Finding, InputError
+from tagloom.read.history import zone_of
+from tagloom.records.timetable import ALL_ON, Rule, Timetable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from zoneinfo import ZoneInfo
+
+KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules"}
+BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
+AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
+MOST_A_DAY = 288  # times a rule may begin
+
+
+def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
+    """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
+
+    The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds` and
+    `changes_a_day`. `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
+    Raises InputError with all findings; that no settings are readable is found by who plans with them.
+    """
+    try:
+        raw: Any = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError([Finding(str(path), "a readable YAML file", str(error).replace("\n", " "))]) from None
+    page = {"rules": raw} if isinstance(raw, list) else raw
+    if not isinstance(page, dict) or not isinstance(page.get("rules"), list) or not page["rules"]:
+        raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", _short(raw))])
+    findings = [
+        Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(page) - KEYS
+    ]
+    rules: list[Rule] = []
+    files: dict[str, Path] = {}
+    for number, row in enumerate(page["rules"]):
+        where = f"{path}: rules[{number}]"
+        if not isinstance(row, dict) or set(row) != {"when", "settings"}:
+            findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", _short(row)))
+            continue
+        when, settings = str(row["when"]), str(row["settings"])
+        try:
+            CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
+        except CronSimError as error:
+            findings.append(
+                Finding(f"{where}.when", "minute hour day month weekday, as in crontab(5)", f"{when!r}: {error}")
+            )
+        else:
+            rules.append(Rule(when, settings))
+        file = path.parent / settings
+        if settings != ALL_ON:
+            files[settings] = file
+            if not file.is_file():
+                findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", f"{file}: no such file"))
+    dwell = _least(path, page, "dwell_seconds", Timetable.dwell_seconds, findings)
+    most = _least(path, page, "changes_a_day", Timetable.changes_a_day, findings)
+    name = timezone or str(page.get("timezone", "UTC"))
+    try:
+        zone = zone_of(name, f"{path}: timezone")
+    except InputError as error:
+        raise InputError([*sorted(findings), *error.findings]) from None
+    table = Timetable(tuple(rules), name, dwell, int(most), files)
+    findings += _clashes(path, table, zone, dwell)
+    if findings:
+        raise InputError(sorted(findings))
+    return table
+
+
+def due(table: Timetable, at_seconds: float) -> str:
+    """Give the settings that hold at a time (seconds since the epoch): those of the rule that began last.
+
+    Where none ever began, everything is on. Clocks that are put on or back are met as Debian's cron does: what is
+    due in the hour left out is due when the clocks are put on, what is due in the hour that comes twice, once.
+    """
+    for days in BACK_DAYS:
+        if begun := upcoming(table, at_seconds - days * 86_400, days):
+            return begun[-1][1]
+    return ALL_ON
+
+
+def upcoming(table: Timetable, at_seconds: float, days: float) -> list[tuple[float, str]]:
+    """List what begins after a time, within so many days: (seconds since the epoch, settings), in order."""
+    end = at_seconds + days * 86_400
+    start = datetime.fromtimestamp(at_seconds, zone_of(table.timezone, "timezone"))
+    found = []
+    for order, rule in enumerate(table.rules):
+        for begin in CronSim(rule.when, start):
+            if begin.timestamp() > end:
+                break
+            found.append((begin.timestamp(), order, rule.settings))
+    return [(begin, settings) for begin, _, settings in sorted(found)]
+
+
+def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list[Finding]:
+    """Find rules that begin too often, at once, or sooner after one another than settings must last."""
+    found: list[Finding] = []
+    begin = datetime(2026, 1, 5, tzinfo=zone).timestamp() - 1  # a Monday
+    for rule in table.rules:
+        times = [at for at, _ in upcoming(Timetable((rule,), table.timezone), begin, 1)]
+        if len(times) > MOST_A_DAY:
+            found.append(Finding(f"{path}: when {rule.when!r}", f"{MOST_A_DAY} times a day at most", str(len(times))))
+    if found:
+        return found
+    told: set[tuple[str, str]] = set()
+    rows = upcoming(table, begin, AHEAD_DAYS)
+    for (a, one), (b, other) in pairwise(rows):
+        if one != other and b - a < dwell and (one, other) not in told:
+            told.add((one, other))
+            when = datetime.fromtimestamp(b, zone)
+            least = f"{dwell:g} s between two settings (dwell_seconds)"
+            found.append(Finding(f"{path}: {one} and {other}", least, f"{b - a:g} s on {when:%a at %H:%M}"))
+    return found
+
+
+def _least(path: Path, page: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:
+    value = page.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        findings.append(Finding(f"{path}: {key}", "a number from 0", _short(value)))
+        return default
+    return float(value)
+
+
+def _short(value: object) -> str:
+    return repr(value)[:60]
