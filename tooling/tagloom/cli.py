@@ -252,6 +252,35 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
+def _report_page(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline.reporting import report  # noqa: PLC0415 - as above
+    from tagloom.report.html import page  # noqa: PLC0415 - as above
+
+    with screen.waiting("proving, loading and drawing"):
+        found = report(
+            args.build,
+            traffic_file=args.traffic,
+            placement=args.placement,
+            seconds=args.seconds,
+            settings=args.settings,
+            rollout=args.rollout,
+            timetable=args.timetable,
+        )
+        text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
+    _write(args.output, text)
+    screen.say(f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)")
+    screen.remark(*(f"left out  {what}" for what in found.left_out))
+    screen.answer(
+        {
+            "wrote": str(args.output),
+            "bytes": len(text.encode()),
+            "left_out": list(found.left_out),
+            "findings": [finding.as_json() for finding in found.proof.findings],
+        }
+    )
+    return GOOD if found.proof.proven else NO
+
+
 # --- eyes on the network ---------------------------------------------------------------------------------------------
 
 
@@ -595,6 +624,7 @@ EXAMPLES = {
     "apply": "tagloom apply build --check --diff",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
@@ -804,6 +834,16 @@ def parser() -> argparse.ArgumentParser:
         choices=["hosts", "all"],
         help="which links sleep: those of hosts (default), or those between switches as well",
     )
+
+    report = command("report", _report_page, "write a build, its proof and its forecast as one HTML page")
+    report.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
+    report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    report.add_argument("--seconds", type=float, metavar="S", help="how long the traffic took, as for predict")
+    report.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    report.add_argument("--rollout", type=Path, metavar="DIR", help="show the waves that lead to the build")
+    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day of this timetable")
 
     snmp = _Parser(add_help=False)
     snmp.add_argument(
