@@ -189,7 +189,8 @@ def _day(fabric: Fabric, path: Path) -> tuple[PowerStep, ...]:
     """
     try:
         page = yaml.safe_load(path.read_text("utf-8"))
-        rules = [(str(rule["when"]), str(rule["settings"])) for rule in (page["rules"] if "rules" in page else page)]
+        raw = page["rules"] if isinstance(page, dict) else page
+        rules = [(str(rule["when"]), str(rule["settings"])) for rule in raw]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         expected = "a timetable made by tagloom timetable"
         raise InputError([Finding(str(path), expected, str(error).replace("\n", " ") or "another file")]) from None
@@ -197,7 +198,10 @@ def _day(fabric: Fabric, path: Path) -> tuple[PowerStep, ...]:
     for number, (when, settings) in enumerate(rules):
         time = DAILY.fullmatch(when.strip())
         if time is None or int(time[1]) > 59 or int(time[2]) > 23:
-            where, expected = f"{path}: rules[{number}].when", "a time of every day, MINUTE HOUR * * *, for a day's curve"
+            where, expected = (
+                f"{path}: rules[{number}].when",
+                "a time of every day, MINUTE HOUR * * *, for a day's curve",
+            )
             findings.append(Finding(where, expected, repr(when)))
             continue
         try:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 LEVELS = 5  # classes of load, each with its own colour and width
 LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
-NAMED_UP_TO = 400  # switches, for names beside them
 DAY_SECONDS = 86_400.0
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 
@@ -96,7 +95,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
         {
             "name": "Loss",
             "value": f"{forecast['lost_bytes']:,} bytes",
-            "detail": f"{report.proof.pairs - report.proof.unreachable_pairs:,} of {report.proof.pairs:,} pairs reached",
+            "detail": f"{report.proof.reachable_pairs:,} of {report.proof.pairs:,} pairs reached",
             "source": sources["lost_bytes"],
         },
         {
@@ -144,7 +143,6 @@ def _figure(report: Report) -> dict[str, Any]:
             {"name": switch.name, "at": drawn.points[i], "up": switch.up, "hosts": int(hosts[i]), "model": switch.model}
             for i, switch in enumerate(fabric.switches)
         ],
-        "named": len(fabric.switches) <= NAMED_UP_TO,
         "labelled": len(fabric.links) <= LABELLED_UP_TO,
         "wraps": any(drawn.wraps),
         "levels": _level_words(report, edge, top),
@@ -166,7 +164,11 @@ def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str
 
     def word(part: int) -> str:
         value = edge * part / LEVELS
-        return f"{100 * value:.2g} %" if report.share is not None else f"{value * top:,.3g}"
+        return (
+            f"{100 * value:.2g} %"
+            if report.share is not None
+            else (f"{value * top:,.0f}" if top >= 100 else f"{value * top:.3g}")
+        )
 
     unit = "of capacity" if report.share is not None else report.load_unit
     return [(0, "nothing"), *((n, f"up to {word(n)} {unit}") for n in range(1, LEVELS + 1))]

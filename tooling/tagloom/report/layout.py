@@ -48,7 +48,7 @@ def draw(fabric: Fabric) -> Drawn:
     for (a, b), links in lanes.items():
         for n, i in enumerate(links):
             bend = (n - (len(links) - 1) / 2) * 9.0
-            paths[i], middle[i] = _stubs(at[a], at[b], bend) if wraps[i] else _line(at, a, b, bend)
+            paths[i], middle[i] = _stubs(at[a], at[b], bend, n) if wraps[i] else _line(at, a, b, bend)
     points = tuple((round(float(x), 1), round(float(y), 1)) for x, y in at)
     return Drawn(float(width), float(height), points, tuple(paths), tuple(middle), tuple(wraps))
 
@@ -126,13 +126,13 @@ def _wraps(fabric: Fabric, link: Link) -> bool:
     return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)
 
 
-def _stubs(a: NDArray[np.float64], b: NDArray[np.float64], bend: float) -> tuple[str, tuple[float, float]]:
+def _stubs(a: NDArray[np.float64], b: NDArray[np.float64], bend: float, lane: int) -> tuple[str, tuple[float, float]]:
     """Draw the two ends of a link that leads around, each pointing away from the other switch."""
     way = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
     side = np.array([-way[1], way[0]]) * bend
     ends = [(p, p + side, p + side - sign * way * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
     path = " ".join(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}" for p, q, r in ends)
-    end = ends[0][2]
+    end = ends[0][2] - way * (5.0 + 9.0 * lane)  # labels of parallel links stand one behind the other
     return path, (round(float(end[0]), 1), round(float(end[1]), 1))
 
 

@@ -43,10 +43,22 @@
     if (focus) chosen.focus();
     tell(chosen);
   };
-  one("links").addEventListener("focusin", (event) => choose(links.indexOf(event.target), false));
-  one("links").addEventListener("click", (event) => { if (links.includes(event.target)) choose(links.indexOf(event.target), true); });
-  one("links").addEventListener("mouseover", (event) => { if (links.includes(event.target)) tell(event.target); });
-  one("links").addEventListener("mouseout", () => { about.textContent = chosen ? chosen.getAttribute("aria-label") : idle; });
+  // On the sheet: Chromium lets Tab stop at any part of an SVG that listens for focus itself.
+  one("sheet").addEventListener("focusin", (event) => { if (links.includes(event.target)) choose(links.indexOf(event.target), false); });
+  // Thin and dotted lines are hard to hit: what is painted within a few pixels counts.
+  const known = new Set(links), around = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [.7, .7], [-.7, .7], [.7, -.7], [-.7, -.7]];
+  const under = (event) => {
+    for (const radius of [2, 4, 7]) {
+      for (const [x, y] of around) {
+        const found = document.elementFromPoint(event.clientX + radius * x, event.clientY + radius * y);
+        if (known.has(found)) return found;
+      }
+    }
+    return null;
+  };
+  drawing.addEventListener("click", (event) => { const link = under(event); if (link) choose(links.indexOf(link), true); });
+  drawing.addEventListener("mousemove", (event) => { const link = under(event); if (link) tell(link); });
+  drawing.addEventListener("mouseleave", () => { about.textContent = chosen ? chosen.getAttribute("aria-label") : idle; });
   one("links").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step) choose(here + step, true);
