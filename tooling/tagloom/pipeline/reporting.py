@@ -97,6 +97,8 @@ def report(
         )
         if given is None
     ]
+    if after.links != build.fabric.links:
+        left_out.append("paths moved away from the settings' links: plan with --settings, and report on that build")
     if slept:
         left_out.append(f"{len(slept)} host ports asleep are counted in the settings' file, not drawn")
     return Report(

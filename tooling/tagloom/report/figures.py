@@ -17,6 +17,7 @@ FORMATS = ("pdf", "png")
 COLUMN_INCHES = (3.5, 2.4)  # one column of a two-column page
 BLUE, VERMILION = "#005f99", "#d55e00"  # Okabe and Ito 2008
 STYLE: dict[Any, Any] = {"font.size": 8, "pdf.fonttype": 42, "axes.grid": True, "grid.alpha": 0.3}
+ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
 UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
 
 
@@ -55,11 +56,12 @@ def _sheet() -> tuple[Any, Any]:
 
 
 def _load(axes: Any, report: Report) -> None:
-    """Draw how many channels carry at most how much."""
-    up = np.repeat([link.up for link in report.fabric.links], 2)
-    load = np.sort(report.load[up])
+    """Draw how many channels carry at most how much, of those that carry anything."""
+    load = np.sort(report.load[report.load > 0])
     axes.step(load, np.arange(1, len(load) + 1), where="post", color=BLUE)
-    axes.set(xlabel=f"load of a channel, {report.load_unit}", ylabel="channels with at most so much", ylim=(0, None))
+    axes.set(
+        xlabel=f"load of a channel, {report.load_unit}", ylabel="channels in use, at most so loaded", ylim=(0, None)
+    )
 
 
 def _wait(axes: Any, report: Report) -> None:
@@ -68,7 +70,7 @@ def _wait(axes: Any, report: Report) -> None:
     random = [1e6 * p.random_wait_seconds for p in report.gaps]
     axes.semilogx(gap, random, color=VERMILION, linestyle="--", label="random gaps of this mean")
     axes.set(xlabel="idle gap, us", ylabel="wait of a message, us")
-    axes.legend()
+    axes.legend(**ABOVE)
 
 
 def _sleep(axes: Any, report: Report) -> None:
@@ -78,7 +80,7 @@ def _sleep(axes: Any, report: Report) -> None:
         load, [1e6 * p.mean_delay_seconds for p in report.loads], color=VERMILION, linestyle="--", label="mean wait, us"
     )
     axes.set(xlabel="load of a link, %", ylabel="% and us", ylim=(0, None))
-    axes.legend()
+    axes.legend(**ABOVE)
 
 
 def _saving(axes: Any, report: Report) -> None:
@@ -89,4 +91,5 @@ def _saving(axes: Any, report: Report) -> None:
         bars["settings and EEE"] = f.watts_after.value - f.eee_saved_watts.value
     drawn = axes.bar(list(bars), list(bars.values()), color=BLUE, width=0.6)
     axes.bar_label(drawn, fmt="%.1f")
+    axes.margins(y=0.12)
     axes.set(ylabel="watts of all switches")
