@@ -30,6 +30,7 @@ LAB = Path("inventory/lab")
 DEFAULT_MODEL = "powerconnect-5324"
 ABORT_POLL_SECONDS = 0.2
 PROMETHEUS_SPAN_SECONDS = 3600.0
+FORECASTS = "forecasts.db"  # where predict --record keeps forecasts, beside the build
 REMARK_SECONDS = 5.0  # between two lines of progress where standard error is no terminal
 
 
@@ -360,6 +361,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io  # noqa: PLC0415 - as above
 
     from tagloom import pipeline  # noqa: PLC0415 - as above
+    from tagloom.predict.eee import POWERCONNECT_5548  # noqa: PLC0415 - as above
     from tagloom.predict.energy import Rates  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
@@ -387,6 +389,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     with screen.waiting("forecasting"):
         page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     screen.say(*terminal.forecast_lines(page))
+    page |= _kept(args, page, build, traffic, screen) | _figures(args, eee or POWERCONNECT_5548, screen)
     if args.csv is not None:
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
@@ -429,6 +432,162 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(f"wrote     {args.output}")
     screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
     return GOOD
+
+
+# --- what is made of forecasts ---------------------------------------------------------------------------------------
+
+
+def _kept(
+    args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any, screen: Screen
+) -> dict[str, Any]:
+    """Keep a forecast where that was asked for; gives what the answer says of it."""
+    from tagloom.adapters.forecasts import Forecasts  # noqa: PLC0415 - as above
+    from tagloom.pipeline.scoring import quantities_of  # noqa: PLC0415 - as above
+
+    if not args.record and args.store is None:
+        return {}
+    store = args.store or args.build.parent / FORECASTS
+    with closing(Forecasts(store, new=True)) as file:
+        quantities = quantities_of(page, build, traffic)
+        number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
+    screen.say(f"kept      forecast {number} in {store}, {len(quantities)} quantities")
+    screen.say(f"next      tagloom score --store {store} --measured watts_after=W   (or FILE.csv, history.db)")
+    return {"recorded": number, "store": str(store)}
+
+
+def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> dict[str, Any]:
+    """Draw figures where that was asked for; gives what the answer says of them."""
+    if args.figures is None:
+        return {}
+    from tagloom.pipeline.reporting import report  # noqa: PLC0415 - as above
+    from tagloom.report.figures import write_figures  # noqa: PLC0415 - as above
+
+    with screen.waiting("drawing"):
+        given = {"placement": args.placement, "seconds": args.seconds, "settings": args.settings, "eee": eee}
+        names = write_figures(report(args.build, traffic_file=args.traffic, **given), args.figures)
+    screen.say(f"wrote     {args.figures}/ ({', '.join(names)})")
+    return {"figures": names}
+
+
+def _score(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.evidence import read_measured  # noqa: PLC0415 - as above
+    from tagloom.adapters.forecasts import Forecasts  # noqa: PLC0415 - as above
+    from tagloom.pipeline.scoring import score, score_page  # noqa: PLC0415 - as above
+    from tagloom.report.scores import score_lines  # noqa: PLC0415 - as above
+
+    findings = []
+    if not 0 <= args.tolerance < float("inf"):
+        findings.append(Finding("--tolerance", "percent from 0", f"{args.tolerance:g}"))
+    fresh: list[Any] = []
+    try:
+        fresh = read_measured(args.measured)
+    except InputError as error:
+        findings += error.findings
+    try:
+        file = Forecasts(args.store, new=False)
+    except InputError as error:
+        raise InputError([*error.findings, *findings]) from None
+    with closing(file):
+        kept = file.forecasts()
+        names = {name for forecast in kept for name in forecast.quantities}
+        for each in fresh:
+            if each.origin == "given" and each.quantity not in names:
+                known = ", ".join(sorted(name for name in names if "/" not in name)) or "none: predict --record first"
+                findings.append(Finding(f"--measured {each.quantity}", f"a quantity forecast: {known}", "another"))
+        if findings:
+            raise InputError(findings)
+        file.measure(fresh)
+        page = score_page(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
+    screen.say(*score_lines(page))
+    screen.answer(page)
+    return GOOD if page["scored"] and page["good"] == page["scored"] else NO
+
+
+def _fit(args: argparse.Namespace, screen: Screen) -> int:
+    import yaml  # noqa: PLC0415 - as above
+
+    from tagloom.adapters.evidence import read_pairs, read_policy  # noqa: PLC0415 - as above
+    from tagloom.pipeline.fitting import fit_page, policy_page  # noqa: PLC0415 - as above
+    from tagloom.report.scores import fit_lines  # noqa: PLC0415 - as above
+
+    findings = []
+    if (args.pairs is None) == (args.probe is None):
+        findings.append(Finding("fit", "--pairs FILE or --probe FILE", "neither or both"))
+    if args.known_timeout is not None and not 0 < args.known_timeout <= 3600:
+        findings.append(Finding("--known-timeout", "seconds above 0, up to 3600", f"{args.known_timeout:g}"))
+    if findings:
+        raise InputError(findings)
+    if args.pairs is not None:
+        pairs = read_pairs(args.pairs)
+        with screen.waiting("fitting"):
+            page = fit_page(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
+    else:
+        page = policy_page(read_policy(args.probe), f"measured, {args.probe.name}")
+    screen.say(*fit_lines(page))
+    if args.output is not None:
+        _write(args.output, yaml.safe_dump(page, sort_keys=False))
+        screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
+    screen.answer({**page, "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _sweep(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.workers import workers  # noqa: PLC0415 - as above
+    from tagloom.pipeline.sweeping import csv_text, read_sweep, sweep  # noqa: PLC0415 - as above
+    from tagloom.report.scores import sweep_lines  # noqa: PLC0415 - as above
+
+    findings = []
+    if args.jobs is not None and args.jobs < 1:
+        findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
+    if args.output is not None and args.output.suffix not in {".csv", ".json"}:
+        findings.append(Finding("--output", "a file that ends in .csv or .json", str(args.output)))
+    try:
+        cells = read_sweep(args.sweep)
+    except InputError as error:
+        findings += error.findings
+    if findings:
+        raise InputError(findings)
+    with screen.progress("forecasts") as note, workers(args.scheduler, args.jobs) as executor:
+        rows = sweep(cells, executor, note)
+    failed = sum(bool(row["error"]) for row in rows)
+    screen.say(*sweep_lines(rows))
+    if args.output is not None:
+        as_csv = args.output.suffix == ".csv"
+        _write(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
+        screen.say(f"wrote     {args.output}")
+    screen.answer({"cells": rows, "count": len(rows), "failed": failed, "wrote": str(args.output or "")})
+    return NO if failed else GOOD
+
+
+def _report_page(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline.reporting import report  # noqa: PLC0415 - as above
+    from tagloom.report.html import page  # noqa: PLC0415 - as above
+
+    with screen.waiting("proving, loading and drawing"):
+        found = report(
+            args.build,
+            traffic_file=args.traffic,
+            placement=args.placement,
+            seconds=args.seconds,
+            settings=args.settings,
+            rollout=args.rollout,
+            timetable=args.timetable,
+        )
+        text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
+    _write(args.output, text)
+    screen.say(
+        f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
+    )
+    screen.remark(*(f"left out  {what}" for what in found.left_out))
+    screen.answer(
+        {
+            "wrote": str(args.output),
+            "bytes": len(text.encode()),
+            "left_out": list(found.left_out),
+            "findings": [finding.as_json() for finding in found.proof.findings],
+        }
+    )
+    return GOOD if found.proof.proven else NO
 
 
 # --- eyes on the network ---------------------------------------------------------------------------------------------
@@ -1149,25 +1308,20 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _policy(text: str, where: str) -> Any:
-    """Read a sleep policy: TIMEOUT,TS,TW in seconds, or a file that measure idle-gap wrote. Raises InputError."""
+    """Read a sleep policy: TIMEOUT,TS,TW in seconds, or a file of fit or of measure idle-gap. Raises InputError."""
+    from tagloom.pipeline.fitting import read_parameters  # noqa: PLC0415 - as above
     from tagloom.predict.eee import check_policy  # noqa: PLC0415 - as above
     from tagloom.records.sleep import Eee  # noqa: PLC0415 - as above
 
-    source = "given"
     try:
-        if Path(text).is_file():
-            import yaml  # noqa: PLC0415 - as above
-
-            page = yaml.safe_load(Path(text).read_text("utf-8"))
-            timeout, sleep, wake = (float(page[f"{name}_seconds"]) for name in ("timeout", "sleep", "wake"))
-            source = str(page.get("source", text))
-        else:
-            timeout, sleep, wake = (float(x) for x in text.split(","))
-    except (OSError, ValueError, LookupError, TypeError):
-        expected = "TIMEOUT,TS,TW in seconds, or a file of tagloom measure idle-gap -o"
+        timeout, sleep, wake = (float(x) for x in text.split(","))
+    except ValueError:
+        if Path(text).suffix in {".yml", ".yaml"}:
+            return read_parameters(Path(text))
+        expected = "TIMEOUT,TS,TW in seconds, or a YAML file of tagloom fit or measure idle-gap -o"
         raise InputError([Finding(where, expected, repr(text))]) from None
     check_policy(timeout, sleep, wake, f"{where} {text}")
-    return Eee(timeout, sleep, wake, source, together=True)  # host links are 1000BASE-T
+    return Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T
 
 
 def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
@@ -1286,6 +1440,10 @@ EXAMPLES = {
     "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
     "export": "tagloom export simgrid build -o platform.xml",
+    "score": "tagloom score --measured watts_after=401.5 seconds_predicted=3630",
+    "fit": "tagloom fit --pairs pairs.csv -o switch.yml",
+    "sweep": "tagloom sweep sweep.yml -o sweep.csv",
+    "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
@@ -1586,7 +1744,7 @@ def parser() -> argparse.ArgumentParser:
     predict.add_argument(
         "--eee",
         metavar="TIMEOUT,TS,TW",
-        help="sleep policy of the host ports in seconds, or a file that measure idle-gap wrote "
+        help="sleep policy of the host ports in seconds, or a YAML file of tagloom fit or measure idle-gap "
         "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
     )
     predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
@@ -1618,6 +1776,56 @@ def parser() -> argparse.ArgumentParser:
     )
     export.add_argument("build", type=Path, metavar="BUILD", help="a build")
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+
+    predict.add_argument("--record", action="store_true", help=f"keep the forecast in {FORECASTS} beside the build")
+    predict.add_argument("--store", type=Path, metavar="FILE", help="keep the forecast in this file")
+    predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures for papers, PDF and PNG")
+
+    score = command("score", _score, "say how wrong kept forecasts were, part by part and over time")
+    score.add_argument(
+        "--store",
+        type=Path,
+        default=Path(FORECASTS),
+        metavar="FILE",
+        help=f"file of predict --record (default {FORECASTS})",
+    )
+    score.add_argument(
+        "--measured",
+        nargs="+",
+        default=[],
+        metavar="WHAT",
+        help="quantity=value, a CSV file (quantity,value[,at][,fabric]), or what observe or measure wrote",
+    )
+    score.add_argument(
+        "--tolerance",
+        type=float,
+        default=10.0,
+        metavar="PERCENT",
+        help="error that is still good, where a forecast has no interval (default 10)",
+    )
+
+    fit = command("fit", _fit, "fit a link's sleep to measurements")
+    fit.add_argument("--pairs", type=Path, metavar="FILE", help="CSV of gap_seconds,overhead_seconds")
+    fit.add_argument("--regular", action="store_true", help="each pair's gaps were all alike, not random of that mean")
+    fit.add_argument("--known-timeout", type=float, metavar="S", help="the time-out, where it is known")
+    fit.add_argument("--probe", type=Path, metavar="FILE", help="instead, what tagloom measure idle-gap kept")
+    fit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the parameters, for predict --eee")
+
+    sweep = command("sweep", _sweep, "forecast all combinations of time-outs, traffic and settings")
+    sweep.add_argument("sweep", type=Path, metavar="SWEEP", help="YAML: build, and lists: traffic, settings, timeouts")
+    sweep.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
+    sweep.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler instead, tcp://host:port")
+    sweep.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures, .csv or .json")
+
+    report = command("report", _report_page, "write a build, its proof and its forecast as one HTML page")
+    report.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
+    report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    report.add_argument("--seconds", type=float, metavar="S", help="how long the traffic took, as for predict")
+    report.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    report.add_argument("--rollout", type=Path, metavar="DIR", help="show the waves that lead to the build")
+    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day of this timetable")
 
     snmp = _Parser(add_help=False)
     snmp.add_argument(

@@ -1,0 +1,149 @@
+"""Forecasts kept and held against what came: SNMP history, meters, run times, by quantity and over time."""
+
+import json
+import sqlite3
+import time
+from contextlib import closing
+
+import pytest
+
+from fabrics import ROOT
+from tagloom.adapters.forecasts import Forecasts
+from tagloom.adapters.history import History
+from tagloom.pipeline import read_build, traffic_of
+from tagloom.records.kept import Quantity
+from tagloom.records.observation import Counters, Observation
+from tagloom.records.routes import channel_load
+
+LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
+
+
+def record(answer, site, store):
+    words = ["--traffic", LU, "--seconds", "10", "--settings", site / "night.json", "--record", "--store", store]
+    status, page = answer("predict", site / "b0", *words)
+    assert status == 0
+    return page
+
+
+def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, answer, tmp_path):
+    store = tmp_path / "f.db"
+    page = record(answer, site, store)
+    assert page["recorded"] == 1
+    low, high = page["intervals"]["seconds_predicted"]
+    middle, watts = (low + high) / 2, 1.25 * page["watts_after"]
+    status, good = answer("score", "--store", store, "--measured", f"seconds_predicted={middle!r}")
+    assert (status, good["scored"], good["good"], good["over_time"][0]["coverage_percent"]) == (0, 1, 1, 100.0)
+    assert good["scores"][0]["inside"] is True
+    assert good["scores"][0]["error_percent"] == pytest.approx(100 * (page["seconds_predicted"] - middle) / middle)
+    (tmp_path / "m.csv").write_text(
+        f"quantity,value,at\nwatts_after,{watts},\nseconds_predicted,{2 * high},{time.time() + 90}\n"
+    )
+    status, bad = answer("score", "--store", store, "--measured", tmp_path / "m.csv")
+    assert (status, bad["scored"], bad["good"]) == (1, 3, 1)  # what was measured before is kept
+    rows = {row["quantity"]: row for row in bad["by_quantity"]}
+    assert rows["watts_after"]["mean_error_percent"] == pytest.approx(20.0)
+    assert (rows["watts_after"]["coverage_percent"], rows["seconds_predicted"]["coverage_percent"]) == (None, 50.0)
+    assert [row["count"] for row in bad["over_time"]] == [2, 1]
+    assert answer("score", "--store", store, "--measured", tmp_path / "m.csv")[1]["scored"] == 3  # not twice
+    assert answer("score", "--store", store, "--tolerance", "30")[0] == 1  # the interval still says no
+
+
+def test_counters_of_snmp_are_scored_channel_by_channel(site, answer, tmp_path):
+    store = tmp_path / "f.db"
+    build = read_build(site / "b0")
+    words = ["--traffic", LU, "--seconds", "10", "--store", store]
+    assert answer("predict", site / "b0", *words)[0] == 0
+    traffic = traffic_of(LU, build.fabric, "", 10.0)
+    load = channel_load(build.fabric, build.routes, traffic.volume_bytes)
+    begin, seen = time.time() + 60, {}
+    with closing(History(tmp_path / "h.db")) as history:
+        for at, done in ((begin, 0.0), (begin + 10.0, 1.05)):  # 5 % more than was forecast
+            for s, switch in enumerate(build.fabric.switches):
+                channels = [c for c in range(len(load)) if build.fabric.tail[c] == s]
+                ports = [
+                    Counters(int(build.fabric.tail_port[c]), f"g{c}", out_octets=round(1e6 + done * load[c]), bits=64)
+                    for c in channels
+                ]
+                seen[switch.name] = Observation(switch.name, at, "", ports=tuple(ports))
+            history.append(build.fabric.name, at, seen)
+        history.append("another", begin + 20.0, seen)
+        history.append("another", begin + 30.0, seen)
+    status, page = answer("score", "--store", store, "--measured", tmp_path / "h.db")
+    assert (status, page["scored"], page["left_over"]) == (0, len(load), [])
+    (row,) = page["by_quantity"]
+    used = [score for score in page["scores"] if score["forecast"]]
+    assert used
+    assert (row["quantity"], row["unit"], len(used)) == ("out_bps", "bit/s", int((load > 0).sum()))
+    assert all(score["error_percent"] == pytest.approx(-100 * 0.05 / 1.05, abs=0.5) for score in used)
+    assert answer("score", "--store", store, "--tolerance", "1")[0] == 1
+
+
+def test_a_meters_watts_are_read_from_what_measure_keeps(site, answer, tmp_path):
+    store = tmp_path / "f.db"
+    page = record(answer, site, store)
+    with closing(sqlite3.connect(tmp_path / "m.db")) as file, file:
+        columns = '"when" REAL, kind TEXT, fabric TEXT, parameters TEXT, quantity TEXT, value REAL, unit TEXT'
+        file.execute(f"CREATE TABLE measurement (id INTEGER PRIMARY KEY, {columns}, uncertainty REAL)")
+        rows = [
+            (time.time() + 5, "power", "torus", "watts", page["watts_after"] + 1),
+            (time.time(), "rps", "torus", "watts", 0),
+        ]
+        file.executemany(
+            'INSERT INTO measurement ("when", kind, fabric, parameters, quantity, value, unit) '
+            "VALUES (?, ?, ?, '{}', ?, ?, 'W')",
+            rows,
+        )
+    status, found = answer("score", "--store", store, "--measured", tmp_path / "m.db")
+    assert (status, found["scored"]) == (0, 1)
+    assert found["scores"][0]["measured"] == pytest.approx(page["watts_after"] + 1)
+
+
+def test_a_measurement_stands_beside_the_last_forecast_before_it(answer, tmp_path):
+    with closing(Forecasts(tmp_path / "f.db", new=True)) as file:
+        for at, watts in ((1000.0, 100.0), (2000.0, 200.0)):
+            file.keep(at, "a", "build", {"watts_after": Quantity(watts)})
+    (tmp_path / "m.csv").write_text(
+        "quantity,value,at,fabric\nwatts_after,100,1500,a\nwatts_after,200,86400000,a\n"
+        "watts_after,100,900,a\nwatts_after,200,2500,b\nspeed,1,,\n"
+    )
+    status, page = answer("score", "--store", tmp_path / "f.db", "--measured", tmp_path / "m.csv")
+    assert (status, [score["forecast_number"] for score in page["scores"]]) == (0, [1, 2])
+    assert [row["day"] for row in page["over_time"]] == ["1970-01-01", "1972-09-27"]
+    assert sorted((m["quantity"], m["at"]) for m in page["left_over"] if m["at"]) == [
+        ("watts_after", 900.0),
+        ("watts_after", 2500.0),
+    ]
+    assert [m["quantity"] for m in page["left_over"] if m["at"] is None] == ["speed"]
+
+
+def test_without_store_the_forecast_is_kept_beside_the_build(site, answer):
+    assert answer("predict", site / "b0", "--record")[1]["store"] == str(site / "forecasts.db")
+    status, page = answer("score", "--store", site / "forecasts.db")
+    assert (status, page["scored"]) == (1, 0)
+
+
+def test_bad_evidence_is_all_named_at_once_and_nothing_kept(site, answer, tmp_path):
+    store = tmp_path / "f.db"
+    record(answer, site, store)
+    (tmp_path / "m.csv").write_text("quantity,value\nwatts_after,many\n,3\n")
+    (tmp_path / "n.csv").write_text("a,b\n")
+    words = ["watts_after=nan", tmp_path / "m.csv", tmp_path / "n.csv", tmp_path / "none.csv", "speed=3", store]
+    status, page = answer("score", "--store", store, "--tolerance", "-1", "--measured", *words)
+    where = [finding["where"].replace(str(tmp_path), "") for finding in page["findings"]]
+    assert (status, where) == (
+        2,
+        [
+            *("--tolerance", "--measured watts_after=nan: value", "/m.csv: line 2: value", "/m.csv: line 3"),
+            *("/n.csv: line 1", "/none.csv", "/f.db"),
+        ],
+    )
+    status, page = answer("score", "--store", store, "--measured", "speed=3", "watts_after=1")
+    assert (status, [finding["where"] for finding in page["findings"]]) == (2, ["--measured speed"])
+    with closing(Forecasts(store, new=False)) as file:
+        assert file.measured() == []
+    assert answer("score", "--store", tmp_path / "none.db")[0] == 2
+    assert answer("score", "--store", tmp_path / "m.csv")[0] == 2
+    with closing(History(tmp_path / "h.db")):
+        pass
+    assert answer("score", "--store", tmp_path / "h.db")[0] == 2
+    assert json.loads(json.dumps(page))["findings"]

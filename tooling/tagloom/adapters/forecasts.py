@@ -1,0 +1,93 @@
+"""Keep forecasts and what was measured of them in a file: SQLite, one row for every forecast and every number."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+from tagloom.errors import Finding, InputError
+from tagloom.records.kept import KeptForecast, Measured, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+SCHEMA_VERSION = 1  # PRAGMA user_version of the file
+_APPLICATION_ID = 0x74616766  # "tagf", in the header of the file (sqlite.org/fileformat.html)
+_SCHEMA = """
+CREATE TABLE forecast (
+  id INTEGER PRIMARY KEY,
+  at REAL NOT NULL,                -- seconds since the epoch
+  fabric TEXT NOT NULL,
+  build TEXT NOT NULL,             -- the build's directory, as it was given
+  quantities TEXT NOT NULL         -- JSON: name -> [value, low or null, high or null, source]; SI units
+);
+CREATE TABLE measured (
+  quantity TEXT NOT NULL,
+  value REAL NOT NULL,
+  origin TEXT NOT NULL,            -- where the number came from
+  at REAL,                         -- seconds since the epoch, NULL where nobody said
+  fabric TEXT NOT NULL,
+  UNIQUE (quantity, value, origin, at, fabric)
+);
+"""
+
+
+class Forecasts:
+    """Append forecasts and measurements to one file, and give them back. Raises InputError for another file."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        if not new and not path.is_file():
+            raise InputError([Finding(str(path), "forecasts kept by tagloom predict --record", "no such file")])
+        try:
+            self._file = sqlite3.connect(path)
+            (version,) = self._file.execute("PRAGMA user_version").fetchone()
+            (application,) = self._file.execute("PRAGMA application_id").fetchone()
+            tables = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        except sqlite3.Error as error:
+            raise InputError([Finding(str(path), "forecasts kept by tagloom predict --record", str(error))]) from None
+        if new and tables == 0 and version == 0:
+            self._file.executescript(
+                f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};{_SCHEMA}"
+            )
+        elif application != _APPLICATION_ID or version != SCHEMA_VERSION:
+            self._file.close()
+            actual = f"version {version}" if application == _APPLICATION_ID else "another program's file"
+            raise InputError([Finding(str(path), f"kept forecasts of version {SCHEMA_VERSION}", actual)])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def keep(self, at: float, fabric: str, build: str, quantities: Mapping[str, Quantity]) -> int:
+        """Write one forecast; gives its number."""
+        page = json.dumps({name: [q.value, q.low, q.high, q.source] for name, q in quantities.items()})
+        with self._file:
+            number = self._file.execute(
+                "INSERT INTO forecast (at, fabric, build, quantities) VALUES (?, ?, ?, ?)", (at, fabric, build, page)
+            ).lastrowid
+        assert number is not None  # noqa: S101 - an insert has a row
+        return number
+
+    def forecasts(self) -> list[KeptForecast]:
+        """Give all forecasts, the oldest first."""
+        rows = self._file.execute("SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id")
+        return [
+            KeptForecast(number, at, fabric, build, {name: Quantity(*q) for name, q in json.loads(page).items()})
+            for number, at, fabric, build, page in rows
+        ]
+
+    def measure(self, found: Iterable[Measured]) -> None:
+        """Write measurements, all or none; one that is there already is not written again."""
+        rows = [(m.quantity, m.value, m.origin, m.at, m.fabric) for m in found]
+        known = {(m.quantity, m.value, m.origin, m.at, m.fabric) for m in self.measured()}  # UNIQUE lets NULLs repeat
+        with self._file:
+            self._file.executemany(
+                "INSERT OR IGNORE INTO measured VALUES (?, ?, ?, ?, ?)", [row for row in rows if row not in known]
+            )
+
+    def measured(self) -> list[Measured]:
+        """Give all measurements in the order of their times."""
+        rows = self._file.execute("SELECT quantity, value, origin, at, fabric FROM measured ORDER BY at, quantity")
+        return [Measured(*row) for row in rows]

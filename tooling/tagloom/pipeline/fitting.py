@@ -1,0 +1,66 @@
+"""Write and read model parameters: what was fitted to measurements, for forecasts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom.errors import Finding, InputError
+from tagloom.predict.eee import check_policy
+from tagloom.predict.fit_policy import fit_policy
+from tagloom.records.sleep import Eee
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+TIMES = ("timeout_seconds", "sleep_seconds", "wake_seconds")
+
+
+def fit_page(
+    pairs: Sequence[tuple[float, float]], source: str, *, regular: bool = False, timeout_seconds: float | None = None
+) -> dict[str, Any]:
+    """Fit pairs and give the page of parameters: `eee`, which forecasts read, and the paper's `fit` with residuals."""
+    paper, eee, residual = fit_policy(pairs, regular=regular, timeout_seconds=timeout_seconds)
+    return {
+        **policy_page((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
+        "residual_seconds": residual,
+        "pairs": len(pairs),
+        "fit": asdict(paper),
+    }
+
+
+def policy_page(times: tuple[float, float, float], source: str) -> dict[str, Any]:
+    """Give the page of a policy that was measured as such."""
+    return {"eee": {**{key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}, "source": source}}
+
+
+def read_parameters(path: Path) -> Eee:
+    """Read the policy of a page of parameters, of `fit` or of `measure idle-gap`. Raises InputError with all findings.
+
+    Host links are 1000BASE-T: they sleep when both directions are idle.
+    """
+    try:
+        page = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        actual = getattr(error, "strerror", None) or str(error).replace("\n", " ")
+        raise InputError(
+            [Finding(str(path), "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit", actual)]
+        ) from None
+    given = page.get("eee", page) if isinstance(page, dict) else None  # measure idle-gap writes the times alone
+    if not isinstance(given, dict):
+        raise InputError(
+            [Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), repr(page)[:60])]
+        )
+    wrong = [
+        Finding(f"{path}: eee.{key}", "seconds", repr(given.get(key)))
+        for key in TIMES
+        if isinstance(given.get(key), bool) or not isinstance(given.get(key), int | float)
+    ]
+    if wrong:
+        raise InputError(wrong)
+    times = [float(given[key]) for key in TIMES]
+    check_policy(times[0], times[1], times[2], str(path))
+    return Eee(times[0], times[1], times[2], str(given.get("source", path.name)), together=True)

@@ -1,0 +1,112 @@
+"""Hold forecasts to account: choose what of them is kept, and say how far measurements are from it, and over time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from tagloom.records.kept import Measured, Quantity, Score, unit_of
+from tagloom.records.routes import channel_load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tagloom.pipeline.planning import Build
+    from tagloom.records.kept import KeptForecast
+    from tagloom.records.traffic import Traffic
+
+NOTHING_GIVEN = "no traffic given"  # the source of a figure that is none
+DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": "", "saving_percent": ""}
+CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
+
+
+def quantities_of(page: Mapping[str, Any], build: Build, traffic: Traffic | None) -> dict[str, Quantity]:
+    """Give what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
+
+    A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
+    """
+    found: dict[str, Quantity] = {}
+    for key, source in {**page["sources"], **DERIVED}.items():
+        value = page.get(key)
+        if source == NOTHING_GIVEN or not isinstance(value, int | float):
+            continue
+        if key in {"joules", "slowdown_percent"} and not page["seconds_base"]:
+            continue
+        low, high = page["intervals"].get(key, (None, None))
+        found[key] = Quantity(float(value), low, high, source)
+    if traffic is not None and traffic.seconds:
+        fabric = build.fabric
+        load = channel_load(fabric, build.routes, traffic.volume_bytes)
+        for c, scaled in enumerate(load.tolist()):
+            link = fabric.links[c // 2]
+            if link.up:
+                bps = 8.0 * scaled * link.capacity_mbps() / 1000.0 / traffic.seconds
+                name = f"out_bps/{fabric.switches[fabric.tail[c]].name}/{fabric.tail_port[c]}"
+                found[name] = Quantity(bps, source=CARRIED)
+    return found
+
+
+def score(
+    forecasts: Sequence[KeptForecast], measured: Iterable[Measured], tolerance_percent: float
+) -> tuple[list[Score], list[Measured]]:
+    """Set every measurement beside the last forecast of its quantity that was made before it.
+
+    Measurements that say no time stand beside the last forecast of all, those that say no fabric beside any fabric's;
+    one older than all forecasts forecasts nothing and is left over, as is one that nothing was forecast of. Gives the
+    scores in the order of their times, and what is left over.
+    """
+    scores, left = list[Score](), list[Measured]()
+    for m in measured:
+        fitting = [
+            f
+            for f in forecasts
+            if m.quantity in f.quantities and (not m.fabric or m.fabric == f.fabric) and (m.at is None or f.at <= m.at)
+        ]
+        if not fitting:
+            left.append(m)
+            continue
+        last = max(fitting, key=lambda f: (f.at, f.number))
+        q = last.quantities[m.quantity]
+        error = 100.0 * (q.value - m.value) / m.value if m.value else (0.0 if q.value == m.value else None)
+        inside = q.low <= m.value <= q.high if q.low is not None and q.high is not None else None
+        good = inside if inside is not None else error is not None and abs(error) <= tolerance_percent
+        given = (q.value, m.value, m.at, m.origin, error, q.low, q.high, inside, good)
+        scores.append(Score(m.quantity, unit_of(m.quantity), last.number, *given))
+    return sorted(scores, key=lambda s: (s.at or 0.0, s.quantity)), left
+
+
+def score_page(scores: Sequence[Score], left: Sequence[Measured], forecasts: int, tolerance: float) -> dict[str, Any]:
+    """Give scores with the keys of the command line: each, by quantity, and by day (UTC, "" where no time was said)."""
+    by_quantity: dict[str, list[Score]] = {}
+    by_day: dict[str, list[Score]] = {}
+    for each in scores:
+        by_quantity.setdefault(each.quantity.split("/")[0], []).append(each)
+        day = "" if each.at is None else datetime.fromtimestamp(each.at, UTC).strftime("%Y-%m-%d")
+        by_day.setdefault(day, []).append(each)
+    return {
+        "forecasts": forecasts,
+        "scored": len(scores),
+        "good": sum(each.good for each in scores),
+        "tolerance_percent": tolerance,
+        "by_quantity": [
+            {"quantity": name, "unit": rows[0].unit, **_sum_up(rows)} for name, rows in by_quantity.items()
+        ],
+        "over_time": [{"day": day, **_sum_up(rows)} for day, rows in sorted(by_day.items())],
+        "scores": [each.as_json() for each in scores],
+        "left_over": [{"quantity": m.quantity, "value": m.value, "at": m.at, "origin": m.origin} for m in left],
+    }
+
+
+def _sum_up(rows: Sequence[Score]) -> dict[str, Any]:
+    """Sum scores up; percents are None where no measured value allows any, coverage where no forecast has intervals."""
+    errors = [abs(row.error_percent) for row in rows if row.error_percent is not None]
+    bounded = [row.inside for row in rows if row.inside is not None]
+    return {
+        "count": len(rows),
+        "good": sum(row.good for row in rows),
+        "mean_error_percent": round(sum(errors) / len(errors), 6) if errors else None,
+        "worst_error_percent": round(max(errors), 6) if errors else None,
+        "inside": sum(bounded),
+        "with_interval": len(bounded),
+        "coverage_percent": round(100.0 * sum(bounded) / len(bounded), 6) if bounded else None,
+    }

@@ -1,0 +1,155 @@
+"""Forecast all combinations of time-outs, traffic and settings, in processes here or on a cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+from concurrent.futures import as_completed
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom.errors import Finding, InputError, TagloomError
+from tagloom.pipeline.files import read_build
+from tagloom.pipeline.forecasting import predict, traffic_of
+from tagloom.pipeline.planning import with_links_off
+from tagloom.predict.eee import POWERCONNECT_5548
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor, Future
+
+    from tagloom.pipeline.planning import Build
+
+KEYS = {"build", "traffic", "seconds", "placement", "settings", "timeouts", "sleep_seconds", "wake_seconds"}
+NONE = "none"  # the settings that turn nothing off
+FIGURES = ("watts_before", "watts_after", "seconds_base", "seconds_predicted", "eee_saved_watts", "toggle_seconds")
+COLUMNS = ("traffic", "settings", "timeout_seconds", *FIGURES, "saving_percent", "slowdown_percent", "joules", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Hold one combination; files are whole paths, so that workers elsewhere find them on a shared file system."""
+
+    build: str
+    traffic: str
+    settings: str
+    timeout_seconds: float
+    sleep_seconds: float
+    wake_seconds: float
+    seconds: float | None
+    placement: str
+
+
+def read_sweep(path: Path) -> list[Cell]:
+    """Read a sweep: ``build``, lists of ``traffic``, ``settings`` (files, or none) and ``timeouts`` in seconds.
+
+    Files stand relative to the sweep's own; ``seconds``, ``placement``, ``sleep_seconds`` and ``wake_seconds`` hold for
+    all. Raises InputError with all findings; what is in the files is found by the cells that use them.
+    """
+    try:
+        page: Any = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        actual = getattr(error, "strerror", None) or str(error).replace("\n", " ")
+        raise InputError([Finding(str(path), "a readable YAML file", actual)]) from None
+    if not isinstance(page, dict):
+        raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", repr(page)[:60])])
+    findings = [
+        Finding(f"{path}: {key}", f"one of {', '.join(sorted(KEYS))}", "another key")
+        for key in sorted(map(str, page))
+        if key not in KEYS
+    ]
+    if not isinstance(page.get("build"), str):
+        findings.append(Finding(f"{path}: build", "a build's directory", repr(page.get("build"))))
+
+    def listed(key: str, default: list[Any]) -> list[Any]:
+        given = page.get(key, default)
+        if not isinstance(given, list) or not given:
+            findings.append(Finding(f"{path}: {key}", "a list of at least one", repr(given)[:60]))
+            return default
+        return given
+
+    def number(where: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 3600:
+            findings.append(Finding(f"{path}: {where}", "seconds from 0 to 3600", repr(value)[:60]))
+            return 0.0
+        return float(value)
+
+    eee = POWERCONNECT_5548
+    timeouts = [number(f"timeouts[{n}]", t) for n, t in enumerate(listed("timeouts", [eee.timeout_seconds]))]
+    times = (
+        number("sleep_seconds", page.get("sleep_seconds", eee.sleep_seconds)),
+        number("wake_seconds", page.get("wake_seconds", eee.wake_seconds)),
+    )
+    seconds = None if page.get("seconds") is None else number("seconds", page["seconds"])
+    traffic, settings = listed("traffic", []), listed("settings", [NONE])
+    if findings:
+        raise InputError(sorted(set(findings)))
+
+    def whole(word: object) -> str:
+        text = str(word)
+        return text if text == NONE or text.startswith("pattern:") else str((path.parent / text).resolve())
+
+    build, placement = whole(page["build"]), str(page.get("placement", ""))
+    combinations = product(map(whole, traffic), map(whole, settings), timeouts)
+    return [Cell(build, file, chosen, at, *times, seconds, placement) for file, chosen, at in combinations]
+
+
+def sweep(cells: Sequence[Cell], executor: Executor, progress: Callable[[int, int], None]) -> list[dict[str, Any]]:
+    """Forecast all cells, in their order. A cell that fails says why in `error`, and costs no other."""
+    rows: list[dict[str, Any]] = [{} for _ in cells]
+    waiting: dict[Future[dict[str, Any]], int] = {executor.submit(run_cell, cell): n for n, cell in enumerate(cells)}
+    progress(0, len(cells))
+    for done, future in enumerate(as_completed(waiting), start=1):
+        number = waiting[future]
+        try:
+            rows[number] = future.result()
+        except Exception as error:  # noqa: BLE001 - a worker that died, or could not be reached, in any way
+            rows[number] = _row(cells[number], f"{type(error).__name__}: {error}")
+        progress(done, len(cells))
+    return rows
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Forecast one cell, where the worker is."""
+    try:
+        build = _build(cell.build)
+        settings = None if cell.settings == NONE else Path(cell.settings)
+        after = with_links_off(build.fabric, [], settings)
+        traffic = traffic_of(Path(cell.traffic), after, cell.placement, cell.seconds)
+        times = cell.timeout_seconds, cell.sleep_seconds, cell.wake_seconds
+        eee = replace(
+            POWERCONNECT_5548, timeout_seconds=times[0], sleep_seconds=times[1], wake_seconds=times[2], source="swept"
+        )
+        found = predict(build.fabric.with_links_up(), after, traffic, eee)
+    except TagloomError as error:
+        return _row(cell, str(error).replace("\n", "; "))
+    row = _row(cell, "") | {key: getattr(found, key).value for key in FIGURES}
+    before, watts, base, seconds = (row[key] for key in FIGURES[:4])
+    row["saving_percent"] = 100.0 * (before - watts) / before if before else 0.0
+    row["slowdown_percent"] = 100.0 * (seconds - base) / base if base else 0.0
+    row["joules"] = watts * seconds
+    return row
+
+
+@cache
+def _build(directory: str) -> Build:
+    return read_build(Path(directory))
+
+
+def _row(cell: Cell, error: str) -> dict[str, Any]:
+    names = {"traffic": Path(cell.traffic).name, "settings": Path(cell.settings).name}
+    return dict.fromkeys(COLUMNS) | names | {"timeout_seconds": cell.timeout_seconds, "error": error}
+
+
+def csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    """Write rows as CSV; a figure that a failed cell does not have stays empty."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

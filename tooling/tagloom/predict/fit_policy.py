@@ -1,0 +1,76 @@
+"""Fit a sleep policy (time-out, Ts, Tw) and the paper's three numbers to measured pairs of idle gap and overhead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from tagloom.predict.eee import EXPONENTIAL, PERIODIC, Fit, delay_seconds, fit_overhead, overhead_seconds
+from tagloom.records.sleep import Eee
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FLOOR_SECONDS = 1e-9
+STARTS = (0.25, 1.0, 4.0)  # times a first guess, for the time-out: the sum of squares has more than one valley
+TS_STARTS = (1e-5, 182e-6, 1e-3)
+
+
+def fit_policy(
+    pairs: Sequence[tuple[float, float]], *, regular: bool = False, timeout_seconds: float | None = None
+) -> tuple[Fit, Eee, float]:
+    """Fit (c, alpha, t) of Miwa et al. 2013, eq. 3, and the policy of our closed form; gives both and our residual.
+
+    `regular` pairs were measured with all gaps alike, others with gaps at random of that mean. A time-out that is known
+    is kept. With regular gaps the wait jumps at the time-out, so that it is sought between every two measured gaps and
+    found no closer than they stand. Raises InputError as `fit_overhead` does.
+    """
+    paper = fit_overhead(pairs, timeout_seconds)
+    gap, over = np.asarray(sorted(pairs), float).T
+    top = max(float(over.max()), FLOOR_SECONDS)
+    if timeout_seconds is not None:
+        timeouts, free = [timeout_seconds], False
+    elif regular:
+        timeouts, free = [float(t) for t in (gap[1:] + gap[:-1]) / 2], False
+    else:
+        guess = max(paper.threshold_seconds, float(gap.min()), 1e-6)
+        timeouts, free = [guess * s for s in STARTS], True
+    law = PERIODIC if regular else EXPONENTIAL
+    best: tuple[float, Eee] | None = None
+    for timeout in timeouts:
+        for ts in TS_STARTS:
+            found, policy = _search(gap, over, law, timeout, ts, top, free=free)
+            if best is None or found < best[0]:
+                best = found, policy
+    assert best is not None  # noqa: S101 - fit_overhead asks for two gaps
+    return paper, best[1], best[0]
+
+
+def _search(
+    gap: NDArray[np.float64],
+    over: NDArray[np.float64],
+    law: float,
+    timeout: float,
+    ts: float,
+    top: float,
+    *,
+    free: bool,
+) -> tuple[float, Eee]:
+    """Walk down from one start, in logarithms, so that no time gets negative."""
+
+    def policy(x: NDArray[np.float64]) -> Eee:
+        times = np.exp(x)
+        return Eee(float(times[2]) if free else timeout, float(times[0]), float(times[1]), "fitted")
+
+    def residual(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        eee = policy(x)
+        model = [delay_seconds(g, eee) if law == PERIODIC else overhead_seconds(g, eee, law) for g in gap.tolist()]
+        return np.asarray((np.array(model) - over) / top, np.float64)
+
+    start = np.log([ts, top, *([timeout] if free else [])])
+    found = least_squares(residual, start, bounds=(np.log(FLOOR_SECONDS), np.log(10.0)), max_nfev=60)
+    return float(np.sqrt(np.mean(found.fun**2))) * top, policy(found.x)

@@ -1,0 +1,79 @@
+"""Hold forecasts that were kept, measurements that came later, and how far apart they are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNITS = {"watts": "W", "seconds": "s", "bytes": "B", "percent": "%", "joules": "J", "bps": "bit/s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Hold one forecast number; `low` and `high` are its interval, None where the model gives none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptForecast:
+    """Hold a forecast as it was kept: its number in the file, when, of which fabric and build, its quantities."""
+
+    number: int
+    at: float
+    fabric: str
+    build: str
+    quantities: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Measured:
+    """Hold one measured number: `at` in seconds since the epoch, None where nobody said; `origin` says who did."""
+
+    quantity: str
+    value: float
+    origin: str
+    at: float | None = None
+    fabric: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Hold a forecast beside what was measured: the error in percent of the measured value, None where that is 0.
+
+    `inside` tells whether the measured value lies in the forecast's interval, None where it has none; `good` whether it
+    does, or, without an interval, whether the error is within the tolerance asked for.
+    """
+
+    quantity: str
+    unit: str
+    forecast_number: int
+    forecast: float
+    measured: float
+    at: float | None
+    origin: str
+    error_percent: float | None
+    low: float | None
+    high: float | None
+    inside: bool | None
+    good: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the score with the keys of the command line."""
+        return asdict(self)
+
+
+def unit_of(quantity: str) -> str:
+    """Give a quantity's unit by its name, "" where the name has none.
+
+    >>> unit_of("watts_after"), unit_of("out_bps/s0/3")
+    ('W', 'bit/s')
+    """
+    parts = quantity.split("/", maxsplit=1)[0].split("_")
+    return next((UNITS[part] for part in parts if part in UNITS), "")

@@ -1,0 +1,95 @@
+"""Draw a forecast's figures for papers: load, sleep, savings; the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tagloom.records.report import Report
+
+FORMATS = ("pdf", "png")
+COLUMN_INCHES = (3.5, 2.4)  # one column of a two-column page
+BLUE, VERMILION = "#005f99", "#d55e00"  # Okabe and Ito 2008
+STYLE: dict[Any, Any] = {"font.size": 8, "pdf.fonttype": 42, "axes.grid": True, "grid.alpha": 0.3}
+ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2, "frameon": False}
+UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
+
+
+def write_figures(report: Report, directory: Path) -> list[str]:
+    """Write load, wait, sleep and saving as PDF and PNG; gives the names of the files.
+
+    Raises InputError where matplotlib is not installed or the directory cannot be written.
+    """
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - only figures need it, and it takes half a second
+    except ImportError:
+        raise InputError(
+            [Finding("--figures", "matplotlib:  pip install 'tagloom[figures]'", "not installed")]
+        ) from None
+    names = []
+    with mpl.rc_context(STYLE):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for name, draw in (("load", _load), ("wait", _wait), ("sleep", _sleep), ("saving", _saving)):
+                figure, axes = _sheet()
+                draw(axes, report)
+                for kind in FORMATS:
+                    figure.savefig(directory / f"{name}.{kind}", dpi=300, metadata=UNDATED[kind])
+                    names.append(f"{name}.{kind}")
+        except OSError as error:
+            actual = error.strerror or str(error)
+            raise InputError([Finding(str(directory), "a directory that can be written", actual)]) from None
+    return names
+
+
+def _sheet() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # noqa: PLC0415 - as above
+
+    figure = Figure(figsize=COLUMN_INCHES, layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _load(axes: Any, report: Report) -> None:
+    """Draw how many channels carry at most how much, of those that carry anything."""
+    load = np.sort(report.load[report.load > 0])
+    axes.step(load, np.arange(1, len(load) + 1), where="post", color=BLUE)
+    axes.set(
+        xlabel=f"load of a channel, {report.load_unit}", ylabel="channels in use, at most so loaded", ylim=(0, None)
+    )
+
+
+def _wait(axes: Any, report: Report) -> None:
+    gap = [1e6 * p.gap_seconds for p in report.gaps]
+    axes.semilogx(gap, [1e6 * p.periodic_wait_seconds for p in report.gaps], color=BLUE, label="regular gaps")
+    random = [1e6 * p.random_wait_seconds for p in report.gaps]
+    axes.semilogx(gap, random, color=VERMILION, linestyle="--", label="random gaps of this mean")
+    axes.set(xlabel="idle gap, us", ylabel="wait of a message, us")
+    axes.legend(**ABOVE)
+
+
+def _sleep(axes: Any, report: Report) -> None:
+    load = [100 * p.load for p in report.loads]
+    axes.semilogx(load, [100 * p.power_relative for p in report.loads], color=BLUE, label="power, % of awake")
+    axes.semilogx(
+        load, [1e6 * p.mean_delay_seconds for p in report.loads], color=VERMILION, linestyle="--", label="mean wait, us"
+    )
+    axes.set(xlabel="load of a link, %", ylabel="% and us", ylim=(0, None))
+    axes.legend(**ABOVE)
+
+
+def _saving(axes: Any, report: Report) -> None:
+    """Draw the switches' watts: all links on, these settings, and these settings with host ports asleep."""
+    f = report.forecast
+    bars = {"all on": f.watts_before.value, "settings": f.watts_after.value}
+    if f.seconds_base.value:
+        bars["settings and EEE"] = f.watts_after.value - f.eee_saved_watts.value
+    drawn = axes.bar(list(bars), list(bars.values()), color=BLUE, width=0.6)
+    axes.bar_label(drawn, fmt="%.1f")
+    axes.margins(y=0.12)
+    axes.set(ylabel="watts of all switches")

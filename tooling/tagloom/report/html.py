@@ -1,0 +1,286 @@
+"""Write a report as one self-contained HTML page: nothing is fetched, nothing is sent."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom.records.report import OFF, ON, SLEEPING, SLOW
+from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
+from tagloom.report.layout import draw
+from tagloom.report.terminal import count, forecast_page
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from tagloom.records.report import Report
+
+LEVELS = 5  # classes of load, each with its own colour and width
+LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
+DAY_SECONDS = 86_400.0
+STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
+
+
+def page(report: Report, written: str) -> str:
+    """Write the page; `written` says when and by what, for its foot."""
+    forecast = forecast_page(report.forecast)
+    return _template().render(
+        name=report.fabric.name,
+        written=written,
+        summary=report.summary,
+        headline=_headline(report),
+        cards=_cards(report, forecast),
+        figure=_figure(report),
+        power=_power(report),
+        curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)],
+        waves=_waves(report),
+        rollout=report.rollout,
+        proofs=_proofs(report),
+        findings=[str(finding) for finding in report.proof.findings],
+        sources=[(key.replace("_", " "), text) for key, text in forecast["sources"].items()],
+        eee=report.eee,
+        left_out=report.left_out,
+        size=(WIDTH, HEIGHT),
+        css=_text("page.css"),
+        js=_text("page.js"),
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    import jinja2  # noqa: PLC0415 - only a report needs it
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_text("page.html.j2"))
+
+
+def _text(name: str) -> str:
+    return (files("tagloom.report") / name).read_text("utf-8")
+
+
+def _headline(report: Report) -> str:
+    fabric = report.fabric
+    models = ", ".join(sorted({switch.model for switch in fabric.switches}))
+    off = sum(state == OFF for state in report.states)
+    return (
+        f"{count(len(fabric.switches), 'switch')} ({models}), {count(len(fabric.links), 'link')}"
+        f"{f', {off} of them off' if off else ''}, {count(len(fabric.hosts), 'host')}. "
+        f"{report.summary['routing_reason'].capitalize()}; {report.summary['average_hops']:.2f} switches on a path, "
+        f"{count(report.summary['vlans'], 'VLAN')} ({report.summary['assignment']} assignment)."
+    )
+
+
+def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
+    """Give the three numbers that matter first, each with its interval and where it comes from."""
+    base, sources = forecast["seconds_base"], forecast["sources"]
+    low, high = forecast["intervals"].get("seconds_predicted", (base, base))
+    slower = [100.0 * (x - base) / base if base else 0.0 for x in (low, high)]
+    before, after = forecast["watts_before"], forecast["watts_after"]
+    return [
+        {
+            "name": "Slow-down",
+            "value": f"{forecast['slowdown_percent']:.2f} %" if base else "unknown",
+            "detail": f"{base:.4g} s -> {forecast['seconds_predicted']:.4g} s, between {slower[0]:.2f} % and "
+            f"{slower[1]:.2f} %, if host ports sleep"
+            if base
+            else "no traffic was given",
+            "source": sources["seconds_predicted"] if base else "",
+        },
+        {
+            "name": "Loss",
+            "value": f"{forecast['lost_bytes']:,} bytes",
+            "detail": f"{report.proof.reachable_pairs:,} of {report.proof.pairs:,} pairs reached",
+            "source": sources["lost_bytes"],
+        },
+        {
+            "name": "Saving",
+            "value": f"{forecast['saving_percent']:.1f} %",
+            "detail": f"{before:,.1f} W -> {after:,.1f} W",
+            "source": sources["watts_after"],
+        },
+    ]
+
+
+def _figure(report: Report) -> dict[str, Any]:
+    """Give the drawn fabric: links with class of load, state and words, switches with names, trees as bit sets."""
+    fabric, drawn = report.fabric, draw(report.fabric)
+    top = float(report.load.max(initial=0.0))
+    shown = report.share if report.share is not None else report.load / (top or 1.0)
+    busiest = np.maximum(shown[0::2], shown[1::2])
+    edge = max(float(busiest.max(initial=0.0)), 1e-12)
+    level = np.where(busiest > 0, np.clip(np.ceil(LEVELS * busiest / edge), 1, LEVELS), 0).astype(int)
+    links = []
+    for i, link in enumerate(fabric.links):
+        a, b = report.link_names[i]
+        loads = [_load_words(report, 2 * i), _load_words(report, 2 * i + 1)]
+        state = STATE_WORDS[report.states[i]]
+        speed = f"{link.speed_mbps} Mb/s" if link.speed_mbps else "full speed"
+        cables = f", {len(link.cables)} cables" if len(link.cables) > 1 else ""
+        links.append(
+            {
+                "path": drawn.paths[i],
+                "level": int(level[i]) if link.up else 0,
+                "state": report.states[i],
+                "label": "100" if report.states[i] == SLOW and link.speed_mbps == 100 else state,
+                "at": drawn.middle[i],
+                "words": (f"{a}", f"{b}", state, f"{speed}{cables}", *loads),
+            }
+        )
+    hosts = np.bincount(fabric.host_switch, minlength=len(fabric.switches)) if fabric.hosts else np.zeros(1, int)
+    tall = drawn.height / drawn.width
+    return {
+        "width": round(drawn.width, 1),
+        "height": round(drawn.height, 1),
+        "tall": tall,
+        "links": links,
+        "switches": [
+            {"name": switch.name, "at": drawn.points[i], "up": switch.up, "hosts": int(hosts[i]), "model": switch.model}
+            for i, switch in enumerate(fabric.switches)
+        ],
+        "labelled": len(fabric.links) <= LABELLED_UP_TO,
+        "wraps": any(drawn.wraps),
+        "levels": _level_words(report, edge, top),
+        "states": [
+            (state, STATE_WORDS[state], sum(each == state for each in report.states)) for state in STATE_WORDS
+        ],
+        "trees": [(vlan, len(links_of), _bits(links_of, len(fabric.links))) for vlan, links_of in report.trees.items()],
+        "local": report.summary["assignment"] == "renamed",
+    }  # fmt: skip
+
+
+def _load_words(report: Report, channel: int) -> str:
+    amount = f"{report.load[channel]:,.0f} {report.load_unit}"
+    return amount if report.share is None else f"{amount} ({100 * report.share[channel]:.2g} %)"
+
+
+def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str]]:
+    """Say what each class of load means."""
+
+    def word(part: int) -> str:
+        value = edge * part / LEVELS
+        return (
+            f"{100 * value:.2g} %"
+            if report.share is not None
+            else (f"{value * top:,.0f}" if top >= 100 else f"{value * top:.3g}")
+        )
+
+    unit = "of capacity" if report.share is not None else report.load_unit
+    return [(0, "nothing"), *((n, f"up to {word(n)} {unit}") for n in range(1, LEVELS + 1))]
+
+
+def _bits(links: tuple[int, ...], count_of: int) -> str:
+    """Pack a set of links into hexadecimal digits, four links each, the lowest in the lowest bit."""
+    there = np.zeros(-(-count_of // 4) * 4, np.uint8)
+    there[list(links)] = 1
+    return "".join(f"{value:x}" for value in (there.reshape(-1, 4) @ np.array([1, 2, 4, 8])).tolist())
+
+
+def _power(report: Report) -> Chart | None:
+    """Draw what the switches draw over a day: the last step of a day still holds when the next begins."""
+    if not report.day:
+        return None
+    last = report.day[-1].watts
+    points = [(0.0, last)]
+    for step in report.day:
+        points += [(step.at_seconds / 3600, points[-1][1]), (step.at_seconds / 3600, step.watts)]
+    points.append((DAY_SECONDS / 3600, points[-1][1]))
+    full = report.forecast.watts_before.value
+    series = [
+        Series("timetable", tuple(points), 0),
+        Series("all on", tuple((x, full) for x, _ in points), 1),
+    ]
+    ticks = [(float(h), f"{h:02d}:00") for h in range(0, 25, 6)]
+    return chart("Power over the day", ("time of day", "watts"), series, from_zero=False, x_ticks=ticks)
+
+
+def _gap_chart(report: Report) -> Chart:
+    """Draw what a message waits after an idle gap, and mark this traffic's own mean gap."""
+    rows = report.gaps
+    series = [
+        Series("regular gaps", tuple((p.gap_seconds * 1e6, p.periodic_wait_seconds * 1e6) for p in rows), 0),
+        Series("random gaps of this mean", tuple((p.gap_seconds * 1e6, p.random_wait_seconds * 1e6) for p in rows), 1),
+    ]
+    return chart(
+        "Wait of a message after an idle gap",
+        ("idle gap, us", "wait, us"),
+        series,
+        log_x=True,
+        mark=_own_gap(report),
+    )
+
+
+def _own_gap(report: Report) -> tuple[float, str] | None:
+    own = report.forecast.idle_seconds.value * 1e6
+    return (own, f"this traffic: {own:,.0f} us") if own > 0 else None
+
+
+def _sleep_chart(report: Report) -> Chart:
+    rows = tuple((p.gap_seconds * 1e6, 100 * p.asleep_share) for p in report.gaps)
+    return chart(
+        "Share of an idle gap asleep",
+        ("idle gap, us", "% asleep"),
+        [Series("random gaps of this mean", rows, 1)],
+        log_x=True,
+        mark=_own_gap(report),
+    )
+
+
+def _link_charts(report: Report) -> list[Chart]:
+    """Draw power and mean wait of one host link by its load, full frames at random."""
+    rows = report.loads
+    power = Series("sleeping link", tuple((100 * p.load, 100 * p.power_relative) for p in rows), 0)
+    delay = Series("sleeping link", tuple((100 * p.load, 1e6 * p.mean_delay_seconds) for p in rows), 0)
+    return [
+        chart("Power of a link under load", ("load, %", "% of an awake port's power"), [power], log_x=True),
+        chart("Mean wait of a frame under load", ("load, %", "wait, us"), [delay], log_x=True),
+    ]
+
+
+def _waves(report: Report) -> list[dict[str, Any]]:
+    """Place every wave on the rollout's time, in percent: what sends, then what waits."""
+    spans = [float(wave["expected_seconds"]) for wave in report.waves]
+    begins = [0.0, *accumulate(spans)]
+    whole = begins[-1] or 1.0
+    return [
+        {
+            "number": number,
+            "name": wave["name"],
+            "why": wave["why"],
+            "switches": len(wave["switches"]),
+            "changes": wave.get("changes", 0),
+            "states": wave.get("proven_states", 0),
+            "paused": float(wave.get("downtime_seconds", 0.0)),
+            "seconds": span,
+            "wait_seconds": float(wave["drain_seconds"]),
+            "left": 100 * begin / whole,
+            "send": 100 * max(0.0, span - float(wave["drain_seconds"])) / whole,
+            "wait": 100 * min(span, float(wave["drain_seconds"])) / whole,
+        }
+        for number, (wave, begin, span) in enumerate(zip(report.waves, begins, spans, strict=False), start=1)
+    ]
+
+
+def _proofs(report: Report) -> list[tuple[str, str, bool]]:
+    """Say what was proven from the texts in the build."""
+    proof = report.proof
+    on_path = max(0, proof.reachable_pairs - proof.off_path_pairs)
+    return [
+        ("Every pair arrives on its own path", f"{on_path:,} of {proof.pairs:,}", on_path == proof.pairs),
+        ("No storm", "no cycle of floods" if proof.storm_free else "a flood goes round", proof.storm_free),
+        (
+            "Each broadcast exactly once",
+            "repeats are allowed by the plan" if proof.duplicates_allowed else "at every other host",
+            proof.broadcast_exactly_once or proof.duplicates_allowed,
+        ),
+        (
+            "No deadlock",
+            f"{proof.channels:,} channels, {proof.dependencies:,} dependencies",
+            proof.deadlock_free,
+        ),
+    ]

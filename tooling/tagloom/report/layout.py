@@ -1,0 +1,153 @@
+"""Lay a fabric out on a plane: grids by their coordinates, levels as rows, anything else by its graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, hypot, pi, sin
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric, Link
+
+CELL = 60.0  # between two neighbours of a grid
+STUB = 0.45  # of a cell: how far the ends of a link that wraps around are drawn
+GRIDS, LEVELS, CIRCLES = {"mesh", "torus", "hypercube"}, {"fat-tree", "tree", "clos"}, {"ring", "complete"}
+STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout; it compares all pairs at every step
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Hold a fabric on a plane: the size of the sheet, a point for each switch, an SVG path for each link.
+
+    `middle` is where each link takes its label; `wraps` tells which links are drawn as two ends only.
+    """
+
+    width: float
+    height: float
+    points: tuple[tuple[float, float], ...]
+    paths: tuple[str, ...]
+    middle: tuple[tuple[float, float], ...]
+    wraps: tuple[bool, ...]
+
+
+def draw(fabric: Fabric) -> Drawn:
+    """Lay out a fabric; parallel links bend apart, and links around a grid's edge show their two ends."""
+    at = _points(fabric)
+    low = at.min(axis=0, initial=0.0)
+    at = at - low + CELL
+    width, height = at.max(axis=0) + CELL
+    lanes: dict[tuple[int, int], list[int]] = {}
+    for i, link in enumerate(fabric.links):
+        lanes.setdefault((min(link.a, link.b), max(link.a, link.b)), []).append(i)
+    paths, middle = [""] * len(fabric.links), [(0.0, 0.0)] * len(fabric.links)
+    wraps = [_wraps(fabric, link) for link in fabric.links]
+    for (a, b), links in lanes.items():
+        for n, i in enumerate(links):
+            bend = (n - (len(links) - 1) / 2) * 9.0
+            paths[i], middle[i] = _stubs(at[a], at[b], bend, n) if wraps[i] else _line(at, a, b, bend)
+    points = tuple((round(float(x), 1), round(float(y), 1)) for x, y in at)
+    return Drawn(float(width), float(height), points, tuple(paths), tuple(middle), tuple(wraps))
+
+
+def _points(fabric: Fabric) -> NDArray[np.float64]:
+    family = fabric.shape.family if fabric.shape is not None else ""
+    count, there = len(fabric.switches), fabric.points
+    whole = there.shape[1] > 0
+    if family in GRIDS and whole:
+        return _nested(there)
+    if family in LEVELS and whole:
+        return _rows(there, upside_down=family != "tree")
+    if family in CIRCLES or count < 3:
+        radius = max(CELL, CELL * count / (2 * pi))
+        turns = [2 * pi * i / max(count, 1) - pi / 2 for i in range(count)]
+        return np.array([(radius * cos(t), radius * sin(t)) for t in turns]).reshape(-1, 2)
+    if family == "dragonfly" and whole:
+        return _groups(there)
+    return _by_graph(fabric)
+
+
+def _nested(there: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Put dimensions 0, 2, 4, ... side by side and 1, 3, 5, ... one below the other, each inside the next."""
+    at = np.zeros((len(there), 2))
+    stride = [1.0, 1.0]
+    for d in range(there.shape[1]):
+        axis = d % 2
+        at[:, axis] += there[:, d] * stride[axis]
+        stride[axis] *= float(there[:, d].max()) + 1.0
+        stride[axis] += 0.7 if d + 2 < there.shape[1] else 0.0
+    return np.asarray(at * CELL, np.float64)
+
+
+def _rows(there: NDArray[np.int64], *, upside_down: bool) -> NDArray[np.float64]:
+    """Put every level into a row of the widest one's width; a tree's root has level 0 and stands on top."""
+    level = there[:, 0]
+    count = np.bincount(level)
+    widest = float(count.max()) * CELL
+    x = (there[:, 1] + 0.5) * widest / count[level]
+    gap = max(2.2 * CELL, widest / 12.0)
+    rank = level.max() - level if upside_down else level
+    return np.stack([x, rank * gap], axis=1)
+
+
+def _groups(there: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Put groups on a circle, and the routers of each on a smaller one."""
+    groups, routers = (int(n) + 1 for n in there.max(axis=0))
+    small = max(CELL * 0.6, CELL * routers / (2 * pi))
+    large = max(2.6 * small, 2.6 * small * groups / (2 * pi))
+    out, inside = 2 * pi * there[:, 0] / groups - pi / 2, 2 * pi * there[:, 1] / routers
+    return np.stack(
+        [large * np.cos(out) + small * np.cos(inside), large * np.sin(out) + small * np.sin(inside)], axis=1
+    )
+
+
+def _by_graph(fabric: Fabric) -> NDArray[np.float64]:
+    import networkx as nx  # noqa: PLC0415 - a third of a second that grids need not wait for
+
+    simple = nx.Graph(fabric.graph)
+    count = len(fabric.switches)
+    start = nx.circular_layout(simple)
+    if count <= STRESS_UP_TO and nx.is_connected(simple):
+        found = nx.kamada_kawai_layout(simple, pos=start)
+    else:
+        found = nx.spring_layout(simple, seed=1, iterations=60)
+    at = np.array([found[switch.name] for switch in fabric.switches])
+    nearest = np.median([hypot(*(at[link.a] - at[link.b])) for link in fabric.links] or [1.0])
+    return np.asarray(at * (1.4 * CELL / max(float(nearest), 1e-9)), np.float64)
+
+
+def _wraps(fabric: Fabric, link: Link) -> bool:
+    """Tell whether a link leads around the edge of a torus."""
+    if fabric.shape is None or fabric.shape.family != "torus" or not fabric.points.shape[1]:
+        return False
+    return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)
+
+
+def _stubs(a: NDArray[np.float64], b: NDArray[np.float64], bend: float, lane: int) -> tuple[str, tuple[float, float]]:
+    """Draw the two ends of a link that leads around, each pointing away from the other switch."""
+    way = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
+    side = np.array([-way[1], way[0]]) * bend
+    ends = [(p, p + side, p + side - sign * way * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
+    path = " ".join(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}" for p, q, r in ends)
+    end = ends[0][2] - way * (5.0 + 9.0 * lane)  # labels of parallel links stand one behind the other
+    return path, (round(float(end[0]), 1), round(float(end[1]), 1))
+
+
+def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tuple[float, float]]:
+    """Draw a link straight, or bent aside: for its lane, and where it would run through the switches of its row."""
+    p, q = at[a], at[b]
+    way = q - p
+    far = float(np.hypot(*way))
+    normal = np.array([-way[1], way[0]]) / max(far, 1e-9)
+    along = abs(way[0]) < 1e-6 or abs(way[1]) < 1e-6
+    if along and far > 1.9 * CELL:
+        bend += 0.16 * far
+    c = (p + q) / 2 + normal * 2 * bend
+    middle = (p + q) / 2 + normal * bend
+    label = round(float(middle[0]), 1), round(float(middle[1]), 1)
+    if not bend:
+        return f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}", label
+    return f"M{p[0]:.1f} {p[1]:.1f}Q{c[0]:.1f} {c[1]:.1f} {q[0]:.1f} {q[1]:.1f}", label

@@ -1,0 +1,95 @@
+"use strict";
+(() => {
+  const one = (id) => document.getElementById(id);
+  const drawing = one("drawing"), about = one("about"), links = [...one("links").children];
+  const idle = about.textContent;
+  let here = 0, chosen = null;
+
+  // Colours: as the system has them, or as chosen here.
+  for (const box of document.querySelectorAll("input[name=theme]")) {
+    box.addEventListener("change", () => {
+      if (box.value === "auto") document.documentElement.removeAttribute("data-theme");
+      else document.documentElement.dataset.theme = box.value;
+    });
+  }
+
+  for (const box of document.querySelectorAll("input[name=mode]")) {
+    box.addEventListener("change", () => {
+      drawing.dataset.mode = box.value;
+      one("legend-load").hidden = box.value !== "load";
+      one("legend-state").hidden = box.value !== "state";
+    });
+  }
+
+  // Each hexadecimal digit of a tree holds four links, the lowest in its lowest bit.
+  one("vlan").addEventListener("change", (event) => {
+    const bits = event.target.selectedOptions[0].dataset.bits;
+    drawing.classList.toggle("tree", bits !== undefined);
+    links.forEach((link, i) => {
+      link.classList.toggle("in", bits !== undefined && (parseInt(bits[i >> 2], 16) >> (i & 3) & 1) === 1);
+    });
+    about.textContent = bits === undefined ? idle : event.target.selectedOptions[0].textContent + " is shown; other links are faint.";
+  });
+
+  const tell = (link) => { about.textContent = link.getAttribute("aria-label"); };
+  const choose = (i, focus) => {
+    links[here].tabIndex = -1;
+    here = (i + links.length) % links.length;
+    links[here].tabIndex = 0;
+    if (chosen) { chosen.classList.remove("chosen"); chosen.setAttribute("aria-selected", "false"); }
+    chosen = links[here];
+    chosen.classList.add("chosen");
+    chosen.setAttribute("aria-selected", "true");
+    if (focus) chosen.focus();
+    tell(chosen);
+  };
+  // On the sheet: Chromium lets Tab stop at any part of an SVG that listens for focus itself.
+  one("sheet").addEventListener("focusin", (event) => { if (links.includes(event.target)) choose(links.indexOf(event.target), false); });
+  // Thin and dotted lines are hard to hit: what is painted within a few pixels counts.
+  const known = new Set(links), around = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [.7, .7], [-.7, .7], [.7, -.7], [-.7, -.7]];
+  const under = (event) => {
+    for (const radius of [2, 4, 7]) {
+      for (const [x, y] of around) {
+        const found = document.elementFromPoint(event.clientX + radius * x, event.clientY + radius * y);
+        if (known.has(found)) return found;
+      }
+    }
+    return null;
+  };
+  drawing.addEventListener("click", (event) => { const link = under(event); if (link) choose(links.indexOf(link), true); });
+  drawing.addEventListener("mousemove", (event) => { const link = under(event); if (link) tell(link); });
+  drawing.addEventListener("mouseleave", () => { about.textContent = chosen ? chosen.getAttribute("aria-label") : idle; });
+  one("links").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) choose(here + step, true);
+    else if (event.key === "Home") choose(0, true);
+    else if (event.key === "End") choose(links.length - 1, true);
+    else return;
+    event.preventDefault();
+  });
+
+  // A switch's name marks it and goes to its first link; switch:port goes to that link.
+  const nodes = [...document.querySelectorAll("[data-name]")];
+  one("find").addEventListener("change", (event) => {
+    const word = event.target.value.trim();
+    nodes.forEach((node) => node.classList.toggle("found", node.dataset.name === word.split(":")[0]));
+    if (!word) return;
+    const found = links.findIndex((link) => link.getAttribute("aria-label").split(": ")[0].split(" to ").some(
+      (end) => end === word || end.startsWith(word + ":")));
+    if (found < 0) { about.textContent = "No switch or link is called " + word + "."; return; }
+    choose(found, false);
+    chosen.scrollIntoView({ block: "nearest", inline: "center" });
+  });
+
+  let zoom = 1;
+  const resize = (factor) => {
+    zoom = Math.min(8, Math.max(1, zoom * factor));
+    drawing.classList.toggle("zoomed", zoom > 1);
+    drawing.style.width = zoom > 1 ? 100 * zoom + "%" : "";
+    one("sheet").tabIndex = zoom > 1 ? 0 : -1;
+  };
+  one("more").addEventListener("click", () => resize(1.6));
+  one("less").addEventListener("click", () => resize(1 / 1.6));
+
+  addEventListener("beforeprint", () => document.querySelectorAll(".chart details, #fabric details").forEach((each) => { each.open = links.length <= 200; }));
+})();

@@ -1,0 +1,102 @@
+"""Lay scores, fits and sweeps out as lines for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tagloom.report.terminal import count, row, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SHOWN = 20
+
+
+def score_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say how wrong forecasts were: in all, by quantity, by day."""
+    if not page["scored"]:
+        return row("score", f"nothing was measured of {count(page['forecasts'], 'forecast')}")
+    bounded = sum(each["with_interval"] for each in page["by_quantity"])
+    inside = sum(each["inside"] for each in page["by_quantity"])
+    lines = row(
+        "score",
+        f"{page['good']} of {page['scored']} as forecast ({inside} of {bounded} inside their interval; without one, "
+        f"an error up to {page['tolerance_percent']:g} %)",
+    )
+    header = ("quantity", "count", "mean error", "worst", "inside")
+    lines += table(header, [(_named(each), *_cells(each)) for each in page["by_quantity"]], (1, 2, 3, 4))
+    if len(page["over_time"]) > 1:
+        rows = [(each["day"] or "no time", *_cells(each)) for each in page["over_time"]]
+        lines += ["", *table(("day (UTC)", *header[1:]), rows, (1, 2, 3, 4))]
+    bad = [each for each in page["scores"] if not each["good"]]
+    for each in bad[:SHOWN]:
+        unit = f" {each['unit']}" if each["unit"] else ""
+        error = "" if each["error_percent"] is None else f" ({each['error_percent']:+.1f} %)"
+        lines += row(
+            "wrong", f"{each['quantity']}: {each['forecast']:.6g} said, {each['measured']:.6g}{unit} was{error}"
+        )
+    if len(bad) > SHOWN:
+        lines += row("", f"and {len(bad) - SHOWN} more (all with --json)")
+    if page["left_over"]:
+        lines += row("left over", f"{count(len(page['left_over']), 'measurement')} that no earlier forecast spoke of")
+    return lines
+
+
+def _named(each: Mapping[str, Any]) -> str:
+    return f"{each['quantity']}, {each['unit']}" if each["unit"] else str(each["quantity"])
+
+
+def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    mean, worst = each["mean_error_percent"], each["worst_error_percent"]
+    inside = f"{each['inside']} of {each['with_interval']}" if each["with_interval"] else "-"
+    return (
+        str(each["count"]),
+        "-" if mean is None else f"{mean:.2f} %",
+        "-" if worst is None else f"{worst:.2f} %",
+        inside,
+    )
+
+
+def fit_lines(page: Mapping[str, Any]) -> list[str]:
+    """Say what was fitted, and how far the pairs lie from it."""
+    eee = page["eee"]
+    times = ", ".join(
+        f"{word} {1e6 * eee[key]:.4g} us"
+        for word, key in (("time-out", "timeout_seconds"), ("Ts", "sleep_seconds"), ("Tw", "wake_seconds"))
+    )
+    lines = row("policy", f"{times} ({eee['source']})")
+    if "fit" in page:
+        fit = page["fit"]
+        off = f"{1e6 * page['residual_seconds']:.3g} us from {count(page['pairs'], 'pair')} (root mean square)"
+        lines += row("", off)
+        lines += row(
+            "eq. 3",
+            f"c {1e6 * fit['plateau_seconds']:.4g} us, alpha {fit['alpha']:.4g} per s, t "
+            f"{1e6 * fit['threshold_seconds']:.4g} us (Miwa et al. 2013); {1e6 * fit['residual_seconds']:.3g} us off",
+        )
+    return lines
+
+
+def sweep_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say every cell in a line, failures with why."""
+    cells = [
+        (
+            each["traffic"],
+            each["settings"],
+            f"{1e6 * each['timeout_seconds']:g}",
+            *(
+                ("failed", "", "")
+                if each["error"]
+                else (
+                    f"{each['slowdown_percent']:.3f} %",
+                    f"{each['saving_percent']:.2f} %",
+                    f"{each['eee_saved_watts']:.2f} W",
+                )
+            ),
+        )
+        for each in rows
+    ]
+    lines = table(("traffic", "settings", "time-out us", "slow-down", "saving", "EEE saves"), cells, (2, 3, 4, 5))
+    for each in [each for each in rows if each["error"]][:SHOWN]:
+        lines += row("failed", f"{each['traffic']}, {each['settings']}: {each['error']}")
+    return lines
