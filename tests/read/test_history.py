@@ -35,6 +35,7 @@ def test_files_become_intervals_in_order_and_what_is_missing_is_said(ring, tmp_p
     assert found.known.tolist() == [True, True, True, True, True, False]
     assert found.seconds.sum() == 86_400
     assert found.remarks == (
+        "a matrix does not say when in its time bytes were sent",
         "90 minutes missing between intervals count as busy as those around them",
         "19.5 hours of the day were not measured: everything is on then",
     )

@@ -42,7 +42,7 @@ def test_run_time_and_watts_are_scored_inside_and_outside_their_intervals(site, 
     assert (status, bad["scored"], bad["good"]) == (1, 3, 1)  # what was measured before is kept
     rows = {row["quantity"]: row for row in bad["by_quantity"]}
     assert rows["watts_after"]["mean_error_percent"] == pytest.approx(20.0)
-    assert (rows["watts_after"]["coverage_percent"], rows["seconds_predicted"]["coverage_percent"]) == (None, 50.0)
+    assert (rows["watts_after"]["coverage_percent"], rows["seconds_predicted"]["coverage_percent"]) == (0.0, 50.0)
     assert [row["count"] for row in bad["over_time"]] == [2, 1]
     assert answer("score", "--store", store, "--measured", tmp_path / "m.csv")[1]["scored"] == 3  # not twice
     assert answer("score", "--store", store, "--tolerance", "30")[0] == 1  # the interval still says no
