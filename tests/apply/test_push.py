@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 from pathlib import Path
@@ -158,6 +159,17 @@ def test_the_last_way_to_a_switch_is_not_taken_unless_the_inventory_knows_anothe
     assert bench.configurations()["s0"] == before
     assert bench.apply(inventory=bench.with_variables(tagloom_out_of_band="false")).failed == ("s0",)
     assert bench.apply(inventory=bench.with_variables(tagloom_out_of_band="true")).changed == ("s0",)
+
+
+def test_a_rollout_may_take_the_last_port_of_vlan_1_where_the_way_is_declared_in_band(bench):
+    bench.type("s0", "interface range ethernet g(3-23)", "shutdown", "exit")
+    place, inventory = bench.write_rollout({}), bench.with_variables(tagloom_out_of_band=None)
+    assert bench.apply(place, inventory=inventory).failed == ("s0",)
+    shutil.rmtree(place)
+    place = bench.write_rollout({})
+    with (place / "build/fabric.yml").open("a") as file:
+        file.write('management: {vlan: 40, controller: "s0:g10", links: ["s0:g1", "s1:g1", "s2:g1"]}\n')
+    assert bench.apply(place, inventory=inventory).failed == ()
 
 
 @pytest.mark.parametrize("succeeds", [True, False], ids=["good login", "refused login"])

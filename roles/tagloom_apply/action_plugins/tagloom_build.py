@@ -28,7 +28,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Give `waves`, `models`, `firmware`, `ports` and the absolute `directory` of the run."""
+        """Give `waves`, `models`, `firmware`, `ports`, `in_band` and the absolute `directory` of the run."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -57,6 +57,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             "models": {switch.name: switch.model for switch in fabric.switches},
             "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
             "ports": dict(zip(names, map(list, fabric.used_ports), strict=True)),
+            "in_band": fabric.management is not None,
             "directory": str(files.path),
         }
 

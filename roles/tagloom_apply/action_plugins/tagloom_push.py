@@ -42,6 +42,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "model": {"type": "str", "required": True},
                 "firmware": {"type": "dict", "default": {}},
                 "ports": {"type": "list", "elements": "int", "required": True},
+                "in_band": {"type": "bool", "default": False},
                 "directory": {"type": "path", "required": True},
                 "journal": {"type": "path"},
                 "run": {"type": "int", "default": 0},
@@ -73,6 +74,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             physical_ports=platform.physical_ports,
             switchwide=switchwide(platform),
         )
+        out_of_band = boolean(self._templar.template(variables.get("tagloom_out_of_band", False)), strict=False)
+        # A rollout's waves are proven never to cut the declared way to a switch; a set-up in one go is not.
+        led = arguments["in_band"] and (bool(wave["expected"]) or self._task.check_mode)
         try:
             journal = Journal(Path(arguments["journal"])) if arguments["journal"] else None
             outcome = bring(
@@ -83,7 +87,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 arguments["ports"],
                 check=self._task.check_mode,
                 backups=files.backups,
-                out_of_band=boolean(self._templar.template(variables.get("tagloom_out_of_band", False)), strict=False),
+                out_of_band=out_of_band or led,
                 expected=target_of(wave["expected"]) if wave["expected"] else None,
                 ahead=arguments["ahead"],
                 wave=wave["name"],
