@@ -215,7 +215,8 @@ def test_a_killed_run_is_refused_anew_and_goes_on_or_back_from_where_it_stands(r
         assert "stands in wave" in refused["witness"]
         assert "taken over from a command that died" in refused["said"]
     page = ring.answer("rollback") if wave == 1 else ring.answer("apply", "change", "--resume")
-    assert page["state"] == "done"
+    # killed before the first line landed, there is nothing to take back
+    assert page["state"] == ("done" if wave == 2 or page["kind"] == "rollback" else "undone")
     assert ring.standing(ring.running(), 0 if wave == 1 else 3)
     assert ring.running() == ring.running(startup=True)
     assert ring.journal.unfinished() is None

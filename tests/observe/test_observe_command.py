@@ -89,7 +89,7 @@ def test_a_hand_on_the_console_is_found_by_snmp_alone(site, answer):
         assert observe(answer, site, "--running")[0] == 0  # the command line says the same as SNMP
     finally:
         with contextlib.redirect_stdout(None):
-            main(["apply", str(site / "build"), "-i", str(site / "lab")])
+            main(["apply", str(site / "build"), "-i", str(site / "lab"), "--drift", "overwrite"])
 
 
 def test_where_command_line_and_q_bridge_disagree_it_is_a_finding(site, answer, tmp_path):

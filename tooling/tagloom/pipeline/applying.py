@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.journal import DONE, FAILED, SAVED
+from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.switch import strays
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
@@ -52,7 +52,7 @@ class Result:
     @property
     def good(self) -> bool:
         """Tell whether everything is where it was to be."""
-        return self.outcomes.good and not self.drift and (self.run is None or self.run.state == DONE)
+        return self.outcomes.good and not self.drift and (self.run is None or self.run.state in {DONE, UNDONE})
 
     def as_json(self) -> dict[str, Any]:
         """Give it with the keys of the command line."""
@@ -125,9 +125,8 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
 
 def arrived(push: Push, found: Outcomes) -> bool:
     """Tell whether every switch holds already what a rollout leads to."""
-    order, read = runs.read_order(push.directory), _read(push, found)
-    names = [switch.name for switch in push.fabric.live]
-    return all(name in read and order.on(read[name], name, order.waves) == read[name] for name in names)
+    order = runs.read_order(push.directory)
+    return order.holds(_read(push, found), order.waves)
 
 
 def _unchanged(found: Outcomes) -> Outcomes:
@@ -389,6 +388,10 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
     standing = runs.stand(order, wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
         return Result(found, run, drift=standing.findings)
+    if run.unfinished and not standing.unsaved and order.holds(standing.read, 0):  # cut short before its first line
+        desk.journal.set_state(run.id, UNDONE)
+        remark = "no line had reached a switch: all hold what they held before the run"
+        return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
     directory = desk.site.directory("rollback") / "back"
     runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
     back = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)

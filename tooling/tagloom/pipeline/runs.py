@@ -73,6 +73,11 @@ class Order:
         platform = platforms.of(self.fabric.switches[self.fabric.index[switch]])
         return overlay(running, self.states[after][switch], self.ports[switch], switchwide(platform))
 
+    def holds(self, read: FabricState, after: int) -> bool:
+        """Tell whether every switch was read and holds what it must after a wave."""
+        names = [switch.name for switch in self.fabric.live]
+        return all(name in read and self.on(read[name], name, after) == read[name] for name in names)
+
     def strays(self, running: SwitchState, switch: str, wave: int) -> tuple[Change, ...]:
         """List the cells of a switch that are neither where a wave finds them nor where it brings them."""
         return strays(running, self.on(running, switch, max(0, wave - 1)), self.on(running, switch, wave))
