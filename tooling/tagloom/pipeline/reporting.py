@@ -11,7 +11,7 @@ import yaml
 
 from tagloom.errors import Finding, InputError
 from tagloom.pipeline.files import read_build, read_texts
-from tagloom.pipeline.forecasting import predict, traffic_of
+from tagloom.pipeline.forecasting import Question, predict_build, traffic_of
 from tagloom.pipeline.planning import prove, with_links_off
 from tagloom.pipeline.regulating import chosen, link_ends
 from tagloom.platforms.power import DEFAULT_SPEED_MBPS, fabric_watts
@@ -106,7 +106,7 @@ def report(
         fabric=after,
         summary=build.summary(proof),
         proof=proof,
-        forecast=predict(build.fabric.with_links_up(), after, traffic, eee),
+        forecast=predict_build(build, Question(traffic, settings, rollout=rollout)),
         eee=eee,
         load=load,
         load_unit="host pairs" if traffic is None else "bytes",
