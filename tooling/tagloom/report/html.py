@@ -87,7 +87,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
             "name": "Slow-down",
             "value": f"{forecast['slowdown_percent']:.2f} %" if base else "unknown",
             "detail": f"{base:.4g} s -> {forecast['seconds_predicted']:.4g} s, between {slower[0]:.2f} % and "
-            f"{slower[1]:.2f} %, if host ports sleep"
+            f"{slower[1]:.2f} %"
             if base
             else "no traffic was given",
             "source": sources["seconds_predicted"] if base else "",
