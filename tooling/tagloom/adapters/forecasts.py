@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import TYPE_CHECKING
 
+from tagloom.adapters.database import Form, open_file
 from tagloom.errors import Finding, InputError
 from tagloom.records.kept import KeptForecast, Measured, Quantity
 
@@ -32,6 +32,7 @@ CREATE TABLE measured (
   UNIQUE (quantity, value, origin, at, fabric)
 );
 """
+_FORM = Form(_APPLICATION_ID, SCHEMA_VERSION, _SCHEMA, "forecasts kept by tagloom predict --record", "kept forecasts")
 
 
 class Forecasts:
@@ -40,21 +41,7 @@ class Forecasts:
     def __init__(self, path: Path, *, new: bool) -> None:
         if not new and not path.is_file():
             raise InputError([Finding(str(path), "forecasts kept by tagloom predict --record", "no such file")])
-        try:
-            self._file = sqlite3.connect(path)
-            (version,) = self._file.execute("PRAGMA user_version").fetchone()
-            (application,) = self._file.execute("PRAGMA application_id").fetchone()
-            tables = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        except sqlite3.Error as error:
-            raise InputError([Finding(str(path), "forecasts kept by tagloom predict --record", str(error))]) from None
-        if new and tables == 0 and version == 0:
-            self._file.executescript(
-                f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};{_SCHEMA}"
-            )
-        elif application != _APPLICATION_ID or version != SCHEMA_VERSION:
-            self._file.close()
-            actual = f"version {version}" if application == _APPLICATION_ID else "another program's file"
-            raise InputError([Finding(str(path), f"kept forecasts of version {SCHEMA_VERSION}", actual)])
+        self._file = open_file(path, _FORM, new=new)
 
     def close(self) -> None:
         """Close the file."""

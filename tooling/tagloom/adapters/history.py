@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import Finding, InputError
+from tagloom.adapters.database import Form, open_file
 from tagloom.records.observation import Counters, Observation
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ CREATE TABLE port (
 );
 CREATE INDEX port_by_time ON port (switch, number, snapshot);
 """
+_FORM = Form(_APPLICATION_ID, SCHEMA_VERSION, _SCHEMA, "a history of tagloom's, or a new file", "a history")
 _MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
 _COUNTED = ("in_octets", "out_octets", "in_packets", "out_packets", "in_errors", "out_errors")
 
@@ -73,21 +73,7 @@ class History:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            self._file = sqlite3.connect(path)
-            (version,) = self._file.execute("PRAGMA user_version").fetchone()
-            (application,) = self._file.execute("PRAGMA application_id").fetchone()
-            tables = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        except sqlite3.Error as error:
-            raise InputError([Finding(str(path), "a history of tagloom's, or a new file", str(error))]) from None
-        if tables == 0 and version == 0:
-            self._file.executescript(
-                f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};{_SCHEMA}"
-            )
-        elif application != _APPLICATION_ID or version != SCHEMA_VERSION:
-            self._file.close()
-            actual = f"version {version}" if application == _APPLICATION_ID else "another program's file"
-            raise InputError([Finding(str(path), f"a history of version {SCHEMA_VERSION}", actual)])
+        self._file = open_file(path, _FORM)
 
     def close(self) -> None:
         """Close the file."""
