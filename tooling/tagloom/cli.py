@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagloom import __version__
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.traffic import Traffic
 
-T = TypeVar("T")
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 LAB = Path("inventory/lab")
 DEFAULT_MODEL = "powerconnect-5324"
@@ -233,24 +232,16 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read import read_fabric  # noqa: PLC0415 - as above
     from tagloom.report import terminal  # noqa: PLC0415 - as above
 
-    findings: list[Finding] = []
-
-    def tried(make: Callable[[], T], otherwise: T) -> T:
-        try:
-            return make()
-        except InputError as error:
-            findings.extend(error.findings)
-            return otherwise
-
-    fabric = tried(lambda: read_fabric(args.fabric), None)
-    unread: tuple[tuple[int, ...], bool] = ((0,), False)
-    levels, sleep = tried(lambda: pipeline.read_levels(args.levels), unread)
-    power = tried(lambda: pipeline.read_power(args.power), None) if args.power else None
-    traffic = tried(lambda: _traffic(args, fabric), None) if fabric is not None else None
+    all_found = _Findings()
+    fabric = all_found.of(lambda: read_fabric(args.fabric))
+    levels, sleep = all_found.of(lambda: pipeline.read_levels(args.levels), ((0,), False))
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
     wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
-    findings += pipeline.wish_findings(wish, traffic)
-    if findings or fabric is None or traffic is None:
-        raise InputError(findings)
+    all_found.findings += pipeline.wish_findings(wish, traffic)
+    all_found.end()
+    assert fabric is not None  # noqa: S101 - else there are findings
+    assert traffic is not None  # noqa: S101 - as above
     with screen.progress("links tried") as note:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
     page = pipeline.settings_page(fabric, settings)
@@ -405,13 +396,13 @@ class _Findings:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
-    def of(self, read: Callable[[], Any]) -> Any:
-        """Give what `read` reads, None where it finds something wrong."""
+    def of(self, read: Callable[[], Any], otherwise: Any = None) -> Any:
+        """Give what `read` reads, `otherwise` where it finds something wrong."""
         try:
             return read()
         except InputError as error:
             self.findings += error.findings
-            return None
+            return otherwise
 
     def end(self) -> None:
         """Raise InputError where anything was found."""
@@ -599,19 +590,12 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.history import History  # noqa: PLC0415 - as above
     from tagloom.pipeline import observing, operating  # noqa: PLC0415 - as above
 
-    every, listening, findings = 0.0, ("", 0), []
+    all_found = _Findings()
     if args.count is not None and args.count < 1:
-        findings.append(Finding("--count", "1 or more", str(args.count)))
-    try:
-        every = _seconds(args.every) if args.every else 0.0
-    except InputError as error:
-        findings += error.findings
-    try:
-        listening = _listening(args.prometheus) if args.prometheus else listening
-    except InputError as error:
-        findings += error.findings
-    if findings:
-        raise InputError(findings)
+        all_found.findings.append(Finding("--count", "1 or more", str(args.count)))
+    every = all_found.of(lambda: _seconds(args.every)) if args.every else 0.0
+    listening = all_found.of(lambda: _listening(args.prometheus)) if args.prometheus else ("", 0)
+    all_found.end()
     count = args.count or (0 if args.every else 1)
     site = _site(args)
     fabric = observing.fabric_of(site.inventory)
@@ -893,29 +877,24 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.read.calendar import read_timetable  # noqa: PLC0415 - as above
     from tagloom.records.timetable import Watch  # noqa: PLC0415 - as above
 
-    findings: list[Finding] = []
-
-    def checked(what: Callable[[], Any], otherwise: Any) -> Any:
-        try:
-            return what()
-        except InputError as error:
-            findings.extend(error.findings)
-            return otherwise
-
+    all_found = _Findings()
+    checked = all_found.of
     every = checked(lambda: _seconds(args.every), 0.0)
     hold = checked(lambda: _seconds(args.hold, "--hold"), 0.0)
     listening = checked(lambda: _listening(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
     if not 0 < args.lower_below < args.raise_above <= 1:
         shares = f"{args.lower_below:g} and {args.raise_above:g}"
-        findings.append(Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares))
+        all_found.findings.append(
+            Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)
+        )
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
     site = checked(lambda: _site(args), None)
     fabric = checked(lambda: observing.fabric_of(site.inventory), None) if site is not None else None
     if table is not None and fabric is not None:
         with screen.waiting("planning and proving every setting"):
             checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
-    if findings or fabric is None:
-        raise InputError(findings)
+    all_found.end()
+    assert fabric is not None  # noqa: S101 - else there are findings
     home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
     told: list[dict[str, Any]] = []
 
