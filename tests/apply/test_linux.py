@@ -17,34 +17,22 @@ from tagloom.lab.device import Device, Quirks
 from tagloom.platforms import load
 from tagloom.render import parse_configuration
 from tagloom.share import share_directory
+from terminal import Terminal
 
 LINUX = load("linux-bridge")
 ALL = ["s0", "s1", "s2", "s3"]
 SCRIPT = Device.BOOT
 
 
-class Ring:
+class Ring(Terminal):
     """Hold a planned ring of four Linux switches and its running rack."""
 
     def __init__(self, home):
-        self.home = home
-        self.rack = home / "inventory" / "lab"
+        super().__init__(home)
         self("new", "ring", "--dims", 4, "--model", "linux-bridge", "-o", "f.yml")
         self("plan", "f.yml", "-o", "b")
         self("plan", "f.yml", "-o", "off", "--off", "s0:swp1", "--previous", "b")
         self("lab", "up", "f.yml")
-
-    def __call__(self, *words, expect=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "tagloom.cli", *map(str, words)],
-            capture_output=True, text=True, cwd=self.home, check=False, env=os.environ | {"NO_COLOR": "1"},
-        )  # fmt: skip
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return done.stdout
-
-    def answer(self, *words, expect=0):
-        return json.loads(self(*words, "--json", expect=expect))
 
     def fresh(self):
         """Put every machine back to one without a bridge or a script, and every setting back."""

@@ -1,13 +1,9 @@
 """The whole mission as an operator runs it: commands in a terminal against a rack of real SSH consoles."""
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 
 from tagloom.lab import process
+from terminal import Terminal
 
 STEPS = (
     "plan",
@@ -21,29 +17,6 @@ STEPS = (
     "ping_after",
     "predict",
 )
-
-
-class Terminal:
-    """Run commands in a directory of their own, as separate processes."""
-
-    def __init__(self, home):
-        self.home = home
-
-    def __call__(self, *words, expect=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "tagloom.cli", *map(str, words)],
-            capture_output=True, text=True, cwd=self.home, check=False, env=os.environ | {"NO_COLOR": "1"},
-        )  # fmt: skip
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return done.stdout
-
-    def answer(self, *words, expect=0):
-        return json.loads(self(*words, "--json", expect=expect))
-
-    @property
-    def rack(self):
-        return self.home / "inventory" / "lab"
 
 
 @pytest.fixture
