@@ -1,0 +1,222 @@
+"""Answer the commands that change switches: apply, rollback, abort."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.inputs import LAB, counting, inventory_of, inventory_words, site_of
+from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.words import Commands, Parser
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from tagloom.apply.outcomes import Outcomes
+
+
+ABORT_POLL_SECONDS = 0.2
+
+
+def _apply(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import applying, operating
+    from tagloom.report import terminal
+
+    wishes = applying.Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
+    if args.resume:
+        return _resume(args, screen, wishes)
+    if args.build is None:
+        raise InputError([Finding("apply", "a build or a rollout, or --resume", "neither")])
+    site = site_of(args)
+    kind = "rollout" if (args.build / "rollout.json").exists() else "build"
+    if kind == "rollout" and args.limit:
+        raise InputError(
+            [Finding("--limit", "a build: the waves of a rollout need all their switches", str(args.build))]
+        )
+    with screen.waiting("proving what would be pushed"):
+        push = operating.prepare(args.build)
+    if not push.proof.proven:
+        screen.say(
+            *terminal.proof_lines(push.proof, len(push.fabric.hosts)),
+            "refused: nothing goes to a switch that was not proven",
+        )
+        screen.answer({**pushed_page(), **push.proof.as_json()})
+        return NO
+    names = [switch.name for switch in push.fabric.live]
+    wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
+    with desk_of(args, screen, site) as desk:
+        if not args.check:
+            applying.refuse_unfinished(desk, push.fabric.name, wishes)
+        with screen.progress("switches read") as note:
+            looks = len(wanted) * (push.waves if kind == "rollout" and args.check else 1)
+            only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+            survey = operating.survey(
+                push.directory, push.fabric, site, limit=args.limit, wave=only, on_progress=counting(note, looks)
+            )
+        if args.diff or args.check:
+            _show(survey, screen, diff=args.diff)
+        if args.check:
+            return _show_result(applying.preview(desk, push, survey, wishes), screen, args, desk, checked=True)
+        with screen.progress("pushes") as note:
+            on_progress = counting(note, push.waves * len(wanted))
+            result = applying.fresh(desk, push, survey, wishes, on_progress)
+        return _show_result(result, screen, args, desk)
+
+
+def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
+    from tagloom.pipeline import applying
+
+    with desk_of(args, screen, site_of(args)) as desk:
+        run = applying.interrupted(desk)
+        if args.build is not None and str(args.build.absolute()) != run.source:
+            raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
+        screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
+        with screen.progress("pushes") as note:
+            result = applying.resume(desk, run, wishes, counting(note, None))
+        return _show_result(result, screen, args, desk)
+
+
+def _rollback(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import applying
+
+    wishes = applying.Wishes(args.on_failure)
+    with desk_of(args, screen, site_of(args)) as desk, screen.progress("pushes") as note:
+        result = applying.rollback(desk, args.build, wishes, counting(note, None))
+        return _show_result(result, screen, args, desk)
+
+
+def _abort(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.apply import abort
+    from tagloom.report import terminal
+
+    home = abort.home_of(inventory_of(args))
+    asked = abort.ask_to_stop(home, now=args.now)
+    if asked is not None:
+        screen.remark(f"asked     {asked}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}")
+        with screen.waiting("waiting for it to stop"):
+            while abort.at_work(home):
+                time.sleep(ABORT_POLL_SECONDS)
+    page = abort.standing_page(home, asked)
+    page["resume_with"] = _next_words(args, "apply --resume") if page["unfinished"] else ""
+    if asked is None:
+        screen.say("abort     no command works on these switches; nothing to stop")
+    screen.say(*terminal.row("stands", page["stands"]))
+    if page["unfinished"]:
+        screen.say(f"next      {page['resume_with']}", f"          or {_next_words(args, 'rollback')}")
+    screen.answer(page)
+    return GOOD
+
+
+@contextmanager
+def desk_of(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
+    """Take the fabric's lock and open its journal, for one command at a time."""
+    from tagloom.apply.abort import JOURNAL, LOCK
+    from tagloom.apply.journal import Journal
+    from tagloom.apply.lock import FabricLock
+    from tagloom.pipeline import runs
+
+    what = getattr(args, "build", None) or getattr(args, "timetable", None)
+    words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
+    with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
+        journal.interrupt()
+        yield runs.Desk(site, journal, lock)
+
+
+def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
+    from tagloom.report import terminal
+
+    for outcome in survey.outcomes:
+        if outcome.changed:
+            screen.say(terminal.change_line(outcome.switch, outcome.diff))
+            if diff:
+                screen.say(*outcome.diff.splitlines())
+
+
+def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *, checked: bool = False) -> int:
+    """Say what became of every switch, where the fabric stands, and what to type next."""
+    from tagloom.apply.outcomes import Fault
+    from tagloom.report import terminal
+
+    outcomes, drifted = result.outcomes, bool(result.drift)
+    unfinished = desk.journal.unfinished()
+    resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
+    waves = max(outcomes.waves, 1)
+    shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
+    verb = args.command if args.command == "rollback" or not args.resume else "resume"
+    screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
+    screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
+    if drifted:
+        screen.say(*terminal.drift_lines(result.drift))
+    if result.run is not None and not result.good:
+        screen.say(*terminal.row("stands", result.run.standing))
+    if drifted and unfinished is None:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')} --drift overwrite (or keep)")
+    elif resume:
+        screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
+    elif checked and outcomes.changed:
+        screen.say(f"next      {_next_words(args, f'apply {args.build}')}")
+    screen.answer({**result.as_json(), "resume_with": resume})
+    if drifted:
+        return NO
+    if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
+        return DEVICE_FAILED
+    return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _next_words(args: argparse.Namespace, what: str) -> str:
+    return f"tagloom {what}{inventory_words(args)}"
+
+
+def pushed_page() -> dict[str, Any]:
+    """Give the JSON page of a push that did not come to send anything."""
+    return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0}
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    site = Parser(add_help=False)
+    site.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"Ansible inventory (default {LAB}, where a lab runs)"
+    )
+    failing = Parser(add_help=False)
+    failing.add_argument(
+        "--on-failure",
+        choices=["stop", "finish", "undo"],
+        default="stop",
+        help="where a switch fails: stop after its wave (default), finish what proves without it, or undo the wave",
+    )
+    apply = commands.add(
+        "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, failing
+    )
+    apply.add_argument(
+        "build",
+        type=Path,
+        nargs="?",
+        metavar="BUILD-or-ROLLOUT",
+        help="directory made by tagloom plan or tagloom rollout",
+    )
+    apply.add_argument("--check", action="store_true", help="read every switch and say what would change; send nothing")
+    apply.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
+    apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
+    apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
+    apply.add_argument("--allow", choices=["drain"], help="drain: the rollout may pause hosts")
+    apply.add_argument(
+        "--drift",
+        choices=["keep", "overwrite"],
+        default="",
+        help="what was changed by hand since the last run: keep it, where the whole proves with it, or overwrite it "
+        "(default: show it and refuse)",
+    )
+
+    rollback = commands.add(
+        "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, failing
+    )
+    rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="what was applied last, to be sure")
+
+    abort = commands.add("abort", _abort, "ask the running apply to stop, and say where the fabric stands", site)
+    abort.add_argument("--now", action="store_true", help="before the next line, not at the end of the wave")

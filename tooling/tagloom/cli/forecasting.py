@@ -1,0 +1,380 @@
+"""Answer the commands that forecast, and those that hold forecasts to account."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom import __version__
+from tagloom.cli.inputs import Findings, sleep_policy, write_file
+from tagloom.cli.screen import GOOD, NO, Screen
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from tagloom.cli.words import Commands
+
+
+FORECASTS = "forecasts.db"  # where predict --record keeps forecasts, beside the build
+
+
+def _predict(args: argparse.Namespace, screen: Screen) -> int:
+    import csv
+    import io
+
+    from tagloom import pipeline
+    from tagloom.predict.eee import POWERCONNECT_5548
+    from tagloom.predict.energy import Rates
+    from tagloom.report import terminal
+
+    all_found = Findings()
+    rates = Rates(args.price, args.co2, args.host_watts)
+    all_found.findings += rates.findings()
+    eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
+    traffic = None
+    if build is not None:
+        fabric = build.fabric
+        all_found.of(lambda: pipeline.with_links_off(fabric, [], args.settings))
+        place = args.placement, args.seconds, args.ranks
+        if args.traffic:
+            traffic = all_found.of(lambda: pipeline.traffic_of(args.traffic, fabric, *place))
+        if args.profile:
+            profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
+            if profile is not None:
+                traffic = all_found.of(lambda: pipeline.with_profile(traffic, profile, f"--profile {args.profile}"))
+    all_found.end()
+    assert build is not None  # noqa: S101 - else there are findings
+    every = args.eee_links == "all"
+    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout)
+    with screen.waiting("forecasting"):
+        page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
+    screen.say(*terminal.forecast_lines(page))
+    page |= _kept(args, page, build, traffic, screen) | _figures(args, eee or POWERCONNECT_5548, screen)
+    if args.csv is not None:
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
+        write_file(args.csv, table.getvalue())
+        screen.say(f"wrote     {args.csv}")
+    screen.answer(page)
+    return GOOD
+
+
+def _export(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.report.exports import export
+
+    build = pipeline.read_build(args.build, states=False)
+    text = export(args.format, build.fabric, build.routes)
+    if args.output is None:
+        screen.say(text.rstrip())
+    else:
+        write_file(args.output, text)
+        screen.say(f"wrote     {args.output}")
+    screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _kept(
+    args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any, screen: Screen
+) -> dict[str, Any]:
+    """Keep a forecast where that was asked for; gives what the answer says of it."""
+    from tagloom.adapters.forecasts import Forecasts
+    from tagloom.pipeline.scoring import quantities_of
+
+    if not args.record and args.store is None:
+        return {}
+    store = args.store or args.build.parent / FORECASTS
+    with closing(Forecasts(store, new=True)) as file:
+        quantities = quantities_of(page, build, traffic)
+        number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
+    screen.say(f"kept      forecast {number} in {store}, {len(quantities)} quantities")
+    screen.say(f"next      tagloom score --store {store} --measured watts_after=W   (or FILE.csv, history.db)")
+    return {"recorded": number, "store": str(store)}
+
+
+def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> dict[str, Any]:
+    """Draw figures where that was asked for; gives what the answer says of them."""
+    if args.figures is None:
+        return {}
+    from tagloom.pipeline.reporting import report
+    from tagloom.report.figures import write_figures
+
+    with screen.waiting("drawing"):
+        given = {"placement": args.placement, "seconds": args.seconds, "settings": args.settings, "eee": eee}
+        names = write_figures(report(args.build, traffic_file=args.traffic, **given), args.figures)
+    screen.say(f"wrote     {args.figures}/ ({', '.join(names)})")
+    return {"figures": names}
+
+
+def _score(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.evidence import read_measured
+    from tagloom.adapters.forecasts import Forecasts
+    from tagloom.pipeline.scoring import score, score_page
+    from tagloom.report.scores import score_lines
+
+    findings = []
+    if not 0 <= args.tolerance < float("inf"):
+        findings.append(Finding("--tolerance", "percent from 0", f"{args.tolerance:g}"))
+    fresh: list[Any] = []
+    try:
+        fresh = read_measured(args.measured)
+    except InputError as error:
+        findings += error.findings
+    try:
+        file = Forecasts(args.store, new=False)
+    except InputError as error:
+        raise InputError([*error.findings, *findings]) from None
+    with closing(file):
+        kept = file.forecasts()
+        names = {name for forecast in kept for name in forecast.quantities}
+        for each in fresh:
+            if each.origin == "given" and each.quantity not in names:
+                known = ", ".join(sorted(name for name in names if "/" not in name)) or "none: predict --record first"
+                findings.append(Finding(f"--measured {each.quantity}", f"a quantity forecast: {known}", "another"))
+        if findings:
+            raise InputError(findings)
+        file.measure(fresh)
+        page = score_page(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
+    screen.say(*score_lines(page))
+    screen.answer(page)
+    return GOOD if page["scored"] and page["good"] == page["scored"] else NO
+
+
+def _fit(args: argparse.Namespace, screen: Screen) -> int:
+    import yaml
+
+    from tagloom.adapters.evidence import read_pairs, read_policy
+    from tagloom.pipeline.fitting import fit_page, policy_page
+    from tagloom.report.scores import fit_lines
+
+    findings = []
+    if (args.pairs is None) == (args.probe is None):
+        findings.append(Finding("fit", "--pairs FILE or --probe FILE", "neither or both"))
+    if args.known_timeout is not None and not 0 < args.known_timeout <= 3600:
+        findings.append(Finding("--known-timeout", "seconds above 0, up to 3600", f"{args.known_timeout:g}"))
+    if findings:
+        raise InputError(findings)
+    if args.pairs is not None:
+        pairs = read_pairs(args.pairs)
+        with screen.waiting("fitting"):
+            page = fit_page(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
+    else:
+        page = policy_page(read_policy(args.probe), f"measured, {args.probe.name}")
+    screen.say(*fit_lines(page))
+    if args.output is not None:
+        write_file(args.output, yaml.safe_dump(page, sort_keys=False))
+        screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
+    screen.answer({**page, "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _sweep(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.workers import workers
+    from tagloom.pipeline.sweeping import csv_text, read_sweep, sweep
+    from tagloom.report.scores import sweep_lines
+
+    findings = []
+    if args.jobs is not None and args.jobs < 1:
+        findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
+    if args.output is not None and args.output.suffix not in {".csv", ".json"}:
+        findings.append(Finding("--output", "a file that ends in .csv or .json", str(args.output)))
+    try:
+        cells = read_sweep(args.sweep)
+    except InputError as error:
+        findings += error.findings
+    if findings:
+        raise InputError(findings)
+    with screen.progress("forecasts") as note, workers(args.scheduler, args.jobs) as executor:
+        rows = sweep(cells, executor, note)
+    failed = sum(bool(row["error"]) for row in rows)
+    screen.say(*sweep_lines(rows))
+    if args.output is not None:
+        as_csv = args.output.suffix == ".csv"
+        write_file(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
+        screen.say(f"wrote     {args.output}")
+    screen.answer({"cells": rows, "count": len(rows), "failed": failed, "wrote": str(args.output or "")})
+    return NO if failed else GOOD
+
+
+def _report_page(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline.reporting import report
+    from tagloom.report.html import page
+
+    with screen.waiting("proving, loading and drawing"):
+        found = report(
+            args.build,
+            traffic_file=args.traffic,
+            placement=args.placement,
+            seconds=args.seconds,
+            settings=args.settings,
+            rollout=args.rollout,
+            timetable=args.timetable,
+        )
+        text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
+    write_file(args.output, text)
+    screen.say(
+        f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
+    )
+    screen.remark(*(f"left out  {what}" for what in found.left_out))
+    screen.answer(
+        {
+            "wrote": str(args.output),
+            "bytes": len(text.encode()),
+            "left_out": list(found.left_out),
+            "findings": [finding.as_json() for finding in found.proof.findings],
+        }
+    )
+    return GOOD if found.proof.proven else NO
+
+
+def _eee(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.predict import Eee, check_link, load_phy, one_link
+    from tagloom.report import terminal
+
+    all_found = Findings()
+    phy = all_found.of(lambda: load_phy(args.phy))
+
+    def value(name: str, own: float | None, key: str, otherwise: float) -> float:
+        known = own if own is not None or phy is None else getattr(phy, key)
+        if known is None and phy is not None:
+            all_found.findings.append(Finding(name, f"seconds: {phy.name} has none of its own", "nothing"))
+        return otherwise if known is None else float(known)
+
+    sleep = value("--ts", args.ts, "sleep_seconds", 0.0)
+    eee = Eee(
+        value("--timeout", args.timeout, "timeout_seconds", 0.0),
+        sleep,
+        value("--tw", args.tw, "wake_seconds", 0.0),
+        phy.source if phy else "",
+        phy is not None and phy.together and args.both_directions,
+        value("--lpi-power", args.lpi_power, "lpi_power", 0.1),
+    )
+    all_found.of(lambda: check_link(eee, args.load, args.frame_bytes, phy.rate_bps if phy else 1.0))
+    all_found.end()
+    refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
+    found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
+    page = terminal.link_page(phy.name, eee, found, together=phy.together, both=args.both_directions)
+    screen.say(*terminal.link_lines(page))
+    screen.answer(page)
+    return GOOD
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    predict = commands.add("predict", _predict, "say what a build costs in time and saves in watts")
+    predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix, by host or by rank")
+    predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    predict.add_argument(
+        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
+    )
+    predict.add_argument(
+        "--eee",
+        metavar="TIMEOUT,TS,TW",
+        help="sleep policy of the host ports in seconds, or a YAML file of tagloom fit or measure idle-gap "
+        "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
+    )
+    predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    predict.add_argument(
+        "--eee-links",
+        default="hosts",
+        choices=["hosts", "all"],
+        help="which links sleep: those of hosts (default), or those between switches as well",
+    )
+    predict.add_argument(
+        "--profile",
+        type=Path,
+        metavar="FILE",
+        help="what a run was made of, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+    )
+    predict.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")
+    predict.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    predict.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
+    predict.add_argument(
+        "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, for the energy of a whole run"
+    )
+    predict.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
+
+    export = commands.add("export", _export, "write a build in another tool's format")
+    export.add_argument(
+        "format", choices=["simgrid", "graphml", "dot"], metavar="FORMAT", help="simgrid (with routes), graphml or dot"
+    )
+    export.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+    predict.add_argument("--record", action="store_true", help=f"keep the forecast in {FORECASTS} beside the build")
+    predict.add_argument("--store", type=Path, metavar="FILE", help="keep the forecast in this file")
+    predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures for papers, PDF and PNG")
+
+    score = commands.add("score", _score, "say how wrong kept forecasts were, part by part and over time")
+    score.add_argument(
+        "--store",
+        type=Path,
+        default=Path(FORECASTS),
+        metavar="FILE",
+        help=f"file of predict --record (default {FORECASTS})",
+    )
+    score.add_argument(
+        "--measured",
+        nargs="+",
+        default=[],
+        metavar="WHAT",
+        help="quantity=value, a CSV file (quantity,value[,at][,fabric]), or what observe or measure wrote",
+    )
+    score.add_argument(
+        "--tolerance",
+        type=float,
+        default=10.0,
+        metavar="PERCENT",
+        help="error that is still good, where a forecast has no interval (default 10)",
+    )
+
+    fit = commands.add("fit", _fit, "fit a link's sleep to measurements")
+    fit.add_argument("--pairs", type=Path, metavar="FILE", help="CSV of gap_seconds,overhead_seconds")
+    fit.add_argument("--regular", action="store_true", help="each pair's gaps were all alike, not random of that mean")
+    fit.add_argument("--known-timeout", type=float, metavar="S", help="the time-out, where it is known")
+    fit.add_argument("--probe", type=Path, metavar="FILE", help="instead, what tagloom measure idle-gap kept")
+    fit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the parameters, for predict --eee")
+
+    sweep = commands.add("sweep", _sweep, "forecast all combinations of time-outs, traffic and settings")
+    sweep.add_argument("sweep", type=Path, metavar="SWEEP", help="YAML: build, and lists: traffic, settings, timeouts")
+    sweep.add_argument("--jobs", type=int, metavar="N", help="processes (default: one for each core)")
+    sweep.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler instead, tcp://host:port")
+    sweep.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures, .csv or .json")
+
+    report = commands.add("report", _report_page, "write a build, its proof and its forecast as one HTML page")
+    report.add_argument("build", type=Path, metavar="BUILD", help="a build")
+    report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
+    report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
+    report.add_argument("--seconds", type=float, metavar="S", help="how long the traffic took, as for predict")
+    report.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    report.add_argument("--rollout", type=Path, metavar="DIR", help="show the waves that lead to the build")
+    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day of this timetable")
+
+    eee = commands.add("eee", _eee, "say what sleep saves and costs on one link")
+    eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")
+    eee.add_argument(
+        "--load", type=float, required=True, metavar="R", help="share of the time it sends, from 0, below 1"
+    )
+    eee.add_argument("--timeout", type=float, metavar="S", help="idle seconds before it sleeps (0: at once)")
+    eee.add_argument("--ts", type=float, metavar="S", help="seconds to fall asleep (default: the PHY's)")
+    eee.add_argument("--tw", type=float, metavar="S", help="seconds to wake (default: the PHY's)")
+    eee.add_argument(
+        "--lpi-power", type=float, metavar="F", help="power asleep over power awake (default: 0.1, or the PHY's)"
+    )
+    eee.add_argument("--frame-bytes", type=float, default=1500, metavar="N", help="bytes of every frame (default 1500)")
+    eee.add_argument(
+        "--both-directions",
+        action="store_true",
+        help="both directions carry the load, and 1000BASE-T sleeps only when both are idle",
+    )
+    eee.add_argument("--refresh", action="store_true", help="charge the refresh signals sent while asleep")

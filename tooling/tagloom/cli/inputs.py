@@ -1,0 +1,141 @@
+"""Read what commands are given, and gather what is wrong with it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+LAB = Path("inventory/lab")
+
+
+class Findings:
+    """Gather what is wrong with several inputs, to be told at once."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def of(self, read: Callable[[], Any], otherwise: Any = None) -> Any:
+        """Give what `read` reads, `otherwise` where it finds something wrong."""
+        try:
+            return read()
+        except InputError as error:
+            self.findings += error.findings
+            return otherwise
+
+    def end(self) -> None:
+        """Raise InputError where anything was found."""
+        if self.findings:
+            raise InputError(self.findings)
+
+
+def text_of(path: Path) -> str:
+    """Read a text file. Raises InputError."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Finding(str(path), "a readable file", str(error))]) from None
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file and the directories above it. Raises InputError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
+
+
+def seconds_of(text: str, where: str = "--every") -> float:
+    """Read a time such as 30s, 5m or 1h, in seconds. Raises InputError."""
+    unit = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(text[-1:], 0.0)
+    try:
+        value = float(text[:-1]) * unit if unit else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise InputError([Finding(where, "a time such as 30s, 5m or 1h", repr(text))])
+    return value
+
+
+def listening_at(text: str, where: str = "--prometheus") -> tuple[str, int]:
+    """Read [HOST:]PORT, loopback where no host is named. Raises InputError."""
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise InputError([Finding(where, "[HOST:]PORT", repr(text))])
+    return host.strip("[]") or "127.0.0.1", int(port)  # what switches say is nobody else's business unless told so
+
+
+def snmp_settings_of(args: argparse.Namespace, inventory: Path) -> Any:
+    """Read SNMP settings: those named, those beside the inventory, and the environment's secrets. Raises InputError."""
+    from tagloom.read import read_snmp_settings
+
+    beside = (inventory if inventory.is_dir() else inventory.parent) / "snmp.yml"
+    return read_snmp_settings(args.snmp or (beside if beside.is_file() else None), os.environ, args.snmp_version)
+
+
+def snmp_reader(args: argparse.Namespace, settings: Any) -> Any:
+    """Make the reader of counters, with the limits that were asked for. Raises InputError."""
+    from tagloom.adapters.snmp import Snmp
+
+    limits = (("--in-flight", args.in_flight, 1), ("--timeout", args.timeout, 0.01), ("--retries", args.retries, 0))
+    low = [Finding(flag, f"{least} or more", str(value)) for flag, value, least in limits if not value >= least]
+    if low:
+        raise InputError(low)
+    return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
+
+
+def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:
+    """Count outcomes as they come, of as many as there will be, where that is known."""
+    done = itertools.count(1)
+    note(0, of or 1)
+    return lambda _outcome: note(at := next(done), of or at)
+
+
+def site_of(args: argparse.Namespace) -> Any:
+    """Say where switches, templates and the environment are, and what hour it is."""
+    from tagloom.pipeline import operating
+    from tagloom.share import share_directory
+
+    return operating.Site(inventory_of(args), share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+
+
+def inventory_of(args: argparse.Namespace) -> Path:
+    """Give the inventory that was named, or the running lab. Raises InputError."""
+    inventory: Path | None = args.inventory or (LAB if LAB.exists() else None)
+    if inventory is None or not inventory.exists():
+        raise InputError(
+            [Finding("-i", "an inventory, or a running lab (tagloom lab up FABRIC)", str(inventory or "none"))]
+        )
+    return inventory
+
+
+def inventory_words(args: argparse.Namespace) -> str:
+    """Give the inventory as words for the next command."""
+    return f" -i {args.inventory}" if args.inventory else ""
+
+
+def sleep_policy(text: str, where: str) -> Any:
+    """Read a sleep policy: TIMEOUT,TS,TW in seconds, or a file of fit or of measure idle-gap. Raises InputError."""
+    from tagloom.pipeline.fitting import read_parameters
+    from tagloom.predict.eee import check_policy
+    from tagloom.records.sleep import Eee
+
+    try:
+        timeout, sleep, wake = (float(x) for x in text.split(","))
+    except ValueError:
+        if Path(text).suffix in {".yml", ".yaml"}:
+            return read_parameters(Path(text))
+        expected = "TIMEOUT,TS,TW in seconds, or a YAML file of tagloom fit or measure idle-gap -o"
+        raise InputError([Finding(where, expected, repr(text))]) from None
+    check_policy(timeout, sleep, wake, f"{where} {text}")
+    return Eee(timeout, sleep, wake, together=True)  # host links are 1000BASE-T

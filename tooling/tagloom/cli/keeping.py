@@ -1,0 +1,139 @@
+"""Answer tagloom run: keep a running fabric to a timetable."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.applying import desk_of
+from tagloom.cli.inputs import Findings, listening_at, seconds_of, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.screen import GOOD, Screen
+from tagloom.cli.words import Commands, snmp_words
+from tagloom.errors import Finding
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class _WallClock:
+    """Tell the computer's own time, and wait by it."""
+
+    @staticmethod
+    def now() -> float:
+        return time.time()
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def _run(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.adapters.clock_metrics import ClockMetrics
+    from tagloom.adapters.ledger import Ledger
+    from tagloom.pipeline import clock, observing, timetabling
+    from tagloom.read.calendar import read_timetable
+    from tagloom.records.timetable import Watch
+
+    all_found = Findings()
+    checked = all_found.of
+    every = checked(lambda: seconds_of(args.every), 0.0)
+    hold = checked(lambda: seconds_of(args.hold, "--hold"), 0.0)
+    listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
+    if not 0 < args.lower_below < args.raise_above <= 1:
+        shares = f"{args.lower_below:g} and {args.raise_above:g}"
+        all_found.findings.append(
+            Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)
+        )
+    table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
+    site = checked(lambda: site_of(args), None)
+    fabric = checked(lambda: observing.fabric_of(site.inventory), None) if site is not None else None
+    if table is not None and fabric is not None:
+        with screen.waiting("planning and proving every setting"):
+            checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
+    all_found.end()
+    assert fabric is not None  # noqa: S101 - else there are findings
+    home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
+    told: list[dict[str, Any]] = []
+
+    def tell(at: float, text: str) -> None:
+        told.append({"at": at, "text": text})
+        del told[:-1000]
+        screen.say(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {text}")
+
+    with ExitStack() as stack:
+        eyes = None
+        if not args.no_watch:
+            settings = snmp_settings_of(args, site.inventory)
+            agents = observing.agents_of(fabric, settings.addresses, settings.port)
+            eyes = clock.Eyes(agents, stack.enter_context(snmp_reader(args, settings)).ask)
+        memory = stack.enter_context(closing(Ledger(Path(":memory:") if args.dry_run else home / "state.db")))
+        metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
+        watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
+        jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
+        keeper = clock.Keeper(
+            *(
+                fabric,
+                table,
+                site,
+                lambda each: desk_of(args, screen, each),
+                home,
+                memory,
+                _WallClock(),
+                watch,
+                eyes,
+                jobs,
+                tell,
+                metrics.show,
+            ),
+            every_seconds=every,
+            dry_run=args.dry_run,
+        )
+
+        def end(*_: object) -> None:
+            keeper.ending = True
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGTERM, end)
+        stack.callback(signal.signal, signal.SIGTERM, before)
+        stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, end))
+        try:
+            keeper.run(once=args.once)
+        except KeyboardInterrupt:
+            tell(time.time(), "told to end: ended")
+    screen.answer({"told": told, "dry_run": args.dry_run})
+    return GOOD
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    run = commands.add("run", _run, "keep a running fabric to a timetable, and to its load", snmp_words())
+    run.add_argument(
+        "timetable", type=Path, metavar="TIMETABLE", help="rules in cron words, as tagloom timetable writes"
+    )
+    run.add_argument("--dry-run", action="store_true", help="say what would be done; send and remember nothing")
+    run.add_argument("--once", action="store_true", help="apply what should hold now, and end")
+    run.add_argument("--every", default="30s", metavar="TIME", help="look every 30s, 5m or 1h (default 30s)")
+    run.add_argument("--no-watch", action="store_true", help="do not read load over SNMP: clock and jobs alone")
+    run.add_argument(
+        "--raise-above", type=float, default=0.7, metavar="SHARE", help="of a channel: all links come on (default 0.7)"
+    )
+    run.add_argument(
+        "--lower-below", type=float, default=0.35, metavar="SHARE", help="of all channels, before links go off (0.35)"
+    )
+    run.add_argument("--hold", default="10m", metavar="TIME", help="so long below it, after a raise (default 10m)")
+    run.add_argument("--requests", type=Path, metavar="DIR", help="where jobs ask (default: requests in --state)")
+    run.add_argument(
+        "--profiles",
+        type=Path,
+        metavar="DIR",
+        help="their settings, NAME.json (default: profiles beside the timetable)",
+    )
+    run.add_argument(
+        "--state", type=Path, metavar="DIR", help="what outlives a restart (default: run in the inventory)"
+    )
+    run.add_argument("--timezone", metavar="ZONE", help="instead of the timetable's")
+    run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="show how it stands to Prometheus")
+    run.add_argument("--metrics-file", type=Path, metavar="FILE", help="or in a file, FILE.prom for node_exporter")

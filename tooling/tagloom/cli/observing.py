@@ -1,0 +1,143 @@
+"""Answer the commands that read over SNMP: observe, discover."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.inputs import (
+    LAB,
+    Findings,
+    listening_at,
+    seconds_of,
+    site_of,
+    snmp_reader,
+    snmp_settings_of,
+    write_file,
+)
+from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.words import Commands, snmp_words
+from tagloom.errors import Finding
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+
+def _observe(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.adapters.exporter import Exporter
+    from tagloom.adapters.history import History
+    from tagloom.pipeline import observing, operating
+
+    all_found = Findings()
+    if args.count is not None and args.count < 1:
+        all_found.findings.append(Finding("--count", "1 or more", str(args.count)))
+    every = all_found.of(lambda: seconds_of(args.every)) if args.every else 0.0
+    listening = all_found.of(lambda: listening_at(args.prometheus)) if args.prometheus else ("", 0)
+    all_found.end()
+    count = args.count or (0 if args.every else 1)
+    site = site_of(args)
+    fabric = observing.fabric_of(site.inventory)
+    settings = snmp_settings_of(args, site.inventory)
+    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    build = pipeline.read_build(args.against) if args.against else None
+    shots, code = 0, GOOD
+    with ExitStack() as stack:
+        snmp = stack.enter_context(snmp_reader(args, settings))
+        history = stack.enter_context(closing(History(args.output))) if args.output else None
+        exporter = stack.enter_context(closing(Exporter(listening))) if args.prometheus else None
+        before = history.last(fabric.name) if history else {}
+        page: dict[str, Any] = {}
+        try:
+            while True:
+                began = time.monotonic()
+                with screen.waiting(f"reading {len(fabric.live)} switches"):
+                    seen = observing.observe_all(fabric, agents, snmp.ask)
+                    witnesses = [(build.fabric, build.state)] if build else []
+                    if args.running:
+                        witnesses.append((fabric, pipeline.parse(fabric, operating.read_back(fabric, site))[0]))
+                    found = [finding for both in witnesses for finding in observing.second_witness(*both, seen)]
+                at = time.time()
+                page = observing.page(seen, observing.rates_between(before, seen), found, at)
+                shots += 1
+                if history:
+                    history.append(fabric.name, at, seen)
+                if exporter:
+                    exporter.show(seen)
+                code = DEVICE_FAILED if page["failed"] else NO if found else GOOD
+                _show_observation(page, screen, args)
+                before = seen
+                if shots == count:
+                    break
+                time.sleep(max(0.0, every - (time.monotonic() - began)))
+        except KeyboardInterrupt:
+            if not shots or not args.every:
+                raise
+            code = GOOD  # it runs until it is told to end, and it was
+    if args.output:
+        screen.say(f"wrote     {args.output}, {shots} snapshot{'' if shots == 1 else 's'}")
+    screen.answer({**page, "snapshots": shots, "wrote": str(args.output or "")})
+    return code
+
+
+def _show_observation(page: Mapping[str, Any], screen: Screen, args: argparse.Namespace) -> None:
+    from tagloom.report import terminal
+
+    screen.say(*terminal.observation_lines(page))
+    findings = [Finding(**each) for each in page["findings"]]
+    if args.against or args.running:
+        what = "SNMP shows the same" if not findings else f"SNMP differs: {terminal.count(len(findings), 'finding')}"
+        screen.say(*terminal.row("witness", what), *terminal.finding_lines(findings))
+
+
+def _discover(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import observing
+    from tagloom.read import format_fabric, read_fabric
+    from tagloom.report import terminal
+
+    settings = snmp_settings_of(args, args.inventory or LAB)
+    plan = read_fabric(args.against) if args.against else None
+    observing.check_discovery(args.name, args.model)
+    seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
+    with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
+        found = observing.discover(args.name, seeds, snmp.ask, args.model)
+    page = observing.discovery_page(found, plan)
+    text = format_fabric(found.fabric)
+    screen.say(*terminal.discovery_lines(page, str(args.against or "")))
+    if args.output is not None:
+        write_file(args.output, text)
+        screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")
+    elif plan is None:
+        screen.say(text.rstrip())
+    screen.answer({**page, "fabric": text, "wrote": str(args.output or "")})
+    if page["missing"] or page["unexpected"]:
+        return NO
+    return DEVICE_FAILED if found.unreached else GOOD
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    snmp = snmp_words()
+    observe = commands.add("observe", _observe, "read counters, VLANs and neighbours over SNMP", snmp)
+    observe.add_argument("-o", "--output", type=Path, metavar="FILE", help="append the reading to this SQLite history")
+    observe.add_argument("--every", metavar="TIME", help="read again every 30s, 5m or 1h, until Ctrl-C")
+    observe.add_argument("--count", type=int, metavar="N", help="end after N readings")
+    observe.add_argument(
+        "--prometheus", metavar="[HOST:]PORT", help="show the last reading to Prometheus (on loopback by default)"
+    )
+    observe.add_argument("--against", type=Path, metavar="BUILD", help="compare what SNMP shows with a build")
+    observe.add_argument(
+        "--running", action="store_true", help="read running configurations over SSH too, and compare SNMP with them"
+    )
+
+    discover = commands.add("discover", _discover, "walk LLDP from a switch and write a fabric file", snmp)
+    discover.add_argument(
+        "--seed", nargs="+", required=True, metavar="ADDRESS", help="where to begin: host or host:port"
+    )
+    discover.add_argument("-o", "--output", type=Path, metavar="FABRIC", help="write the fabric file here")
+    discover.add_argument("--against", type=Path, metavar="FABRIC", help="compare the cabling with this fabric file")
+    discover.add_argument("--name", default="discovered", metavar="NAME", help="name of the fabric")
+    discover.add_argument("--model", metavar="M", help="model of switches that do not say theirs")

@@ -1,0 +1,258 @@
+"""Answer the commands that need no switch: new, plan, verify, rollout."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagloom.cli.inputs import write_file
+from tagloom.cli.screen import GOOD, NO, Screen
+from tagloom.cli.words import Commands, routing_words
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+DEFAULT_MODEL = "powerconnect-5324"
+
+
+def _new(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.read import format_family
+
+    text = format_family(
+        args.name or args.family, args.family, tuple(args.dims), args.parallel, args.hosts, args.model, lag=args.lag
+    )
+    if args.output is None:
+        screen.say(text.rstrip())
+    else:
+        write_file(args.output, text)
+        screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
+    screen.answer({"fabric": text, "wrote": str(args.output) if args.output else ""})
+    return GOOD
+
+
+def _plan(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.read import read_fabric
+    from tagloom.report import terminal
+    from tagloom.share import share_directory
+
+    start = time.monotonic()
+    fabric = pipeline.with_links_off(read_fabric(args.fabric), args.off, args.settings)
+    previous = pipeline.read_build(args.previous) if args.previous else None
+    templates = share_directory() / "templates"
+    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, None) if args.traffic else None
+    chosen = pipeline.chosen(fabric, args.settings) if args.settings else None
+    with screen.waiting("routing, weaving and proving"):
+        build, proof, texts = pipeline.plan(
+            fabric,
+            templates,
+            routing=args.routing,
+            assignment=args.assignment,
+            previous=previous,
+            prefer=args.prefer or ("load" if traffic is not None else "vlans"),
+            traffic=traffic,
+            texts=not args.no_texts,
+            static_arp=args.static_arp,
+            effort=args.effort,
+            root=args.root,
+            brought=chosen,
+        )
+        summary = build.summary(proof)
+        sleeping = chosen.sleeping_hosts if chosen is not None else ()
+        hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
+        if proof.proven:
+            pipeline.write_build(build, summary, texts, args.output, proof, hosts)
+    screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
+    if args.verbose and not screen.as_json:
+        screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
+        if build.first_fit_vlans is not None:
+            first_fit = terminal.count(build.first_fit_vlans, "VLAN")
+            screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    if proof.proven and args.no_texts:
+        screen.say(
+            f"wrote     {args.output}/plan.json in {time.monotonic() - start:.1f} s; the planned states are proven, "
+            "no texts were written or proven",
+            "next      the same without --no-texts",
+        )
+    elif proof.proven:
+        wrote = f"{args.output}/ ({', '.join([terminal.count(len(texts), 'configuration'), 'plan.json', *hosts])})"
+        screen.say(
+            f"wrote     {wrote} in {time.monotonic() - start:.1f} s",
+            f"next      tagloom apply {args.output} --check --diff",
+        )
+    else:
+        screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
+    screen.answer({**summary, "texts_proven": proof.proven and not args.no_texts})
+    return GOOD if proof.proven else NO
+
+
+def _verify(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.read import read_fabric
+    from tagloom.report import terminal
+
+    if (args.build is None) == (args.fabric is None or args.configs is None):
+        raise InputError([Finding("verify", "BUILD, or --fabric FABRIC and --configs DIR", "neither or both")])
+    if args.build is not None:
+        build = pipeline.read_build(args.build)
+        fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
+        repeats = build.duplicates_allowed
+    else:
+        fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
+    with screen.waiting("proving"):
+        texts = pipeline.read_texts(fabric, configs)
+        _, proof = pipeline.prove(fabric, texts, routes, what_if=args.what_if, duplicates_allowed=repeats)
+    screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
+    screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(
+        "" if proof.proven else "not proven",
+        *([] if proof.proven else ["next      tagloom plan, or mend the lines above"]),
+    )
+    screen.answer(proof.as_json())
+    return GOOD if proof.proven else NO
+
+
+def _rollout(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.report import terminal
+    from tagloom.share import share_directory
+
+    allow = args.allow or []
+    findings = pipeline.unfit(args.strategy, allow_drain="drain" in allow)
+    if len(args.builds) != (1 if args.greenfield else 2):
+        findings.append(Finding("rollout", "OLD NEW, or --greenfield NEW", " ".join(map(str, args.builds))))
+    if args.greenfield and args.strategy != "auto":
+        findings.append(Finding("--strategy", "none: --greenfield is one itself", args.strategy))
+    if (args.root or args.blocked) and not args.greenfield:
+        findings.append(Finding("--root, --blocked", "--greenfield beside them", "a rollout between two builds"))
+    findings += pipeline.occupied(args.output, "rollout.json")
+    builds = []
+    for path in args.builds:
+        try:
+            builds.append(pipeline.read_build(path))
+        except InputError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(findings)
+    with screen.waiting("ordering and proving waves"):
+        drain = "drain" in allow
+        if args.greenfield:
+            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, allow_drain=drain)
+        else:
+            repeats = "duplicates" in allow
+            wish = {"strategy": args.strategy, "allow_drain": drain, "allow_duplicates": repeats}
+            change = pipeline.rollout_between(*builds, **wish)
+        page = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
+    screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
+    screen.say(f"next      tagloom apply {args.output} --check --diff")
+    screen.answer(page)
+    return GOOD
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    new = commands.add("new", _new, "write a fabric file of a regular family")
+    new.add_argument(
+        "family", metavar="FAMILY", help="mesh, torus, hypercube, ring, fat-tree, clos, complete, tree or dragonfly"
+    )
+    new.add_argument("--dims", type=int, nargs="+", required=True, metavar="N", help="the family's numbers, e.g. 4 4")
+    new.add_argument("--parallel", type=int, default=1, metavar="N", help="links between neighbours (default 1)")
+    new.add_argument("--lag", action="store_true", help="make the parallel links of two neighbours one aggregated link")
+    new.add_argument(
+        "--hosts", type=int, default=1, metavar="N", help="hosts on each switch, in a fat tree on each leaf (default 1)"
+    )
+    new.add_argument("--model", default=DEFAULT_MODEL, metavar="M", help=f"switch model (default {DEFAULT_MODEL})")
+    new.add_argument("--name", metavar="NAME", help="name of the fabric (default: the family)")
+    new.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+
+    plan = commands.add(
+        "plan", _plan, "route a fabric, weave its VLANs, prove them and render the configurations", routing_words()
+    )
+    plan.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    plan.add_argument("-o", "--output", type=Path, required=True, metavar="BUILD", help="directory to write")
+    plan.add_argument(
+        "--prefer",
+        choices=["vlans", "load"],
+        help="few VLANs, or little load on the busiest channel by spreading hosts over parallel links and trees "
+        "(default vlans; load with --traffic)",
+    )
+    plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix whose bytes are spread")
+    plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    plan.add_argument("--off", nargs="+", default=[], metavar="SWITCH:PORT", help="links to turn off, named by one end")
+    plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")
+    plan.add_argument(
+        "--previous",
+        type=Path,
+        metavar="BUILD",
+        help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
+    )
+    plan.add_argument(
+        "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
+    )
+    plan.add_argument(
+        "--effort", type=int, default=1, metavar="N", help="how long routing any searches; 0 = one order (default 1)"
+    )
+    plan.add_argument(
+        "--root",
+        metavar="SWITCH",
+        help="the root of --routing up-down; best = the central switch with the shortest paths (default)",
+    )
+    plan.add_argument(
+        "--static-arp",
+        action="store_true",
+        help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
+    )
+    plan.add_argument(
+        "--learning",
+        action="store_true",
+        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries",
+    )
+
+    verify = commands.add("verify", _verify, "prove a fabric from configuration texts alone")
+    verify.add_argument(
+        "build", type=Path, nargs="?", metavar="BUILD", help="a build; frames must keep to its planned paths"
+    )
+    verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
+    verify.add_argument(
+        "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+    )
+    verify.add_argument(
+        "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
+    )
+
+    rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
+    rollout.add_argument(
+        "builds", type=Path, nargs="+", metavar="BUILD", help="OLD NEW: the build that runs, the one that shall run"
+    )
+    rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
+    rollout.add_argument(
+        "--strategy",
+        default="auto",
+        metavar="NAME",
+        help="auto (default: the shortest that proves), direct, batches, park, per-port, slides, pause-off or drain",
+    )
+    rollout.add_argument(
+        "--allow",
+        action="append",
+        choices=["drain", "duplicates"],
+        help="drain: hosts may be paused, where nothing gentler can be proven; duplicates: broadcasts may come twice",
+    )
+    rollout.add_argument(
+        "--greenfield",
+        action="store_true",
+        help="from factory default, loops cabled and spanning tree running, to the one BUILD",
+    )
+    rollout.add_argument(
+        "--root", metavar="SWITCH", help="greenfield: the running spanning tree's root (default: the first switch)"
+    )
+    rollout.add_argument(
+        "--blocked",
+        nargs="+",
+        default=[],
+        metavar="SWITCH:PORT",
+        help="greenfield: the ports it blocks, read from the switches (default: as 802.1D would, and said so)",
+    )

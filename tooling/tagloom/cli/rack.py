@@ -1,0 +1,175 @@
+"""Answer the commands of the virtual rack: lab, demo."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagloom.cli.inputs import LAB
+from tagloom.cli.screen import GOOD, NO, Screen
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from tagloom.cli.words import Commands
+
+
+def _lab(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process
+    from tagloom.report import terminal
+
+    folder: Path = args.dir
+    if args.lab == "up":
+        from tagloom.lab.directory import Order
+        from tagloom.read import read_fabric
+        from tagloom.share import share_directory
+
+        fabric = read_fabric(args.fabric)
+        with screen.waiting("starting the rack"):
+            quirks = {"*": {"delay_seconds": args.delay}} if args.delay else {}
+            templates, base_port = share_directory() / "templates", args.base_port
+            order = Order(fabric, templates, quirks=quirks, base_port=base_port, dataplane=args.dataplane)
+            info = process.up(order, folder)
+        ports = sorted(info.ports.values())
+        screen.say(
+            *terminal.row(
+                "rack",
+                f"{terminal.count(len(ports), 'switch')} on 127.0.0.1, ports {ports[0]} to {ports[-1]}, "
+                "user lab, password lab",
+            ),
+            *terminal.row("inventory", str(folder)),
+            *terminal.row(
+                "snmp",
+                f"agents from {next(iter(info.agents.values()))} on, UDP port {info.snmp_port} ({folder}/snmp.yml)",
+            ),
+            "next      tagloom plan FABRIC -o build, then tagloom apply build"
+            + ("" if folder == LAB else f" -i {folder}"),
+        )
+        screen.answer({"pid": info.pid, "ports": info.ports, "inventory": str(folder)})
+    elif args.lab == "status":
+        page = process.status(folder)
+        rows = [(n, s["model"], s["address"], str(s["sessions"])) for n, s in page["switches"].items()]
+        screen.say(*terminal.table(("switch", "model", "address", "sessions"), rows, right=(3,)))
+        screen.answer(page)
+    elif args.lab == "ping":
+        page = process.ping(folder, args.a, args.b)
+        screen.say(*terminal.ping_lines(page))
+        screen.answer(page)
+        return GOOD if page["lost"] == 0 and not page["storm"] else NO
+    elif args.lab == "fault":
+        return _lab_fault(args, screen)
+    elif args.lab == "mend":
+        process.mend(folder, *args.switches)
+        screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
+        screen.answer({"mended": args.switches})
+    elif args.lab == "traffic":
+        page = process.traffic(folder, args.order, args.seed)
+        screen.say(*terminal.traffic_lines(page))
+        screen.answer(page)
+        told = args.order != "start"
+        return NO if told and any(page[what] for what in ("lost", "duplicated", "storms")) else GOOD
+    else:
+        process.down(folder)
+        screen.say("the rack is down")
+        screen.answer({"down": True})
+    return GOOD
+
+
+def _lab_fault(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.lab import process
+    from tagloom.report import terminal
+
+    if (args.switch is None) != (args.kind is None):
+        raise InputError([Finding("fault", "SWITCH KIND, or neither to list faults", str(args.switch))])
+    if args.switch is not None:
+        said = {name: getattr(args, name) for name in ("at", "line", "after", "lasts", "port", "seed")}
+        process.fault(args.dir, args.switch, args.kind, **{k: v for k, v in said.items() if v is not None})
+    page = process.faults(args.dir)
+    screen.say(*terminal.fault_lines(page))
+    screen.answer(page)
+    return GOOD
+
+
+def _demo(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import demo
+    from tagloom.share import share_directory
+
+    start = time.monotonic()
+    good = demo.run(args.dir, share_directory(), dict(os.environ), screen.say, screen.progress)
+    screen.say(
+        "",
+        f"{'everything held' if good.held else 'not everything held: see NO above'}, {time.monotonic() - start:.0f} s",
+    )
+    screen.answer(good.page)
+    return GOOD if good.held else NO
+
+
+def _faults_that_there_are() -> str:
+    from tagloom.lab.faults import KINDS
+
+    return (
+        "\n\n"
+        + "\n".join(f"  {kind:<13} {what}" for kind, what in KINDS.items())
+        + "\n\n"
+        + ("example:\n  tagloom lab fault s2 reboot --at 7 --for 20")
+    )
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    lab = commands.add("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
+    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|mend|down", required=True)
+    for name, what, more in (
+        ("up", "start a rack", ""),
+        ("status", "say what runs", ""),
+        ("ping", "send a frame for every ordered host pair, or from A to B", ""),
+        ("traffic", "let all hosts send frames all the time, and say what became of them", ""),
+        ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
+        ("mend", "end the faults of switches, or of all", ""),
+        ("down", "end the rack", ""),
+    ):
+        about = what[0].upper() + what[1:] + "." + more
+        raw = argparse.RawDescriptionHelpFormatter
+        verb = verbs.add_parser(name, help=what, description=about, parents=[commands.common], formatter_class=raw)
+        verb.add_argument(
+            "--dir", type=Path, default=LAB, metavar="DIR", help=f"the rack's directory, an inventory (default {LAB})"
+        )
+        if name == "up":
+            verb.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+            verb.add_argument(
+                "--base-port", type=int, default=0, metavar="N", help="SSH port of the first switch (default: any free)"
+            )
+        if name == "up":
+            verb.add_argument(
+                "--dataplane",
+                choices=("frames", "kernel"),
+                default="frames",
+                help="what carries frames: the rack itself, one by one (default), or a real Linux kernel's bridges",
+            )
+            verb.add_argument(
+                "--delay", type=float, default=0.0, metavar="S", help="seconds every command takes (default 0)"
+            )
+        if name == "ping":
+            verb.add_argument("a", nargs="?", metavar="A", help="sending host")
+            verb.add_argument("b", nargs="?", metavar="B", help="receiving host")
+        if name == "traffic":
+            verb.add_argument("order", choices=("start", "stop", "report"), help="counts begin anew at each start")
+        if name in ("traffic", "fault"):
+            verb.add_argument("--seed", type=int, default=0, metavar="N", help="makes chance repeat itself (default 0)")
+        if name == "fault":
+            verb.add_argument("switch", nargs="?", metavar="SWITCH", help="a switch of the rack")
+            verb.add_argument("kind", nargs="?", metavar="KIND", help="what goes wrong, see above")
+            verb.add_argument("--at", type=int, metavar="N", help="strike at the Nth line from now on")
+            verb.add_argument("--line", metavar="REGEX", help="count these lines only (default: lines that configure)")
+            verb.add_argument("--after", type=float, metavar="S", help="strike after seconds, where there is no --at")
+            verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
+            verb.add_argument("--port", metavar="P", help="the port whose cable is pulled")
+        if name == "mend":
+            verb.add_argument("switches", nargs="*", metavar="SWITCH", help="whose faults (default: all)")
+
+    demo = commands.add("demo", _demo, "run the whole mission on the virtual rack")
+    demo.add_argument(
+        "--dir", type=Path, default=Path("demo"), metavar="DIR", help="where to keep builds and the rack (default demo)"
+    )

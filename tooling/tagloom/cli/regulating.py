@@ -1,0 +1,237 @@
+"""Answer the commands that choose links: regulate, timetable."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.inputs import Findings, seconds_of, write_file
+from tagloom.cli.screen import GOOD, Screen
+from tagloom.cli.words import Commands, routing_words
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.traffic import Traffic
+
+
+PROMETHEUS_SPAN_SECONDS = 3600.0
+
+
+def _regulate(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.read import read_fabric
+    from tagloom.report import terminal
+
+    all_found = Findings()
+    fabric = all_found.of(lambda: read_fabric(args.fabric))
+    levels, sleep = all_found.of(lambda: pipeline.read_levels(args.levels), ((0,), False))
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
+    wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
+    all_found.findings += pipeline.wish_findings(wish, traffic)
+    all_found.end()
+    assert fabric is not None  # noqa: S101 - else there are findings
+    assert traffic is not None  # noqa: S101 - as above
+    with screen.progress("links tried") as note:
+        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
+    page = pipeline.settings_page(fabric, settings)
+    screen.say(*terminal.settings_lines(page))
+    if args.output is not None:
+        write_file(args.output, json.dumps(page, indent=2) + "\n")
+        how = f" --routing {args.routing}" if args.routing != "auto" else ""
+        how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
+        screen.say(
+            f"wrote     {args.output}", f"next      tagloom plan {args.fabric}{how} --settings {args.output} -o build"
+        )
+    screen.answer(page)
+    return GOOD
+
+
+def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
+    """Read the traffic that `regulate` is given: a file, a history of `observe`, or what a Prometheus kept."""
+    from tagloom import pipeline
+    from tagloom.adapters import history, prometheus
+
+    if args.span is not None and args.span <= 0:
+        raise InputError([Finding("--span", "seconds above 0", f"{args.span:g}")])
+    where = str(args.prometheus or args.traffic)
+    if args.prometheus:
+        span = args.span or PROMETHEUS_SPAN_SECONDS
+        seen = prometheus.snapshots(args.prometheus, span, time.time(), pipeline.port_numbers(fabric))
+        traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
+    elif history.is_one(args.traffic):
+        with closing(history.History(args.traffic)) as kept:
+            seen = kept.snapshots(fabric.name, args.span)
+            traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
+    else:
+        traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, args.seconds, args.ranks)
+    if not traffic.volume_bytes.any():
+        raise InputError([Finding(where, "some bytes between two hosts", "none: nothing to choose by")])
+    return traffic
+
+
+def _timetable(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
+    from tagloom.pipeline import timetabling
+    from tagloom.read import read_fabric
+    from tagloom.report import clock
+    from tagloom.share import share_directory
+
+    if bool(args.traffic) == (args.calendar is not None):
+        raise InputError([Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both")])
+    fabric = read_fabric(args.fabric)
+    if args.calendar is not None:
+        from tagloom.read.calendar import read_timetable
+
+        table = read_timetable(args.calendar, args.timezone)
+        with screen.waiting("planning and proving every setting"):
+            fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
+        page = timetabling.calendar_page(fabric, table, time.time(), fabrics)
+        screen.say(*clock.calendar_lines(page), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
+        screen.answer(page)
+        return GOOD
+    wish = timetabling.DayWish(
+        args.settings,
+        args.headroom,
+        seconds_of(args.dwell, "--dwell"),
+        args.changes,
+        args.change_seconds,
+        args.allow_cut,
+        pipeline.read_power(args.power) if args.power else None,
+    )
+    zone = args.timezone or "UTC"
+    history = _history(args, fabric, zone)
+    with screen.progress("settings sought") as note:
+        day = timetabling.timetable(fabric, history, share_directory() / "templates", wish, note, time.monotonic)
+    schedule = day.schedules[-1]
+    page = timetabling.day_page(fabric, day, wish, schedule)
+    screen.say(*clock.day_lines(page))
+    if args.output is not None:
+        files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
+        for name, text in files.items():
+            write_file(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+        screen.say(
+            f"wrote     {args.output} and {len(files) - 1} settings files beside it",
+            f"next      tagloom run {args.output} -i INVENTORY --dry-run",
+        )
+    screen.answer({**page, "wrote": str(args.output or "")})
+    return GOOD
+
+
+def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
+    """Read a day of traffic: matrices, or the counters that observe kept."""
+    from tagloom.adapters.history import History, is_one
+    from tagloom.pipeline import observing, timetabling
+    from tagloom.read.history import read_history
+
+    if not any(is_one(path) for path in args.traffic):
+        return read_history(args.traffic, fabric, zone, args.placement)
+    if len(args.traffic) > 1:
+        raise InputError([Finding("--traffic", "one history of tagloom observe, alone", f"{len(args.traffic)} files")])
+    with closing(History(args.traffic[0])) as history:
+        shots = list(history.snapshots(fabric.name))
+    rates = [
+        (max(each.at for each in after.values()), observing.rates_between(before, after))
+        for before, after in itertools.pairwise(shots)
+    ]
+    return timetabling.history_of_counters(fabric, rates, zone)
+
+
+def add(commands: Commands) -> None:
+    """Add these commands to the parser."""
+    regulate = commands.add("regulate", _regulate, "choose links that traffic does not need", routing_words())
+    regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    source = regulate.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--traffic",
+        type=Path,
+        metavar="FILE",
+        help="traffic by host or by rank: CSV, Open MPI .prof, TAU, paraprof, mpiP, nfdump -o csv; a history that "
+        "tagloom observe -o wrote; or pattern:NAME",
+    )
+    source.add_argument(
+        "--prometheus", metavar="URL", help="the traffic that a Prometheus kept of tagloom observe --prometheus"
+    )
+    regulate.add_argument(
+        "--span",
+        type=float,
+        metavar="S",
+        help="of a history, the last S seconds (default: all; of a Prometheus, an hour)",
+    )
+    regulate.add_argument(
+        "--method",
+        default="static",
+        choices=["static", "greedy", "optimal"],
+        help="static: the paper's; greedy: moves trees and hosts too; optimal: until the bound or the time limit "
+        "(none lets a channel get busier than the busiest was)",
+    )
+    regulate.add_argument(
+        "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000, eee (default off)"
+    )
+    regulate.add_argument(
+        "--allow-cut", action="store_true", help="greedy, optimal: a link may become the only way between two switches"
+    )
+    regulate.add_argument(
+        "--headroom", type=float, metavar="SHARE", help="of every channel's capacity, to stay free (needs seconds)"
+    )
+    regulate.add_argument(
+        "--time-limit", type=float, default=60.0, metavar="S", help="seconds for optimal and its bound (default 60)"
+    )
+    regulate.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    regulate.add_argument(
+        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
+    )
+    regulate.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    regulate.add_argument(
+        "--placement",
+        default="",
+        metavar="HOW",
+        help="ranks on hosts: block, spread or a file of rank,host lines (default: rank i on host i where there are as "
+        "many); for nfdump a file of address,host lines",
+    )
+    regulate.add_argument(
+        "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
+    )
+
+    timetable = commands.add("timetable", _timetable, "find the few link settings worth having over a day, and when")
+    timetable.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
+    timetable.add_argument(
+        "--traffic",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a day: traffic files with '# start:' and '# seconds:', directories of them, one CSV "
+        "time,source,destination,bytes, or the history that tagloom observe keeps",
+    )
+    timetable.add_argument(
+        "--calendar", type=Path, metavar="FILE", help="rules in cron words instead, to check, prove and preview"
+    )
+    timetable.add_argument(
+        "--settings", type=int, default=3, metavar="N", help="different settings at most (default 3)"
+    )
+    timetable.add_argument("--dwell", default="15m", metavar="TIME", help="least time between changes (default 15m)")
+    timetable.add_argument("--changes", type=int, default=12, metavar="N", help="changes a day at most (default 12)")
+    timetable.add_argument(
+        "--headroom",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="of channels, free while links are off (default 0.5)",
+    )
+    timetable.add_argument(
+        "--change-seconds", type=float, default=60.0, metavar="S", help="a change takes, charged (default 60)"
+    )
+    timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
+    timetable.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    timetable.add_argument("--timezone", metavar="ZONE", help="of the times, such as Europe/Berlin (default UTC)")
+    timetable.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the timetable, and its settings beside"
+    )

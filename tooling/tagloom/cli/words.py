@@ -1,0 +1,120 @@
+"""Parse the words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tagloom.cli.screen import Screen
+
+
+EXAMPLES = {
+    "tagloom": "tagloom demo",
+    "new": "tagloom new torus --dims 4 4 --parallel 2 -o fabric.yml",
+    "plan": "tagloom plan fabric.yml -o build",
+    "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
+    "rollout": "tagloom rollout build build-night -o to-night",
+    "apply": "tagloom apply build --check --diff",
+    "rollback": "tagloom rollback",
+    "abort": "tagloom abort",
+    "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
+    "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
+    "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",
+    "export": "tagloom export simgrid build -o platform.xml",
+    "score": "tagloom score --measured watts_after=401.5 seconds_predicted=3630",
+    "fit": "tagloom fit --pairs pairs.csv -o switch.yml",
+    "sweep": "tagloom sweep sweep.yml -o sweep.csv",
+    "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
+    "observe": "tagloom observe -o history.db --every 30s",
+    "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
+    "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
+    "measure": "tagloom measure pingpong --local",
+    "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",
+    "measure idle-gap": "tagloom measure idle-gap --emulate 1e-3,182e-6,60e-6 -o eee.yml",
+    "measure rps": "tagloom measure rps --namespaces",
+    "measure power": "tagloom measure power --meter wattsup:/dev/ttyUSB0 --calibrate --seconds 60",
+    "run": "tagloom run day.yml -i inventory/testbed --dry-run --once",
+    "lab": "tagloom lab up fabric.yml",
+    "demo": "tagloom demo",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse arguments; what is wrong with them is a finding like any other."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise InputError instead of printing and exiting."""
+        raise InputError([Finding(self.prog, "arguments as in --help", message)])
+
+
+def routing_words() -> Parser:
+    """Give the options that choose routing and assignment."""
+    routing = Parser(add_help=False)
+    routing.add_argument(
+        "--routing",
+        default="auto",
+        metavar="METHOD",
+        help="auto, dor, dor-r1, dor-r7, north-last, west-first, negative-first, direct, fat-tree, double-star, any, "
+        "up-down or tree (default auto)",
+    )
+    routing.add_argument("--assignment", default="fixed", metavar="KIND", help="fixed or renamed (default fixed)")
+    return routing
+
+
+def snmp_words() -> Parser:
+    """Give the options of commands that read over SNMP."""
+    snmp = Parser(add_help=False)
+    snmp.add_argument(
+        "--snmp",
+        type=Path,
+        metavar="FILE",
+        help="SNMP settings (default: snmp.yml beside the inventory; secrets also from TAGLOOM_SNMP_*)",
+    )
+    snmp.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
+    snmp.add_argument("--in-flight", type=int, default=64, metavar="N", help="switches read at a time (default 64)")
+    snmp.add_argument("--timeout", type=float, default=1.0, metavar="S", help="seconds for one answer (default 1)")
+    snmp.add_argument("--retries", type=int, default=2, metavar="N", help="times asked again (default 2)")
+    snmp.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help="inventory (default inventory/lab, where a lab runs)"
+    )
+    return snmp
+
+
+class Commands:
+    """Add commands to a parser, each with its example and the options that all commands have."""
+
+    def __init__(self, parser: argparse.ArgumentParser, metavar: str, of: str = "") -> None:
+        self._of = of
+        self._parsers = parser.add_subparsers(dest=of or "command", metavar=metavar, required=True)
+        self.common = Parser(add_help=False)
+        self.common.add_argument(
+            "--json", action="store_true", help="print one JSON object and nothing else on standard output"
+        )
+        self.common.add_argument(
+            "-v", "--verbose", action="count", default=0, help="more detail; an unexpected error's traceback"
+        )
+
+    def add(
+        self, name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: Parser
+    ) -> argparse.ArgumentParser:
+        """Add a command that `run` answers; `parents` bring options that several commands share."""
+        added: argparse.ArgumentParser = self._parsers.add_parser(
+            name,
+            help=what,
+            description=described(f"{self._of} {name}".lstrip(), what[0].upper() + what[1:] + "."),
+            parents=[self.common, *parents],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(run=run)
+        return added
+
+
+def described(name: str, what: str) -> str:
+    """Give a command's description with its example."""
+    return f"{what}\n\nexample:\n  {EXAMPLES[name]}"
