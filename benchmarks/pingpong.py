@@ -1,8 +1,9 @@
 """Ping-pong side by side with NetPIPE's NPtcp: latency of small messages and peak bandwidth, runs interleaved.
 
 Run as root for the part over network namespaces (veth); needs Debian's netpipe-tcp. Both programs walk the same sizes
-with the same target time; every round runs one and then the other, and medians over the rounds are compared, since the
-machine may be busy with other work: the load is printed.
+without perturbation, with the same pinning; every round runs one and then the other, and medians over the rounds are
+compared, since the machine may be busy with other work: the load is printed. Both ends are pinned to one processor, and
+then to one each: where the kernel may choose, a message takes 8 us or 40 us, by its choice and not by the program's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SMALL_BYTES = 64
+PINS = (("both ends on one processor", "0", "0"), ("a processor each", "0", "1"))
 TAGLOOM = [sys.executable, "-m", "tagloom.cli", "measure", "pingpong"]
 PORT = 5002 + os.getpid() % 20000
 
@@ -48,8 +50,8 @@ def server(words: list[str]) -> Iterator[None]:
 def netpipe(near: list[str], far: list[str], address: str, most: int, folder: Path) -> list[tuple[int, float]]:
     """Give NPtcp's (bytes, seconds) points."""
     out = folder / "np.out"
-    with server([*far, "NPtcp", "-P", str(PORT), "-u", str(most), "-o", str(folder / "other.out")]):
-        words = [*near, "NPtcp", "-h", address, "-P", str(PORT), "-u", str(most), "-o", str(out)]
+    with server([*far, "NPtcp", "-P", str(PORT), "-p", "0", "-u", str(most), "-o", str(folder / "other.out")]):
+        words = [*near, "NPtcp", "-h", address, "-P", str(PORT), "-p", "0", "-u", str(most), "-o", str(out)]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return [(int(a), float(c)) for a, _, c in (line.split() for line in out.read_text().splitlines())]
 
@@ -60,7 +62,7 @@ def ours(near: list[str], far: list[str], address: str, most: int, _folder: Path
     place = f"{address}:{PORT + 1}"
     with server([*far, *TAGLOOM, "--serve", "--once", "--listen", place, *network]):
         words = [*near, *TAGLOOM, "--connect", place, *network, "--max-bytes", str(most), "--json"]
-        quick = ["--no-content", "--no-percentiles", "--max-rate", "1e13"]
+        quick = ["--perturbation", "0", "--no-content", "--no-percentiles", "--max-rate", "1e13"]
         done = subprocess.run([*words, *quick], check=True, capture_output=True, text=True)
     return [(p["bytes"], p["seconds"]) for p in json.loads(done.stdout)["points"]]
 
@@ -92,7 +94,13 @@ def figures(points: list[tuple[int, float]]) -> tuple[float, float, float]:
 
 
 def compare(title: str, near: list[str], far: list[str], address: str, rounds: int, most: int) -> None:
-    """Run both in turn and print their medians."""
+    """Run both in turn, on one processor and on two, and print their medians."""
+    for how, here, there in PINS:
+        pinned = [[*words, "taskset", "-c", cpu] for words, cpu in ((near, here), (far, there))]
+        compare_pinned(f"{title}, {how}", *pinned, address, rounds, most)
+
+
+def compare_pinned(title: str, near: list[str], far: list[str], address: str, rounds: int, most: int) -> None:
     found: dict[str, list[tuple[float, float, float]]] = {"NPtcp": [], "tagloom": []}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):

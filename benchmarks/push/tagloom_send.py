@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -9,6 +10,8 @@ from ansible.plugins.action import ActionBase
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
+
+gc.freeze()  # what Ansible holds by now is of no use to a worker: its collector would walk, and so copy, all of it
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types

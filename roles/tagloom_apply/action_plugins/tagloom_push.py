@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from tagloom.platforms.detect import mistaken
 from tagloom.platforms.grammar import switchwide
 from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
 from tagloom.share import share_directory
+
+gc.freeze()  # what Ansible holds by now is of no use to a worker: its collector would walk, and so copy, all of it
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types

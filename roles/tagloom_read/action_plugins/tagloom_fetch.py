@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tagloom.adapters.ssh import Access
 from tagloom.apply.keep import write_private
 from tagloom.errors import TagloomError
 from tagloom.platforms.detect import mistaken
+
+gc.freeze()  # what Ansible holds by now is of no use to a worker: its collector would walk, and so copy, all of it
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
