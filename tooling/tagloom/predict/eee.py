@@ -8,7 +8,6 @@ from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import least_squares
 from scipy.special import gammainc, gammaincc
 
 from tagloom.errors import Finding, InputError
@@ -106,6 +105,8 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
     squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Raises InputError
     where fewer pairs than unknowns were measured, or one of them is not a time.
     """
+    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
     unknown = 3 if threshold_seconds is None else 2
     data = np.asarray(sorted(pairs), float).reshape(-1, 2)
     findings = [

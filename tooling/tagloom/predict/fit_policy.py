@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from tagloom.predict.eee import EXPONENTIAL, PERIODIC, Fit, delay_seconds, fit_overhead, overhead_seconds
 from tagloom.records.sleep import Eee
@@ -61,6 +60,7 @@ def _search(
     free: bool,
 ) -> tuple[float, Eee]:
     """Walk down from one start, in logarithms, so that no time gets negative."""
+    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     def policy(x: NDArray[np.float64]) -> Eee:
         times = np.exp(x)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +30,8 @@ def max_min_rates(flows: Flows) -> NDArray[np.float64]:
 
 def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate: NDArray[np.float64]) -> None:
     """Share what is `left` of the channels among the flows `who`, and write their rates."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
     if not len(who):
         return
     first, channel = _ways(flows, who)

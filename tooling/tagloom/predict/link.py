@@ -6,7 +6,6 @@ from math import exp, expm1
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import gammaln, pdtr
 
 from tagloom.errors import Finding, InputError
@@ -103,6 +102,8 @@ def _drain(load: float, falling: float, waking: float, early: float) -> float:
     empty a time t after it was empty, or after the wake. Those are exact for frames of one size: p0 by the ballot
     theorem; the first passage is the generalised Poisson law (Consul) from a Poisson backlog, Borel's from one frame.
     """
+    from scipy.signal import fftconvolve  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
     backlog = falling + waking + 1.0
     length = int(min(LONGEST, 40.0 / (1.0 - load) ** 2 + 20.0 * backlog / (1.0 - load) + 50.0))
     whole = np.arange(length, dtype=float)
