@@ -54,6 +54,11 @@ check: $(READY) ## format, lint, types, Ansible
 	@$(BIN)/mypy
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline -q
 
+man: $(READY) ## the manual page, dist/tagloom.1, from what --help says
+	@mkdir -p dist
+	@$(BIN)/argparse-manpage --module tagloom.cli --function parser --prog tagloom --project-name tagloom \
+		--manual-title "Operator's manual" --output dist/tagloom.1
+
 bench: $(READY) ## benchmarks: ratios against peers in the same run
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
@@ -64,4 +69,4 @@ lock: ## renew requirements.lock within the ranges of pyproject.toml
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test dataplane check bench lock clean
+.PHONY: help setup demo lab test dataplane check man bench lock clean

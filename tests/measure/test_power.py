@@ -336,6 +336,60 @@ def test_a_load_is_switched_at_random_and_is_off_at_the_end():
     assert lag.SHORTEST_SECONDS <= min(gaps) < max(gaps) <= lag.LONGEST_SECONDS
 
 
+@contextlib.contextmanager
+def plug_that_sees_our_load(lag_seconds, noise):
+    """Answer as a Tasmota plug that feeds the processes this one starts: 60 W while one of them spins, seen late."""
+    seen, ended, chance = [(0.0, False)], threading.Event(), random.Random(7)
+
+    def ours_of(pages):
+        for page in pages:
+            with contextlib.suppress(OSError):
+                state, parent = page.read_text().rpartition(")")[2].split()[:2]
+                if int(parent) == os.getpid():
+                    yield page, state
+
+    def look():
+        children = []
+        for turn in itertools.count():
+            if ended.wait(0.01):
+                return
+            if turn % 50 == 0:
+                children = [page for page, _ in ours_of(Path("/proc").glob("[0-9]*/stat"))]
+            now = any(state == "R" for _, state in ours_of(children))
+            if now != seen[-1][1]:
+                seen.append((time.monotonic(), now))
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            at = time.monotonic() - lag_seconds
+            watts = 100 + 60 * [on for since, on in seen if since <= at][-1] + chance.gauss(0, noise)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"StatusSNS": {"ENERGY": {"Power": watts}}}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threads = [threading.Thread(target=look), threading.Thread(target=server.serve_forever, args=(0.02,))]
+        for thread in threads:
+            thread.start()
+        yield f"tasmota:127.0.0.1:{server.server_port}"
+        ended.set()
+        server.shutdown()
+        for thread in threads:
+            thread.join()
+
+
+def test_the_command_finds_the_lag_of_a_meter_by_a_real_load(monkeypatch, capsys):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # one spinning process will do
+    with plug_that_sees_our_load(1.7, noise=3.0) as meter:
+        words = ["measure", "power", "--meter", meter, "--interval", "0.2", "--calibrate", "20", "--seconds", "1"]
+        assert main([*words, "--json"]) == 0
+    page = json.loads(capsys.readouterr().out)
+    assert page["lag_seconds"] == pytest.approx(1.7, abs=0.1)
+
+
 # --- energy ----------------------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Give `waves`, `models`, `firmware`, `ports`, `in_band` and the absolute `directory` of the run."""
+        """Write the order that `tagloom_push` reads; give `waves` in brief, and the absolute `directory` of the run."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -51,15 +51,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         files.hosts.write_text(json.dumps(play), "utf-8")
         names = [switch.name for switch in fabric.switches]
         wanted = between(waves, arguments["first_wave"], arguments["last_wave"], check=self._task.check_mode)
-        return result | {
-            "changed": False,
-            "waves": [wave.as_json() | {"switches": reached(wave, play)} for wave in wanted],
+        first = max(1, arguments["first_wave"])
+        order = {
+            "waves": {
+                str(wave.number): wave.as_json()
+                | {"switches": reached(wave, play), "ahead": self._task.check_mode and wave.number > first}
+                for wave in wanted
+            },
             "models": {switch.name: switch.model for switch in fabric.switches},
             "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
             "ports": dict(zip(names, map(list, fabric.used_ports), strict=True)),
             "in_band": fabric.management is not None,
-            "directory": str(files.path),
         }
+        files.order.write_text(json.dumps(order), "utf-8")
+        brief = [{"number": w.number, "name": w.name, "drain_seconds": w.drain_seconds} for w in wanted]
+        return result | {"changed": False, "waves": brief, "directory": str(files.path)}
 
 
 def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,22 +41,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
-                "wave": {"type": "dict", "required": True},
-                "ahead": {"type": "bool", "default": False},
-                "model": {"type": "str", "required": True},
-                "firmware": {"type": "dict", "default": {}},
-                "ports": {"type": "list", "elements": "int", "required": True},
-                "in_band": {"type": "bool", "default": False},
+                "wave": {"type": "int", "required": True},
                 "directory": {"type": "path", "required": True},
                 "journal": {"type": "path"},
                 "run": {"type": "int", "default": 0},
             }
         )
         variables = task_vars or {}
-        switch, wave = str(variables["inventory_hostname"]), arguments["wave"]
-        files = RunDirectory(Path(arguments["directory"]))
-        model, firmware = arguments["model"], tuple(sorted(arguments["firmware"].items()))
-        platform, templates = platforms.load(model, firmware), share_directory() / "templates"
+        switch, files = str(variables["inventory_hostname"]), RunDirectory(Path(arguments["directory"]))
+        order = json.loads(files.order.read_text("utf-8"))
+        wave = order["waves"][str(arguments["wave"])]
+        if switch not in wave["switches"]:
+            return result | {"skipped": True, "skip_reason": "the wave changes nothing on it"}
+        model, firmware, ports = order["models"][switch], order["firmware"][switch], order["ports"][switch]
+        platform, templates = platforms.load(model, tuple(sorted(firmware.items()))), share_directory() / "templates"
 
         def target_of(directory: str) -> Any:
             path = Path(directory) / f"{switch}.cfg"
@@ -69,7 +68,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 
         access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
         language = Language(
-            parse=lambda text: read_state(platform, text, switch, arguments["ports"]),
+            parse=lambda text: read_state(platform, text, switch, ports),
             text=lambda state: render_configuration(platform, state, templates),
             commands=lambda changes, before: render_commands(platform, changes, templates, before),
             mistaken=lambda text: mistaken(model, text, switch),
@@ -79,7 +78,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         )
         out_of_band = boolean(self._templar.template(variables.get("tagloom_out_of_band", False)), strict=False)
         # A rollout's waves are proven never to cut the declared way to a switch; a set-up in one go is not.
-        led = arguments["in_band"] and (bool(wave["expected"]) or self._task.check_mode)
+        led = order["in_band"] and (bool(wave["expected"]) or self._task.check_mode)
         try:
             journal = Journal(Path(arguments["journal"])) if arguments["journal"] else None
             outcome = bring(
@@ -87,12 +86,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 switch,
                 language,
                 target_of(wave["configs"]) if wave["number"] else None,
-                arguments["ports"],
+                ports,
                 check=self._task.check_mode,
                 backups=files.backups,
                 out_of_band=out_of_band or led,
                 expected=target_of(wave["expected"]) if wave["expected"] else None,
-                ahead=arguments["ahead"],
+                ahead=wave["ahead"],
                 wave=wave["name"],
                 number=wave["number"],
                 ledger=journal.ledger(arguments["run"], wave["number"], switch) if journal else None,
@@ -106,11 +105,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             "changed": outcome.changed,
             "commands": list(outcome.commands),
             "sent": list(outcome.sent),
-            "diff": {
-                "before": outcome.before,
-                "after": outcome.after,
-                "before_header": switch,
-                "after_header": f"{switch} ({wave['name']})",
-            },
+            **({"diff": _difference(outcome)} if self._task.diff else {}),
             **({"failed": True, "msg": f"{switch}{at}: {outcome.error}"} if outcome.failed else {}),
         }
+
+
+def _difference(outcome: Outcome) -> dict[str, str]:
+    """Give what Ansible shows as a diff."""
+    headers = {"before_header": outcome.switch, "after_header": f"{outcome.switch} ({outcome.wave})"}
+    return {"before": outcome.before, "after": outcome.after, **headers}

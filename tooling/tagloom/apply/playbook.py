@@ -71,6 +71,11 @@ class RunDirectory:
         return self.path / "hosts.json"
 
     @property
+    def order(self) -> Path:
+        """Hold what a push of each wave needs to know: a task's arguments would be templated for every switch."""
+        return self.path / "order.json"
+
+    @property
     def findings(self) -> Path:
         """Hold what is wrong with the order itself, where that kept every switch from being reached."""
         return self.path / "findings.json"
@@ -92,7 +97,15 @@ class RunDirectory:
 
     def start(self) -> None:
         """Begin a new journal; backups stay."""
-        for old in (*self.outcomes.glob("*.json"), self.stop, self.stop_now, self.begun, self.hosts, self.findings):
+        for old in (
+            *self.outcomes.glob("*.json"),
+            self.stop,
+            self.stop_now,
+            self.begun,
+            self.hosts,
+            self.order,
+            self.findings,
+        ):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
 

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tagloom import __version__
-from tagloom.cli import applying, forecasting, keeping, measuring, observing, planning, rack, regulating
+from tagloom.cli import applying, completing, forecasting, keeping, measuring, observing, planning, rack, regulating
 from tagloom.cli.applying import pushed_page
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, described
@@ -18,7 +18,7 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-GROUPS = (planning, applying, regulating, forecasting, observing, keeping, measuring, rack)
+GROUPS = (planning, applying, regulating, forecasting, observing, keeping, measuring, rack, completing)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -42,6 +42,7 @@ EXAMPLES = {
     "run": "tagloom run day.yml -i inventory/testbed --dry-run --once",
     "lab": "tagloom lab up fabric.yml",
     "demo": "tagloom demo",
+    "completion": "tagloom completion bash > ~/.local/share/bash-completion/completions/tagloom",
 }
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import struct
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import repeat
+from pathlib import Path
 from socket import (
     IPPROTO_TCP,
     MSG_DONTWAIT,
@@ -70,21 +71,21 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def promptly(priority: int = 1) -> Iterator[None]:
-    """Go before all ordinary processes where the system allows it (root, or RLIMIT_RTPRIO); else as before.
+    """Go before all ordinary processes, and keep processors from sleeping, where the system allows it; else as before.
 
-    On a busy host a process that waits for the clock loses its processor for milliseconds otherwise. SCHED_RR, and the
-    kernel keeps a share for the others (sched_rt_runtime_us).
+    On a busy host a process that waits for the clock loses its processor for milliseconds otherwise, and on a quiet one
+    the processor sleeps the deeper the longer it waits, which looks like a link that does. SCHED_RR needs root or
+    RLIMIT_RTPRIO, and the kernel keeps a share for the others (sched_rt_runtime_us); a latency of 0 asked of
+    /dev/cpu_dma_latency holds while the file is open (kernel documentation, power/pm_qos_interface).
     """
     was = os.sched_getscheduler(0), os.sched_getparam(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
-    except PermissionError:
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(Path("/dev/cpu_dma_latency").open("wb", buffering=0)).write(struct.pack("i", 0))
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+            stack.callback(os.sched_setscheduler, 0, *was)
         yield
-        return
-    try:
-        yield
-    finally:
-        os.sched_setscheduler(0, *was)
 
 
 def _rest(wire: socket, into: memoryview, got: int) -> None:

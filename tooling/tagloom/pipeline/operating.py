@@ -121,7 +121,6 @@ def survey(
         share=site.share,
         environment=site.environment,
         check=True,
-        diff=True,
         limit=limit,
         first_wave=wave,
         last_wave=wave,
