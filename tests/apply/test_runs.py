@@ -81,6 +81,10 @@ class Ring:
         """Make every switch hold what it does after a wave, saved, with nobody's journal and no quirks."""
         process.quirks(self.rack, {"*": asdict(Quirks())})
         shutil.rmtree(self.runs, ignore_errors=True)
+        self.hold(wave)
+
+    def hold(self, wave):
+        """Make every switch hold what it does after a wave, saved."""
         held = self.running()
         for name in NAMES:
             platform = platforms.of(FABRIC.switches[FABRIC.index[name]])
@@ -192,6 +196,26 @@ def test_a_rollout_saves_at_every_boundary_keeps_a_true_journal_and_is_rolled_ba
     assert ring.journal.run(run.id).state == "undone"
     page = ring.answer("rollback", expect=1)
     assert page["witness"] == "the journal has no run that was not undone yet"
+
+
+def test_a_vlan_that_was_cut_off_from_its_name_goes_with_the_rollback(ring):
+    before = ring.running()
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.05}})
+    begun = ring.start("apply", "change")
+    ring.until(begun, "select 1 from switches where wave = 1 and state = 'sending'")
+    begun.send_signal(signal.SIGSTOP)
+    for pid in processes_of(ring.runs):
+        os.kill(pid, signal.SIGKILL)
+    begun.kill()
+    begun.communicate()
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    ring.hold(0)
+    new = min(set(ring.states[1]["s0"].owned_vlans) - set(ring.states[0]["s0"].owned_vlans))
+    ring.type("s0", "vlan database", f"vlan {new}", "exit", save=False)  # where one of its commands may leave it
+    page = ring.answer("rollback")
+    assert (page["changed"], page["kind"], page["state"]) == (["s0"], "rollback", "done")
+    assert ring.running() == ring.running(startup=True) == before
+    assert ring.journal.unfinished() is None
 
 
 @pytest.mark.parametrize(("victims", "wave"), [("controller", 2), ("everybody", 1), ("one worker", 2)])

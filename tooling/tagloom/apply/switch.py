@@ -12,7 +12,7 @@ from tagloom.apply.keep import keep
 from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 from tagloom.records.change import Cell, Change, difference
-from tagloom.records.ownership import conflicts, lockout, overlay
+from tagloom.records.ownership import conflicts, left_unnamed, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
 from tagloom.units import format_mac
 
@@ -139,7 +139,9 @@ def bring(
             findings: tuple[Finding, ...] = ()
             stray: tuple[Finding, ...] = ()
             if target is not None:
-                wanted = overlay(running, target, ports, language.switchwide)
+                wanted = overlay(
+                    running, target, ports, language.switchwide, _leftovers(running, expected, target, ports)
+                )
                 findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
                 findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
             if target is not None and expected is not None:
@@ -198,6 +200,17 @@ def bring(
         with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
             ledger.note("failed", len(sent), outcome.error)
     return outcome
+
+
+def _leftovers(
+    running: SwitchState, expected: SwitchState | None, target: SwitchState, ports: Collection[int]
+) -> tuple[int, ...]:
+    """List the unnamed VLANs that a wave is to remove: what it expects has them, what it leads to does not."""
+    if expected is None:
+        return ()
+    return left_unnamed(
+        running, left_unnamed(expected, set(expected.vlans.tolist()) - set(target.vlans.tolist()), ports), ports
+    )
 
 
 class _StoppedError(DeviceError):

@@ -20,7 +20,7 @@ from tagloom.pipeline.operating import states_of
 from tagloom.pipeline.planning import render, rollout_judge
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
-from tagloom.records.ownership import overlay
+from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
 
 if TYPE_CHECKING:
@@ -70,8 +70,19 @@ class Order:
 
     def on(self, running: SwitchState, switch: str, after: int) -> SwitchState:
         """Give what a switch must hold after a wave, on top of what is others'."""
-        platform = platforms.of(self.fabric.switches[self.fabric.index[switch]])
-        return overlay(running, self.states[after][switch], self.ports[switch], switchwide(platform))
+        platform, ports = platforms.of(self.fabric.switches[self.fabric.index[switch]]), self.ports[switch]
+        leftovers = left_unnamed(running, self._made[switch], ports)
+        return overlay(running, self.states[after][switch], ports, switchwide(platform), leftovers)
+
+    @cached_property
+    def _made(self) -> dict[str, frozenset[int]]:
+        """Give the VLANs that the waves make on every switch."""
+        first = self.states[0]
+        return {
+            name: frozenset(v for state in self.states[1:] for v in state[name].owned_vlans)
+            - set(first[name].vlans.tolist())
+            for name in first
+        }
 
     def holds(self, read: FabricState, after: int) -> bool:
         """Tell whether every switch was read and holds what it must after a wave."""

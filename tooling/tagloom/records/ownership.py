@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 def overlay(
-    running: SwitchState, target: SwitchState, ports: Collection[int], switchwide: Collection[Cell] = ()
+    running: SwitchState,
+    target: SwitchState,
+    ports: Collection[int],
+    switchwide: Collection[Cell] = (),
+    leftovers: Collection[int] = (),
 ) -> SwitchState:
     """Give what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
-    Owned are: the VLANs that either state names "tagloom...", with their static entries; on the fabric's `ports`
+    Owned are: the VLANs that either state names "tagloom...", with their static entries, and `leftovers`, the VLANs
+    that lost their push before their name (see `left_unnamed`); on the fabric's `ports`
     every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch, BPDU filtering and the aging
     time; on all ports the cells that the model has one line for, `switchwide`.
     All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
@@ -26,7 +31,7 @@ def overlay(
     if running.ports != target.ports:
         raise ValueError(f"states of {running.ports} and {target.ports} ports cannot be of one switch")
     wanted, model = SwitchEditor.of(running), SwitchEditor.of(target)
-    mine = {*running.owned_vlans, *target.owned_vlans} - {DEFAULT_VLAN}
+    mine = {*running.owned_vlans, *target.owned_vlans, *leftovers} - {DEFAULT_VLAN}
     kept = mine.intersection(target.owned_vlans)
 
     for vlan in mine - kept:
@@ -50,6 +55,17 @@ def overlay(
     wanted.spanning_tree, wanted.aging_seconds = target.spanning_tree, target.aging_seconds
     wanted.bpdu_filtering = target.bpdu_filtering
     return wanted.freeze()
+
+
+def left_unnamed(running: SwitchState, vlans: Collection[int], ports: Collection[int]) -> tuple[int, ...]:
+    """List those of `vlans` that a push left between ``vlan 100`` and ``name``: no name, entries or foreign members."""
+    unnamed = {v for v, name in zip(running.vlans.tolist(), running.vlan_names, strict=True) if not name}
+    unnamed = unnamed.intersection(vlans) - {DEFAULT_VLAN, *running.entry_vlan.tolist()}
+    if unnamed:
+        for port in set(range(1, running.ports + 1)).difference(ports):
+            view = running.port(port)
+            unnamed -= {*view.untagged, *view.tagged, view.pvid}
+    return tuple(sorted(unnamed))
 
 
 def _short(port: int) -> str:
