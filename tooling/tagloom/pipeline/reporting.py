@@ -61,12 +61,16 @@ def report(
     once.
     """
     findings: list[Finding] = []
-    build = read_build(directory)
+    build, texts = read_build(directory, states=False), dict[str, str]()
     after, traffic, asleep = build.fabric, None, dict[str, set[int]]()
     try:
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
             asleep = chosen(after, settings).asleep
+    except InputError as error:
+        findings += error.findings
+    try:
+        texts = read_texts(build.fabric, directory / "configs")
     except InputError as error:
         findings += error.findings
     place = placement, seconds, ranks
@@ -98,12 +102,7 @@ def report(
         findings += error.findings
     if findings:
         raise InputError(findings)
-    _, proof = prove(
-        build.fabric,
-        read_texts(build.fabric, directory / "configs"),
-        build.routes,
-        duplicates_allowed=build.duplicates_allowed,
-    )
+    state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed)
     question = Question(traffic, settings, eee, rates=rates, power=power, rollout=rollout)
     curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None
@@ -121,10 +120,13 @@ def report(
     ]
     if after.links != build.fabric.links:
         left_out.append("paths moved away from the settings' links: plan with --settings, and report on that build")
-    states, host_states = _states(after, build.state, asleep)
+    states, host_states = _states(after, state, asleep)
     return Report(
         fabric=after,
-        summary=build.summary(proof),
+        reason=build.routes.reason,
+        average_hops=build.routes.average_hops(build.fabric) if build.fabric.hosts else 0.0,
+        vlans=build.vlans,
+        assignment=build.assignment,
         proof=proof,
         forecast=predict_build(build, question),
         eee=curve,
@@ -134,7 +136,7 @@ def report(
         states=states,
         host_states=host_states,
         link_names=tuple(link_ends(after, i) for i in range(len(after.links))),
-        trees=_trees(build.fabric, build.state),
+        trees=_trees(build.fabric, state),
         gaps=tuple(_gap(float(gap), curve) for gap in np.union1d(GAPS_SECONDS, _corners(curve))),
         loads=tuple(_load(float(at), curve) for at in LOADS),
         rollout={key: value for key, value in waves.items() if key != "waves"},

@@ -50,6 +50,7 @@ class PowerStep:
 class Report:
     """Hold a whole report.
 
+    reason     why the paths are what they are; average_hops: switches on a path
     load       float64[C], what each channel carries, in `load_unit`, scaled to 1 Gb/s of capacity
     share      float64[C], the share of its capacity, None where nobody said how long the traffic took
     states     how each link stands, by link; host_states: how each host's port stands, ON or SLEEPING
@@ -60,7 +61,10 @@ class Report:
     """
 
     fabric: Fabric
-    summary: dict[str, Any]
+    reason: str
+    average_hops: float
+    vlans: int
+    assignment: str
     proof: Findings
     forecast: Forecast
     eee: Eee

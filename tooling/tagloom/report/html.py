@@ -42,7 +42,6 @@ def page(report: Report, written: str) -> str:
     return _template().render(
         name=report.fabric.name,
         written=written,
-        summary=report.summary,
         headline=_headline(report),
         cards=_cards(report, forecast),
         figure=_figure(report, ports),
@@ -90,8 +89,8 @@ def _headline(report: Report) -> str:
     return (
         f"{count(len(fabric.switches), 'switch')} ({models}), {count(len(fabric.links), 'link')}"
         f"{f', {off} of them off' if off else ''}, {count(len(fabric.hosts), 'host')}. "
-        f"{report.summary['routing_reason'].capitalize()}; {report.summary['average_hops']:.2f} switches on a path, "
-        f"{count(report.summary['vlans'], 'VLAN')} ({report.summary['assignment']} assignment)."
+        f"{report.reason.capitalize()}; {report.average_hops:.2f} switches on a path, "
+        f"{count(report.vlans, 'VLAN')} ({report.assignment} assignment)."
     )
 
 
@@ -176,7 +175,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
             (state, STATE_WORDS[state], sum(each == state for each in report.states)) for state in STATE_WORDS
         ],
         "trees": [(vlan, len(links_of), _bits(links_of, len(fabric.links))) for vlan, links_of in report.trees.items()],
-        "local": report.summary["assignment"] == "renamed",
+        "local": report.assignment == "renamed",
     }  # fmt: skip
 
 
