@@ -1,7 +1,7 @@
 """Write docs/performance.md: bandwidth of the paper's networks, our flows beside SimGrid's, a large forecast's cost.
 
 SimGrid's part needs its module for the system's Python (Debian: apt-get install python3-simgrid) and is left out, with
-a word, where it is missing; `--large BUILD` adds a forecast of that build, one process, its CPU seconds and memory.
+a word, where it is missing; `--large BUILD` adds CPU seconds and memory of a forecast and a report of that build.
 """
 
 from __future__ import annotations
@@ -180,24 +180,31 @@ def simgrid_lines(cases: int) -> list[str]:
 
 
 def large(build: Path) -> list[str]:
-    """Forecast a large build in a process of its own."""
+    """Forecast and report a large build, each in a process of its own."""
     code = (
         "import sys, time, resource\nfrom tagloom.cli import main\n"
         "status = main(sys.argv[1:])\n"
         "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20\n"
         "print(f'{time.process_time()} {peak}', file=sys.stderr)\nsys.exit(status)"
     )
-    command = ["predict", str(build), "--traffic", "pattern:all-to-all", "--seconds", "100", "--json"]
-    run = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
-    cpu, peak = map(float, run.stderr.split()[-2:])
     plan = json.loads((build / "plan.json").read_text("utf-8"))["summary"]
-    return [
+    lines = [
         "",
-        "## A large forecast",
+        "## A large forecast and its report",
         "",
-        f"`tagloom predict` of {plan['switches']:,} switches, {plan['hosts']:,} hosts, all-to-all: {cpu:.1f} CPU s",
-        f"(asked for: 20), {peak:.2f} GiB (2).",
+        f"Of {plan['switches']:,} switches, {plan['links']:,} links and {plan['hosts']:,} hosts ({plan['name']}),",
+        "all-to-all. The report proves the build from its configurations first.",
+        "",
+        "| | CPU s (asked for: 20) | peak, GiB (2) |",
+        "|---|---|---|",
     ]
+    with tempfile.TemporaryDirectory() as folder:
+        for words in (["predict", str(build)], ["report", str(build), "-o", f"{folder}/r.html"]):
+            command = [sys.executable, "-c", code, *words, "--traffic", "pattern:all-to-all", "--seconds", "100"]
+            run = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+            cpu, peak = map(float, run.stderr.split()[-2:])
+            lines.append(f"| `tagloom {words[0]}` | {cpu:.1f} | {peak:.2f} |")
+    return lines
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -10,11 +12,18 @@ from browser import Browser, chromium
 from fabrics import ROOT, make_fabric, make_irregular
 from tagloom.pipeline import read_build
 from tagloom.pipeline.reporting import report
+from tagloom.platforms import PortWatts
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import POWERCONNECT_5548, overhead_seconds
+from tagloom.predict.energy import Rates, energy
+from tagloom.records.forecast import Interruption
+from tagloom.report.html import page as render
 from tagloom.report.layout import draw
+from tagloom.report.panels import energy_groups, energy_verdict, performance_groups
+from tagloom.report.terminal import forecast_page
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
+MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
 APT = "no Chromium:  sudo apt install --no-install-recommends chromium"
 
 
@@ -24,8 +33,30 @@ def path(site):
 
     words = ["report", site / "b1", "-o", site / "r.html", "--traffic", LU, "--seconds", "10"]
     words += ["--settings", site / "night.json", "--rollout", site / "to-night", "--timetable", site / "day.yml"]
+    words += ["--price", "0.3", "--co2", "0.4"]
     assert main([str(word) for word in words]) == 0
     return site / "r.html"
+
+
+@pytest.fixture(scope="module")
+def sleepy(tmp_path_factory):
+    """Give the page of eight hosts on switches with EEE: three speak seldom, often and all the time, one is cut off."""
+    home = tmp_path_factory.mktemp("sleepy")
+    shape = "shape: {family: ring, dims: [4], hosts: 2}"
+    (home / "f.yml").write_text(f'name: sleepy\nmodel: powerconnect-5548\neee: "on"\n{shape}\n')
+    from tagloom.cli import main  # noqa: PLC0415 - as above
+
+    assert main(["plan", str(home / "f.yml"), "-o", str(home / "b")]) == 0
+    rows = "h0,h1,1000,10\nh2,h3,800000,800\nh4,h5,50000000,50000\n"
+    (home / "t.csv").write_text(f"# seconds: 1\nsource,destination,bytes,messages\n{rows}")
+    watts = {"powerconnect-5548": PortWatts(20.0, {1000: 1.5}, "a meter")}
+    found = report(home / "b", at_seconds=MONDAY, traffic_file=home / "t.csv", eee=POWERCONNECT_5548, power=watts)
+    away = np.zeros((8, 8))
+    away[0, 1:], away[1:, 0], away[5, 6] = 3.2, 3.2, 1.5
+    cut = Interruption(away, None, (("move", "a port trains anew", 3.2),), "table 6")
+    found = replace(found, forecast=replace(found.forecast, interruption=cut))
+    (home / "r.html").write_text(render(found, "now"))
+    return home / "r.html", found
 
 
 @pytest.fixture(scope="module")
@@ -55,28 +86,42 @@ def test_every_link_is_there_with_its_state_and_every_wave(path, site):
 def test_what_was_not_given_is_said_to_be_left_out(site, answer):
     status, page = answer("report", site / "b0", "-o", site / "plain.html")
     assert status == 0
-    assert [line.rpartition("--")[2] for line in page["left_out"]] == ["traffic", "rollout", "timetable"]
+    given = [line.rpartition("--")[2] for line in page["left_out"]]
+    assert given == ["profile", "rollout", "timetable", "co2"]
     text = (site / "plain.html").read_text()
     assert "Power over the timetable" not in text
-    assert "power over the day: give --timetable" in text
+    assert "power over the timetable: give --timetable" in text
 
 
 def test_curves_and_the_day_are_the_models_own_numbers(site):
-    found = report(site / "b1", timetable=site / "day.yml")
+    found = report(site / "b1", at_seconds=MONDAY, timetable=site / "day.yml")
     for point in found.gaps[::20]:
         assert point.random_wait_seconds == overhead_seconds(point.gap_seconds, POWERCONNECT_5548)
     full = fabric_watts(read_build(site / "b0").fabric)
     night = json.loads((site / "night.json").read_text())["watts_after"]
-    assert [step.at_seconds for step in found.day] == [6.5 * 3600, 20 * 3600]
-    assert found.day[0].links_off == 0
-    assert [step.settings for step in found.day] == ["all-on", "night.json"]
-    assert found.day[1].watts == pytest.approx(night)
-    assert found.day[0].watts == pytest.approx(full, rel=0.01)  # slowed links keep their speed in a planned build
+    assert found.days == ("every day",)
+    assert [step.at_seconds for step in found.day] == [0, 6.5 * 3600, 20 * 3600]
+    assert found.day[1].links_off == 0
+    assert [step.settings for step in found.day] == ["night.json", "all-on", "night.json"]
+    assert found.day[2].watts == pytest.approx(night)
+    assert found.day[1].watts == pytest.approx(full, rel=0.01)  # slowed links keep their speed in a planned build
+
+
+def test_a_timetable_whose_days_differ_is_drawn_for_a_week_by_the_clock_on_the_wall(site):
+    """Cron words as `tagloom run` understands them: ranges, weekdays, the timetable's own zone."""
+    rules = '- {when: "0 7 * * 1-5", settings: all-on}\n- {when: "30 19 * * *", settings: night.json}\n'
+    (site / "week.yml").write_text(f"timezone: Europe/Berlin\nrules:\n{rules}")
+    found = report(site / "b0", at_seconds=MONDAY, timetable=site / "week.yml")
+    assert found.days == ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    on = [step.at_seconds for step in found.day if step.settings == "all-on"]
+    assert on == [(24 * day + 7) * 3600 for day in range(5)]
+    assert found.day[0].settings == "night.json"
+    assert [step.at_seconds for step in found.day[-2:]] == [(24 * day + 19.5) * 3600 for day in (5, 6)]
 
 
 def test_a_tree_shown_is_the_links_of_one_vlan_and_reaches_all_switches(site):
     build = read_build(site / "b0")
-    found = report(site / "b0")
+    found = report(site / "b0", at_seconds=MONDAY)
     assert len(found.trees) == build.vlans
     for links in found.trees.values():
         only = build.fabric.with_links_down(set(range(64)) - set(links))
@@ -109,7 +154,7 @@ def test_no_two_switches_are_drawn_on_each_other_and_all_on_the_sheet(fabric):
 
 def test_bad_inputs_are_all_named_at_once(site, answer, tmp_path):
     (tmp_path / "day.yml").write_text(
-        'rules:\n- {when: "0 20 * * 1-5", settings: no.json}\n- {when: "7 7 * * *", settings: other.json}\n'
+        'rules:\n- {when: "0 25 * * 1-5", settings: no.json}\n- {when: "7 7 * * *", settings: other.json}\n'
     )
     words = ["--settings", tmp_path / "no.json", "--traffic", tmp_path / "no.csv", "--rollout", site, "--timetable"]
     status, page = answer("report", site / "b0", "-o", tmp_path / "r.html", *words, tmp_path / "day.yml")
@@ -119,10 +164,52 @@ def test_bad_inputs_are_all_named_at_once(site, answer, tmp_path):
         str(tmp_path / "no.json"),
         str(tmp_path / "no.csv"),
         str(site),
+        f"{tmp_path / 'day.yml'}: rules[0].settings",
         f"{tmp_path / 'day.yml'}: rules[0].when",
-        str(tmp_path / "other.json"),
+        f"{tmp_path / 'day.yml'}: rules[1].settings",
     ]
     assert not (tmp_path / "r.html").exists()
+
+
+def test_every_host_port_is_drawn_with_its_state_and_has_its_verdict(sleepy, path):
+    """The verdicts are the forecast's own: rare messages may find a sleeping port, dense ones leave it no sleep."""
+    text, found = sleepy[0].read_text("utf-8"), sleepy[1]
+    assert len(re.findall(r'<path class="port p-eee"[^>]*data-words', text)) == 8
+    said = {port.host: port.verdict for port in found.forecast.ports}
+    assert (said["h0"], said["h2"], said["h4"]) == ("on", "lengthen", "off")
+    for port in found.forecast.ports:
+        assert port.reason in unescape(text)
+    assert "host ports asleep save" in text
+    assert len(re.findall(r'<circle class="port"[^>]*data-words', path.read_text("utf-8"))) == 16  # 5324s never sleep
+
+
+def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
+    """Saravanan et al. 2013: links at 100 Mb/s save watts, but a run ten times as long draws more in the end."""
+    found = report(site / "b0", at_seconds=MONDAY, traffic_file=LU, seconds=10.0, settings=site / "night.json")
+    less = forecast_page(found.forecast)
+    assert energy_verdict(less) == (True, energy_verdict(less)[1])
+    assert "less energy to the end of a run" in energy_verdict(less)[1]
+    slow = replace(found.forecast, seconds_predicted=replace(found.forecast.seconds_predicted, value=20.0))
+    fabric = found.fabric
+    dear = replace(slow, energy=energy(fabric.with_links_up(), fabric, slow, Rates(host_watts=90.0)))
+    good, words = energy_verdict(forecast_page(dear))
+    assert not good
+    assert "costs more than it saves" in words
+    assert '<p class="verdict no" id="pays"><strong>NO</strong>' in render(replace(found, forecast=dear), "now")
+
+
+def test_bars_are_as_long_as_their_numbers(path, site):
+    found = report(site / "b1", at_seconds=MONDAY, traffic_file=LU, seconds=10.0, rates=Rates(0.3, 0.4))
+    page = forecast_page(found.forecast)
+    groups = {group.name: group for group in [*performance_groups(page), *energy_groups(page)]}
+    names = ("One run of the application", "Power of all switches", "Energy of one run", "Cost of one run")
+    for name, key in zip(names, ("seconds", "watts", "joules", "cost"), strict=True):
+        before = page.get(f"{key}_before", page.get("seconds_base"))
+        after = page.get(f"{key}_after", page.get({"seconds": "seconds_predicted"}.get(key, key)))
+        long = [sum(width for _, width in bar.parts) for bar in groups[name].bars]
+        assert long == pytest.approx([100 * x / max(before, after) for x in (before, after)])
+        assert name in path.read_text("utf-8")
+    assert "CO2 of one run" in groups
 
 
 # --- in a browser ----------------------------------------------------------------------------------------------------
@@ -186,6 +273,35 @@ def test_the_keyboard_reaches_all_of_it(browser, path):
     assert "nobody" in browser.ask("document.querySelector('#about').textContent")
 
 
+def test_ports_are_sifted_by_verdict_and_any_pair_is_asked_for(browser, sleepy):
+    browser.open(sleepy[0])
+    rows = "[...document.querySelectorAll('#port-table tbody tr')].filter(r => r.checkVisibility()).length"
+    assert browser.ask(rows) == 8
+    for verdict in ("on", "off", "lengthen"):
+        browser.click(f"input[name=verdict][value={verdict}]")
+        assert browser.ask(rows) == sum(port.verdict == verdict for port in sleepy[1].forecast.ports)
+    browser.ask("document.querySelector('input[name=verdict]').focus()")
+    browser.key("ArrowRight", 39)  # by keyboard: the next of the choices
+    assert browser.ask("document.querySelector('input[name=verdict]:checked').value") == "on"
+    assert browser.ask("document.querySelector('#between').textContent") == "h0 does not reach h1 for 3.2 s"
+    ask = "e = document.querySelector('#{}'); e.selectedIndex = {}; e.dispatchEvent(new Event('change'))"
+    for source, destination, words in (
+        (5, 6, "h5 does not reach h6 for 1.5 s"),
+        (6, 5, "h6 always reaches h5"),
+        (6, 6, "the same host"),
+    ):
+        browser.ask(ask.format("from", source))
+        browser.ask(ask.format("to", destination))
+        assert browser.ask("document.querySelector('#between').textContent") == words
+    browser.ask("document.querySelector('#hosts .port').scrollIntoView({block: 'center'})")
+    line = (
+        "(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('#hosts .port').getBoundingClientRect())"
+    )
+    x, y = browser.ask(line)
+    browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    assert browser.ask("document.querySelector('#about').textContent").startswith("h0 at s0:")
+
+
 def test_dark_follows_the_system_and_the_switch(browser, path):
     browser.open(path, dark=True)
     dark = paper(browser)
@@ -198,11 +314,13 @@ def test_dark_follows_the_system_and_the_switch(browser, path):
     assert paper(browser) == dark
 
 
-def test_a_phone_never_scrolls_sideways(browser, path):
+def test_a_phone_never_scrolls_sideways(browser, path, sleepy):
     browser.open(path, width=360, height=740, mobile=True)
     assert browser.ask("document.documentElement.scrollWidth") <= 360
     browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
     browser.click("#more")
+    assert browser.ask("document.documentElement.scrollWidth") <= 360
+    browser.open(sleepy[0], width=360, height=740, mobile=True)
     assert browser.ask("document.documentElement.scrollWidth") <= 360
     browser.open(path)
 

@@ -28,7 +28,6 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
-    from tagloom.predict.eee import POWERCONNECT_5548
     from tagloom.predict.energy import Rates
     from tagloom.report import terminal
 
@@ -56,7 +55,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     with screen.waiting("forecasting"):
         page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     screen.say(*terminal.forecast_lines(page))
-    page |= _kept(args, page, build, traffic, screen) | _figures(args, eee or POWERCONNECT_5548, screen)
+    page |= _kept(args, page, build, traffic, screen) | _figures(args, eee, screen)
     if args.csv is not None:
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
@@ -108,7 +107,8 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> dict[str, An
 
     with screen.waiting("drawing"):
         given = {"placement": args.placement, "seconds": args.seconds, "settings": args.settings, "eee": eee}
-        names = write_figures(report(args.build, traffic_file=args.traffic, **given), args.figures)
+        found = report(args.build, at_seconds=time.time(), traffic_file=args.traffic, **given)
+        names = write_figures(found, args.figures)
     screen.say(f"wrote     {args.figures}/ ({', '.join(names)})")
     return {"figures": names}
 
@@ -204,19 +204,36 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _report_page(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom import pipeline
     from tagloom.pipeline.reporting import report
+    from tagloom.predict.energy import Rates
     from tagloom.report.html import page
 
+    all_found = Findings()
+    rates = Rates(args.price, args.co2, args.host_watts)
+    all_found.findings += rates.findings()
+    eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
     with screen.waiting("proving, loading and drawing"):
-        found = report(
-            args.build,
-            traffic_file=args.traffic,
-            placement=args.placement,
-            seconds=args.seconds,
-            settings=args.settings,
-            rollout=args.rollout,
-            timetable=args.timetable,
+        found = all_found.of(
+            lambda: report(
+                args.build,
+                at_seconds=time.time(),
+                traffic_file=args.traffic,
+                profile=args.profile,
+                placement=args.placement,
+                seconds=args.seconds,
+                ranks=args.ranks,
+                settings=args.settings,
+                rollout=args.rollout,
+                timetable=args.timetable,
+                eee=eee,
+                rates=rates,
+                power=power,
+            )
         )
+        all_found.end()
+        assert found is not None  # noqa: S101 - else there are findings
         text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
     write_file(args.output, text)
     screen.say(
@@ -356,9 +373,18 @@ def add(commands: Commands) -> None:
     report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
     report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
     report.add_argument("--seconds", type=float, metavar="S", help="how long the traffic took, as for predict")
+    report.add_argument("--profile", type=Path, metavar="FILE", help="what a run was made of, as for predict")
+    report.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
     report.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
-    report.add_argument("--rollout", type=Path, metavar="DIR", help="show the waves that lead to the build")
-    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day of this timetable")
+    report.add_argument("--eee", metavar="TIMEOUT,TS,TW", help="sleep policy of the host ports, as for predict")
+    report.add_argument("--rollout", type=Path, metavar="DIR", help="show its waves, and what they interrupt")
+    report.add_argument(
+        "--timetable", type=Path, metavar="F", help="show power over this timetable: a day, or a week from today"
+    )
+    report.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    report.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
+    report.add_argument("--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, as for predict")
+    report.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
 
     eee = commands.add("eee", _eee, "say what sleep saves and costs on one link")
     eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")

@@ -79,7 +79,7 @@ def predict(
     def toggle_seconds(model: str) -> float:
         return platforms.load(model).toggle_seconds.get("on_off", 0.0)
 
-    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved)
+    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power)
     saved = _saved(before, after, watts)
     assumed = _assumed(before, traffic, eee, moved)
     found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-import re
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
-import yaml
 
 from tagloom.errors import Finding, InputError
 from tagloom.pipeline.files import read_build, read_texts
-from tagloom.pipeline.forecasting import Question, predict_build, traffic_of
+from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import prove, with_links_off
 from tagloom.pipeline.regulating import chosen, link_ends
 from tagloom.platforms.power import DEFAULT_SPEED_MBPS, fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
+from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.routes import channel_load
+from tagloom.records.timetable import ALL_ON
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from tagloom.platforms import PortWatts
+    from tagloom.predict.energy import Rates
     from tagloom.records.fabric import Fabric
     from tagloom.records.sleep import Eee
     from tagloom.records.switch_state import FabricState
@@ -30,101 +35,120 @@ if TYPE_CHECKING:
 FRAME_BYTES, RATE_BPS = 1500.0, 1e9  # of the delay curve: full frames over a host's link
 GAPS_SECONDS = np.geomspace(1e-5, 1e-1, 81)
 LOADS = np.geomspace(1e-4, 0.9, 61)
-DAILY = re.compile(r"(\d{1,2}) (\d{1,2}) \* \* \*")  # minute hour, of every day
-ALL_ON = "all-on"
+WEEK_DAYS, DAY_SECONDS = 7, 86_400.0
 
 
 def report(
     directory: Path,
     *,
+    at_seconds: float,
     traffic_file: Path | None = None,
+    profile: Path | None = None,
     placement: str = "",
     seconds: float | None = None,
+    ranks: int | None = None,
     settings: Path | None = None,
     rollout: Path | None = None,
     timetable: Path | None = None,
-    eee: Eee = POWERCONNECT_5548,
+    eee: Eee | None = None,
+    rates: Rates | None = None,
+    power: Mapping[str, PortWatts] | None = None,
 ) -> Report:
     """Gather a build's report; whatever is not given is left out, and said to be.
 
-    Raises InputError with the findings of all inputs at once.
+    `at_seconds` (since the epoch) is on the first day of the timetable that is drawn. Without `eee`, hosts' ports sleep
+    as `Question` says, and the curves are a PowerConnect 5548's. Raises InputError with the findings of all inputs at
+    once.
     """
     findings: list[Finding] = []
-    build = read_build(directory)
-    after, traffic, asleep, slept = build.fabric, None, dict[str, set[int]](), tuple[str, ...]()
+    build, texts = read_build(directory, states=False), dict[str, str]()
+    after, traffic, asleep = build.fabric, None, dict[str, set[int]]()
     try:
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
-            brought = chosen(after, settings)
-            asleep, slept = brought.asleep, brought.sleeping_hosts
+            asleep = chosen(after, settings).asleep
     except InputError as error:
         findings += error.findings
     try:
+        texts = read_texts(build.fabric, directory / "configs")
+    except InputError as error:
+        findings += error.findings
+    place = placement, seconds, ranks
+    try:
         if traffic_file is not None:
-            traffic = traffic_of(traffic_file, build.fabric, placement, seconds)
-            if traffic.seconds is None:
+            traffic = traffic_of(traffic_file, build.fabric, *place)
+            if traffic.seconds is None and profile is None:
                 findings.append(
                     Finding(str(traffic_file), "how long it took ('# seconds: N', or --seconds)", "nothing said")
                 )
     except InputError as error:
         findings += error.findings
+    try:
+        if profile is not None:
+            traffic = with_profile(traffic, traffic_of(profile, build.fabric, *place), str(profile))
+    except InputError as error:
+        findings += error.findings
     waves: dict[str, Any] = {}
-    day: tuple[PowerStep, ...] = ()
+    days, day = tuple[str, ...](), tuple[PowerStep, ...]()
     try:
         waves = _waves(rollout) if rollout is not None else waves
     except InputError as error:
         findings += error.findings
     try:
-        day = _day(build.fabric.with_links_up(), timetable) if timetable is not None else day
+        days, day = (
+            _by_timetable(build.fabric.with_links_up(), timetable, at_seconds, power) if timetable else (days, day)
+        )
     except InputError as error:
         findings += error.findings
     if findings:
         raise InputError(findings)
-    _, proof = prove(
-        build.fabric,
-        read_texts(build.fabric, directory / "configs"),
-        build.routes,
-        duplicates_allowed=build.duplicates_allowed,
-    )
+    state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed)
+    question = Question(traffic, settings, eee, rates=rates, power=power, rollout=rollout)
+    curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None
     load = channel_load(build.fabric, build.routes, volume)
     within = traffic.seconds if traffic is not None else None
     left_out = [
         f"{what}: give {flag}"
         for what, flag, given in (
-            ("load in bytes and run time", "--traffic", traffic_file),
+            ("load in bytes and run time", "--traffic or --profile", traffic_file or profile),
             ("waves of a rollout", "--rollout", rollout),
-            ("power over the day", "--timetable", timetable),
+            ("power over the timetable", "--timetable", timetable),
+            ("cost and CO2", "--price and --co2", rates and (rates.price_per_kwh or rates.co2_kg_per_kwh)),
         )
-        if given is None
+        if not given
     ]
     if after.links != build.fabric.links:
         left_out.append("paths moved away from the settings' links: plan with --settings, and report on that build")
-    if slept:
-        left_out.append(f"{len(slept)} host ports asleep are counted in the settings' file, not drawn")
+    states, host_states = _states(after, state, asleep)
     return Report(
         fabric=after,
-        summary=build.summary(proof),
+        reason=build.routes.reason,
+        average_hops=build.routes.average_hops(build.fabric) if build.fabric.hosts else 0.0,
+        vlans=build.vlans,
+        assignment=build.assignment,
         proof=proof,
-        forecast=predict_build(build, Question(traffic, settings, rollout=rollout)),
-        eee=eee,
+        forecast=predict_build(build, question),
+        eee=curve,
         load=load,
         load_unit="host pairs" if traffic is None else "bytes",
         share=None if within is None else np.asarray(8.0 * load / (DEFAULT_SPEED_MBPS * 1e6 * within), np.float64),
-        states=_states(after, build.state, asleep),
+        states=states,
+        host_states=host_states,
         link_names=tuple(link_ends(after, i) for i in range(len(after.links))),
-        trees=_trees(build.fabric, build.state),
-        gaps=tuple(_gap(float(gap), eee) for gap in np.union1d(GAPS_SECONDS, _corners(eee))),
-        loads=tuple(_load(float(at), eee) for at in LOADS),
+        trees=_trees(build.fabric, state),
+        gaps=tuple(_gap(float(gap), curve) for gap in np.union1d(GAPS_SECONDS, _corners(curve))),
+        loads=tuple(_load(float(at), curve) for at in LOADS),
         rollout={key: value for key, value in waves.items() if key != "waves"},
         waves=tuple(waves.get("waves", ())),
+        days=days,
         day=day,
         left_out=tuple(left_out),
     )
 
 
-def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> tuple[str, ...]:
-    """Say how every link stands: off, slow, asleep at both ends by plan or by settings, or on."""
+def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say how every link stands: off, slow, asleep at both ends by plan or by settings, or on; and hosts' ports."""
 
     def sleeps(switch: int, port: int) -> bool:
         name = fabric.switches[switch].name
@@ -136,7 +160,7 @@ def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> 
         slow = 0 < link.speed_mbps < DEFAULT_SPEED_MBPS
         both = sleeps(link.a, link.cables[0][0]) and sleeps(link.b, link.cables[0][1])
         found.append(OFF if not link.up else SLOW if slow else SLEEPING if both else ON)
-    return tuple(found)
+    return tuple(found), tuple(SLEEPING if sleeps(host.switch, host.port) else ON for host in fabric.hosts)
 
 
 def _trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
@@ -184,38 +208,38 @@ def _waves(directory: Path) -> dict[str, Any]:
     return page
 
 
-def _day(fabric: Fabric, path: Path) -> tuple[PowerStep, ...]:
-    """Read a timetable of daily rules and add up what the switches draw from each on. Raises InputError.
+def _by_timetable(
+    fabric: Fabric, path: Path, at_seconds: float, power: Mapping[str, PortWatts] | None
+) -> tuple[tuple[str, ...], tuple[PowerStep, ...]]:
+    """Add up what the switches draw by a timetable: for one day where all days of a week are alike, else for the week.
 
-    A rule is ``{when: "MINUTE HOUR * * *", settings: FILE beside the timetable, or all-on}``. Rules that are not daily
-    make no one day to draw, and are findings.
+    Gives the days' names and the steps, from the midnight before `at_seconds` on. Raises InputError.
     """
-    try:
-        page = yaml.safe_load(path.read_text("utf-8"))
-        raw = page["rules"] if isinstance(page, dict) else page
-        rules = [(str(rule["when"]), str(rule["settings"])) for rule in raw]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
-        expected = "a timetable made by tagloom timetable"
-        raise InputError([Finding(str(path), expected, str(error).replace("\n", " ") or "another file")]) from None
-    findings, steps = list[Finding](), list[PowerStep]()
-    for number, (when, settings) in enumerate(rules):
-        time = DAILY.fullmatch(when.strip())
-        if time is None or int(time[1]) > 59 or int(time[2]) > 23:
-            where, expected = (
-                f"{path}: rules[{number}].when",
-                "a time of every day, MINUTE HOUR * * *, for a day's curve",
-            )
-            findings.append(Finding(where, expected, repr(when)))
-            continue
+    table = read_timetable(path)
+    found, findings = {ALL_ON: fabric}, list[Finding]()
+    for name, file in table.files.items():
         try:
-            then = fabric if settings == ALL_ON else with_links_off(fabric, [], path.parent / settings)
+            found[name] = with_links_off(fabric, [], file)
         except InputError as error:
             findings += error.findings
-            continue
-        off = sum(not link.up for link in then.links)
-        steps.append(PowerStep(60.0 * int(time[1]) + 3600.0 * int(time[2]), settings, fabric_watts(then), off))
-    if not rules:
-        findings.append(Finding(f"{path}: rules", "at least one", "none"))
     if findings:
         raise InputError(findings)
-    return tuple(sorted(steps, key=lambda step: step.at_seconds))
+    midnight = datetime.fromtimestamp(at_seconds, ZoneInfo(table.timezone)).replace(hour=0, minute=0, second=0)
+    begin = midnight.replace(microsecond=0).timestamp()
+    week: list[list[tuple[float, str]]] = [[] for _ in range(WEEK_DAYS)]
+    for at, settings in upcoming(table, begin - 1.0, WEEK_DAYS + 1.0):
+        time = datetime.fromtimestamp(at, midnight.tzinfo)
+        days = (time.date() - midnight.date()).days
+        if days < WEEK_DAYS:
+            week[days].append((3600.0 * time.hour + 60.0 * time.minute, settings))
+    names = tuple(f"{midnight + timedelta(days=n):%a}" for n in range(WEEK_DAYS))
+    if all(each == week[0] for each in week):
+        week, names = week[:1], ("every day",)
+    rows = [(DAY_SECONDS * n + at, settings) for n, day in enumerate(week) for at, settings in day]
+    if not rows or rows[0][0] > 0:
+        rows.insert(0, (0.0, due(table, begin - 1.0)))
+    steps = (
+        PowerStep(at, name, fabric_watts(found[name], power), sum(not link.up for link in found[name].links))
+        for at, name in rows
+    )
+    return names, tuple(steps)

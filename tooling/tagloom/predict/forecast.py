@@ -22,10 +22,11 @@ from tagloom.records.flows import HOST_BPS
 from tagloom.records.forecast import Figure, Forecast, PortVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
     from tagloom.records.flows import Flows
     from tagloom.records.sleep import Eee
@@ -65,6 +66,7 @@ def forecast(
     eee: Eee | None = POWERCONNECT_5548,
     flows: Flows | None = None,
     moved: tuple[Moved, Moved] | None = None,
+    power: Mapping[str, PortWatts] | None = None,
 ) -> Forecast:
     """Forecast the change from `before` to `after` (the same fabric with other links up).
 
@@ -85,7 +87,7 @@ def forecast(
     toggles = max((toggle_seconds(model) for model in changed), default=0.0)
     most = max((toggle_seconds(model) for model in platforms.models()), default=toggles) if changed else 0.0
     least = min((t for model in platforms.models() if (t := toggle_seconds(model))), default=0.0) if changed else 0.0
-    run = _run_time(after, traffic, eee, flows, moved) if traffic is not None else _nothing()
+    run = _run_time(after, traffic, eee, flows, moved, power) if traffic is not None else _nothing()
     watts_before, watts_after = _watts(watts(before)), _watts(watts(after))
     return Forecast(
         watts_before=watts_before,
@@ -118,12 +120,17 @@ def _nothing() -> dict[str, Any]:
 
 
 def _run_time(
-    after: Fabric, traffic: Traffic, eee: Eee | None, flows: Flows | None, moved: tuple[Moved, Moved] | None
+    after: Fabric,
+    traffic: Traffic,
+    eee: Eee | None,
+    flows: Flows | None,
+    moved: tuple[Moved, Moved] | None,
+    power: Mapping[str, PortWatts] | None,
 ) -> dict[str, Any]:
     seconds = _checked_seconds(traffic)
     volume = traffic.volume_bytes
     _fits(after, np.concatenate([volume.sum(axis=1), volume.sum(axis=0)]), seconds)
-    asleep = _asleep_time(after, traffic, eee, flows) if eee is not None else _awake()
+    asleep = _asleep_time(after, traffic, eee, flows, power) if eee is not None else _awake()
     slower, low, high, how = _communication(traffic, seconds, moved)
     causes = [("sleeping links", asleep["added"]), *slower]
     added = sum(part for _, part in causes)
@@ -206,7 +213,9 @@ def _awake() -> dict[str, Any]:
     return {"added": 0.0, "most": 0.0, "source": "", "figures": figures}
 
 
-def _asleep_time(after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> dict[str, Any]:
+def _asleep_time(
+    after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, power: Mapping[str, PortWatts] | None
+) -> dict[str, Any]:
     """Give what sleep adds to the run, at most adds, by which model, and its figures."""
     seconds = traffic.seconds or 0.0
     sleep = _sleep(after, traffic, eee, flows)
@@ -219,7 +228,7 @@ def _asleep_time(after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None)
     sent = float(traffic.messages[slowest].sum())
     added, bound = float(wait.sum(axis=1).max(initial=0.0)), float(most.sum(axis=1).max(initial=0.0))
     where = "every link" if flows is not None else "host links"
-    watts = [_port_watts(after, h) for h in range(hosts)]
+    watts = [_port_watts(after, h, power) for h in range(hosts)]
     saved = [(1.0 - eee.lpi_power) * w for w in watts]
     share, free = sleep.share[:hosts], 1.0 - sleep.busy[:hosts] / seconds
     gap = float(sleep.gap[slowest]) if sent else 0.0
@@ -312,10 +321,10 @@ def _name(fabric: Fabric, channel: int) -> str:
     return f"{fabric.switches[tail].name} to {fabric.switches[head].name}"
 
 
-def _port_watts(fabric: Fabric, host: int) -> float:
+def _port_watts(fabric: Fabric, host: int, power: Mapping[str, PortWatts] | None) -> float:
     """Give the watts of a host's switch port, 0 where it cannot sleep."""
     model = fabric.switches[fabric.hosts[host].switch].model
-    return port_watts(model, DEFAULT_SPEED_MBPS) if platforms.load(model).eee else 0.0
+    return port_watts(model, DEFAULT_SPEED_MBPS, power) if platforms.load(model).eee else 0.0
 
 
 def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float) -> PortVerdict:

@@ -41,18 +41,16 @@ def simulate(network: Network, program: Program) -> Run:
     done, released, delivered = np.full((steps, ranks), np.inf), np.full(messages, np.inf), np.full(messages, np.inf)
     spent, busy, paused = np.zeros((channels, 4)), np.zeros(channels), np.zeros(channels)
     wakes = np.zeros(channels, np.int64)
-    hops = int(np.diff(network.path_start).max(initial=1)) - 1
-    reached, channel_idle, cable_idle = (np.full((messages, hops), np.nan) for _ in range(3))
     seconds, lost = _run(
         network.rate_bps, network.back, network.timeout_seconds, network.sleep_seconds, network.wake_seconds,
         network.together, network.latency_seconds, network.path_start, network.path, network.hosts,
         network.buffer_bits, network.pause, program.host, program.compute_seconds, program.first_message,
         program.destination, start, bits, np.repeat(np.arange(messages), frames), expected,
-        done, released, delivered, spent, busy, wakes, paused, reached, channel_idle, cable_idle,
+        done, released, delivered, spent, busy, wakes, paused,
     )  # fmt: skip
     if not np.all(np.isfinite(done)):
         raise ValueError(f"a rank waits for ever: {lost} frames were lost")
-    return Run(seconds, done, released, delivered, spent, busy, wakes, paused, reached, channel_idle, cable_idle, lost)
+    return Run(seconds, done, released, delivered, spent, busy, wakes, paused, lost)
 
 
 @kernel
@@ -129,9 +127,6 @@ def _run(
     busy: NDArray[np.float64],
     wakes: NDArray[np.int64],
     paused: NDArray[np.float64],
-    reached: NDArray[np.float64],
-    channel_idle: NDArray[np.float64],
-    cable_idle: NDArray[np.float64],
 ) -> tuple[float, int]:
     """Run all events in order of time; write what was found to the last arrays, give the time and the frames lost."""
     steps, ranks = compute.shape
@@ -144,8 +139,6 @@ def _run(
     order = np.zeros(channels, np.int64)
     first, last = np.full(channels, -1, np.int64), np.full(channels, -1, np.int64)
     stored = np.zeros(channels)  # bits that came in by the channel and wait in the switch at its head
-    # Idle time so far, by channel and by what sleeps as one; `free` is since when, infinite while there is work.
-    idle, free = np.zeros((2, channels)), np.zeros((2, channels))
     following, came = np.full(len(bits), -1, np.int64), np.full(len(bits), -1, np.int64)
     hop = np.zeros(len(bits), np.int64)
     way = np.zeros(len(destination), np.int64)  # the pair whose path a message takes
@@ -182,10 +175,6 @@ def _run(
                         n_look += 1
                     continue
                 out = path[way[m]]
-                u = min(out, back[out]) if together[out] else out
-                reached[m, 0] = now
-                channel_idle[m, 0] = idle[0, out] + max(0.0, now - free[0, out])
-                cable_idle[m, 0] = idle[1, u] + max(0.0, now - free[1, u])
                 missing[m] = frame_start[m + 1] - frame_start[m]
                 for f in range(frame_start[m], frame_start[m + 1]):
                     if first[out] < 0:
@@ -233,13 +222,10 @@ def _run(
                     frame = f
             _start(c, now, rate, state, sending, held, order, first, following, bits, busy, heap)
             o = back[c] if together[c] else c
-            if sending[c] == NOTHING and first[c] < 0 and order[c] == NO_ORDER:
-                free[0, c] = now
-                if sending[o] == NOTHING and first[o] < 0 and order[o] == NO_ORDER:
-                    u = min(c, o)
-                    free[1, u] = now
-                    if timeout[c] < np.inf:
-                        heappush(heap, (now + timeout[c], TIMED_OUT, u, stamp[u]))
+            out_of_work = sending[c] == NOTHING and first[c] < 0 and order[c] == NO_ORDER
+            if out_of_work and sending[o] == NOTHING and first[o] < 0 and order[o] == NO_ORDER and timeout[c] < np.inf:
+                u = min(c, o)
+                heappush(heap, (now + timeout[c], TIMED_OUT, u, stamp[u]))
         elif kind == ARRIVED:
             frame = more
         elif kind == TIMED_OUT:
@@ -284,11 +270,6 @@ def _run(
                 lost += 1
             else:
                 out = path[at]
-                if frame == frame_start[m]:
-                    u = min(out, back[out]) if together[out] else out
-                    reached[m, hop[frame]] = now
-                    channel_idle[m, hop[frame]] = idle[0, out] + max(0.0, now - free[0, out])
-                    cable_idle[m, hop[frame]] = idle[1, u] + max(0.0, now - free[1, u])
                 came[frame] = c
                 stored[c] += bits[frame]
                 following[frame] = -1
@@ -324,9 +305,6 @@ def _run(
             is_ready[out] = False
             u = min(out, back[out]) if together[out] else out
             stamp[u] += 1
-            idle[0, out] += max(0.0, now - free[0, out])
-            idle[1, u] += max(0.0, now - free[1, u])
-            free[0, out] = free[1, u] = np.inf
             if state[out] == LPI:
                 _enter(u, WAKING, now, state, since, spent)
                 if together[u]:

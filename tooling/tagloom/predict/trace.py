@@ -1,109 +1,177 @@
-"""Forecast a run with sleep from the trace of one without: every message pays for the gaps its links really had."""
+"""Forecast a run with sleep from one without: its messages replayed over links that sleep, as flows, not frames."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.records.kernel import kernel
+from tagloom.records.simulation import NEVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.simulation import Network, Program, Run
 
+CALL, FIRST, LAST = 0, 1, 2
+
 
 def by_trace(network: Network, program: Program, trace: Run) -> float:
     """Give the run time in seconds on `network`, whose links sleep, from a `trace` of the program on links that do not.
 
-    One sweep over the messages in the order of the trace. A message that reaches a link after a gap above the time-out
-    waits as `eee.delay_seconds` says; one that comes while it wakes waits for the rest; one that found others before
-    it in the queue keeps its place behind them. A call comes as much later as the last message that it waited for;
-    where others than those of the trace become the last, they are. No frame is sent: bandwidth stays as in the trace.
+    What the trace took, and what the replayed run takes longer with sleep than without: what a replay leaves out it
+    leaves out of both.
+    """
+    awake = replace(network, timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
+    return trace.seconds + replay(network, program) - replay(awake, program)
+
+
+def replay(network: Network, program: Program) -> float:
+    """Give the run time in seconds of a program whose messages are flows: two events on each link, however long.
+
+    A rank calls when its computing is done and all messages to it are there, so whatever waits moves all that depends
+    on it, and what comes first at a link is what comes first in the run with sleep. A link serves bits in the order in
+    which they come: the first frame of a message at once, the others evenly until its last. A message is there when the
+    bits that came before its last one, and it, are through (Lindley's recursion, its input flowing). A link, or where
+    `together` both directions of a cable, that is out of work for longer than the time-out begins to wake when work
+    comes, but not before it has fallen asleep. PAUSE and full buffers are left out; the gaps between frames of a
+    message that comes over a slower link count as work.
     """
     steps, ranks = program.compute_seconds.shape
-    source = np.repeat(np.arange(steps * ranks), np.diff(program.first_message))
-    message, hop = np.nonzero(~np.isnan(trace.reached_seconds))
-    order = np.lexsort((hop, trace.reached_seconds[message, hop]))
-    pair = program.host[source % ranks] * network.hosts + program.host[program.destination]
+    rows = np.repeat(np.arange(steps * ranks), np.diff(program.first_message))
+    missing = np.zeros((steps, ranks), np.int64)
+    if program.waits:
+        np.add.at(missing, (rows // ranks, program.destination), 1)
+    full = 8.0 * (program.frame_bytes + program.overhead_bytes)
     return float(
-        _sweep(
-            message[order], hop[order], network.path_start[pair], network.path, network.back, network.together,
-            network.timeout_seconds, network.sleep_seconds, network.wake_seconds, network.rate_bps, program.wire_bits,
-            source // ranks, source % ranks, program.destination, program.waits,
-            trace.reached_seconds, trace.channel_idle_seconds, trace.cable_idle_seconds,
-            trace.delivered_seconds, program.compute_seconds,
+        _replay(
+            network.rate_bps, network.back, network.timeout_seconds, network.sleep_seconds, network.wake_seconds,
+            network.together, network.latency_seconds, network.path_start, network.path, network.hosts,
+            program.host, program.compute_seconds, program.first_message, program.destination, program.wire_bits,
+            np.where(program.frames > 1, full, program.wire_bits), rows // ranks, rows % ranks, missing, program.waits,
+            int(np.diff(network.path_start).max(initial=1)),
         )
     )  # fmt: skip
 
 
 @kernel
-def _sweep(
-    message: NDArray[np.int64],
-    hop: NDArray[np.int64],
-    way: NDArray[np.int64],
-    path: NDArray[np.int64],
+def _replay(
+    rate: NDArray[np.float64],
     back: NDArray[np.int64],
-    together: NDArray[np.bool_],
     timeout: NDArray[np.float64],
     sleep: NDArray[np.float64],
     wake: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    bits: NDArray[np.float64],
-    step: NDArray[np.int64],
-    source: NDArray[np.int64],
-    destination: NDArray[np.int64],
-    waits: bool,
-    reached: NDArray[np.float64],
-    channel_idle: NDArray[np.float64],
-    cable_idle: NDArray[np.float64],
-    delivered: NDArray[np.float64],
+    together: NDArray[np.bool_],
+    latency: NDArray[np.float64],
+    path_start: NDArray[np.int64],
+    path: NDArray[np.int64],
+    hosts: int,
+    host: NDArray[np.int64],
     compute: NDArray[np.float64],
+    first_message: NDArray[np.int64],
+    destination: NDArray[np.int64],
+    bits: NDArray[np.float64],
+    head: NDArray[np.float64],
+    step_of: NDArray[np.int64],
+    source: NDArray[np.int64],
+    missing: NDArray[np.int64],
+    waits: bool,
+    hops: int,
 ) -> float:
-    """Sweep over (message, hop) in the order of the trace; give the time the last rank is done."""
+    """Go through calls, first frames and last frames in order of time; give the time all is done."""
     steps, ranks = compute.shape
-    channels = len(back)
-    later = np.zeros(len(way))  # how much later than in the trace a message is by now
-    ended = np.zeros((steps, ranks))  # when each step ends, by the messages swept so far
-    closed = np.zeros(ranks, np.int64)  # steps whose end is known, by rank
-    seen, cable_seen = np.zeros(channels), np.zeros(channels)  # idle time so far at the last message
-    lag, cable_lag = np.zeros(channels), np.zeros(channels)  # how much later that one was when it was sent
-    woken, free = np.zeros(channels), np.zeros(channels)
-    last = 0.0
-    for i in range(len(message)):
-        m, h = message[i], hop[i]
-        if h == 0:
-            r, k = source[m], step[m]
-            while closed[r] < k:  # all messages to those steps of this rank came before it called again
-                j = closed[r]
-                begin = ended[j - 1, r] if j > 0 else 0.0
-                ended[j, r] = max(ended[j, r], begin + compute[j, r])
-                closed[r] += 1
-            call = (ended[k - 1, r] if k > 0 else 0.0) + compute[k, r]
-            later[m] = call - reached[m, 0]
-        c = path[way[m] + h]
-        u = min(c, back[c]) if together[c] else c
-        at = reached[m, h] + later[m]
-        idle = cable_idle[m, h] - cable_seen[u]
-        gap = at - max(free[u], reached[m, h] - idle + cable_lag[u])
-        if gap > timeout[c]:
-            wait = max(timeout[c] + sleep[c] - gap, 0.0) + wake[c]
-            woken[u] = at + wait
-        else:
-            wait = max(0.0, woken[u] - at, lag[c] - later[m] - (channel_idle[m, h] - seen[c]))
-        later[m] += wait
-        seen[c], cable_seen[u] = channel_idle[m, h], cable_idle[m, h]
-        lag[c] = cable_lag[u] = later[m]
-        free[u] = max(free[u], at + wait + bits[m] / rate[c])
-        if path[way[m] + h + 1] < 0:
-            last = max(last, delivered[m] + later[m])
-            if waits:
-                ended[step[m], destination[m]] = max(ended[step[m], destination[m]], delivered[m] + later[m])
+    channels = len(rate)
+    queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that come from then on
+    seen, awake = np.zeros(channels), np.zeros(channels)  # sends from `awake` on
+    empty, flows = np.zeros(channels), np.zeros(channels, np.int64)  # out of work from then on; messages that come
+    came, speed = np.zeros((len(bits), hops)), np.zeros((len(bits), hops))  # when and how fast each came to a link
+    step, calling = np.zeros(ranks, np.int64), np.zeros(ranks, np.bool_)
+    there = np.zeros((steps, ranks))  # the rank's own call, or the last message to it
+    heap = [(0.0, CALL, 0, 0)]
+    heappop(heap)
     for r in range(ranks):
-        for j in range(closed[r], steps):
-            begin = ended[j - 1, r] if j > 0 else 0.0
-            ended[j, r] = max(ended[j, r], begin + compute[j, r])
-        if steps > 0:
-            last = max(last, ended[steps - 1, r])
-    return last
+        heappush(heap, (compute[0, r], CALL, r, 0))
+    end = 0.0
+    while len(heap) > 0:
+        now, kind, one, hop = heappop(heap)
+        first, last = one, one + 1
+        if kind == CALL:
+            row = step[one] * ranks + one
+            first, last = first_message[row], first_message[row + 1]
+        for m in range(first, last):
+            k, d = step_of[m], destination[m]
+            a, b = host[source[m]], host[d]
+            gone = now
+            onward = False
+            if a != b:
+                at = path_start[a * hosts + b] + hop
+                c = path[at]
+                onward = path[at + 1] >= 0
+                held = min(max(awake[c] - seen[c], 0.0), now - seen[c])
+                served = rate[c] * (now - seen[c] - held)
+                queued[c] = max(0.0, queued[c] + inflow[c] * (now - seen[c]) - served)
+                seen[c] = now
+                idle = now - (max(empty[c], empty[back[c]]) if together[c] else empty[c])
+                if kind != LAST and idle > timeout[c]:
+                    awake[c] = now + max(timeout[c] + sleep[c] - idle, 0.0) + wake[c]
+                    if together[c]:
+                        awake[back[c]], seen[back[c]], queued[back[c]] = awake[c], now, 0.0
+                begin = max(now, awake[c])
+                out = begin + (queued[c] + head[m]) / rate[c]
+                pace = rate[c]  # at which it comes to its next link; what is wrong with it is set right by its last bit
+                if kind == CALL or head[m] == bits[m]:
+                    queued[c] += bits[m]
+                elif kind == FIRST:
+                    alone = begin == now and queued[c] == 0.0
+                    inflow[c] += speed[m, hop]
+                    flows[c] += 1
+                    pace *= speed[m, hop] / (max(inflow[c], rate[c]) if alone else inflow[c])
+                    queued[c] += head[m]
+                else:
+                    queued[c] = max(0.0, queued[c] + bits[m] - head[m] - speed[m, hop] * (now - came[m, hop]))
+                    flows[c] -= 1
+                    inflow[c] = inflow[c] - speed[m, hop] if flows[c] > 0 else 0.0
+                gone = begin + queued[c] / rate[c]
+                empty[c] = gone if flows[c] == 0 else np.inf
+                if onward and kind != LAST:
+                    came[m, hop + 1], speed[m, hop + 1] = out + latency[c], pace
+                    heappush(heap, (out + latency[c], FIRST, m, hop + 1))
+                if onward and head[m] < bits[m] and kind != FIRST:
+                    heappush(heap, (gone + latency[c], LAST, m, hop + 1))
+                gone += latency[c]
+            if onward or (kind == FIRST and head[m] < bits[m]):
+                continue
+            end = max(end, gone)
+            if waits:
+                there[k, d] = max(there[k, d], gone)
+                missing[k, d] -= 1
+                end = max(end, _go_on(d, step, calling, missing, there, compute, heap))
+        if kind == CALL:
+            calling[one] = True
+            there[step[one], one] = max(there[step[one], one], now)
+            end = max(end, _go_on(one, step, calling, missing, there, compute, heap))
+    return end
+
+
+@kernel
+def _go_on(
+    rank: int,
+    step: NDArray[np.int64],
+    calling: NDArray[np.bool_],
+    missing: NDArray[np.int64],
+    there: NDArray[np.float64],
+    compute: NDArray[np.float64],
+    heap: list[tuple[float, int, int, int]],
+) -> float:
+    """Let a rank that has called and misses nothing more compute on; give the time its step ends, else 0."""
+    k = step[rank]
+    if not calling[rank] or missing[k, rank] > 0:
+        return 0.0
+    calling[rank] = False
+    step[rank] = k + 1
+    if k + 1 < len(compute):
+        heappush(heap, (there[k, rank] + compute[k + 1, rank], CALL, rank, 0))
+    return float(there[k, rank])

@@ -38,7 +38,7 @@ class LoadPoint:
 
 @dataclass(frozen=True, slots=True)
 class PowerStep:
-    """Hold what the switches draw from a time of the day on, until the next step."""
+    """Hold what the switches draw from a time on, in seconds since the first midnight by the clock on the wall."""
 
     at_seconds: float
     settings: str
@@ -50,17 +50,21 @@ class PowerStep:
 class Report:
     """Hold a whole report.
 
+    reason     why the paths are what they are; average_hops: switches on a path
     load       float64[C], what each channel carries, in `load_unit`, scaled to 1 Gb/s of capacity
     share      float64[C], the share of its capacity, None where nobody said how long the traffic took
-    states     how each link stands, by link
+    states     how each link stands, by link; host_states: how each host's port stands, ON or SLEEPING
     trees      the links that carry each VLAN, by its id
     waves      a rollout's waves, as rollout.json has them
-    day        power over a day, () where no timetable was given
+    day        power over the days named in `days`, after which it begins anew; () where no timetable was given
     left_out   what is not shown, and what would show it
     """
 
     fabric: Fabric
-    summary: dict[str, Any]
+    reason: str
+    average_hops: float
+    vlans: int
+    assignment: str
     proof: Findings
     forecast: Forecast
     eee: Eee
@@ -68,11 +72,13 @@ class Report:
     load_unit: str
     share: NDArray[np.float64] | None
     states: tuple[str, ...]
+    host_states: tuple[str, ...]
     link_names: tuple[tuple[str, str], ...]
     trees: dict[int, tuple[int, ...]]
     gaps: tuple[GapPoint, ...]
     loads: tuple[LoadPoint, ...]
     rollout: dict[str, Any] = field(default_factory=dict)
     waves: tuple[dict[str, Any], ...] = ()
+    days: tuple[str, ...] = ()
     day: tuple[PowerStep, ...] = ()
     left_out: tuple[str, ...] = ()

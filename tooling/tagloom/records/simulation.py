@@ -91,9 +91,6 @@ class Run:
     busy_seconds     float64[C], sending
     wakes            int64[C]
     paused_seconds   float64[C], held by the other end
-    reached_seconds  float64[M, P], when the first frame of each message came to each channel of its path; else NaN
-    channel_idle_seconds, cable_idle_seconds  float64[M, P], how long that channel, and what sleeps with it as one, had
-                     been idle in all by then
     lost_frames      int
     """
 
@@ -105,9 +102,6 @@ class Run:
     busy_seconds: NDArray[np.float64]
     wakes: NDArray[np.int64]
     paused_seconds: NDArray[np.float64]
-    reached_seconds: NDArray[np.float64]
-    channel_idle_seconds: NDArray[np.float64]
-    cable_idle_seconds: NDArray[np.float64]
     lost_frames: int = field(default=0)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
+from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,15 @@ import numpy as np
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
 from tagloom.report.layout import draw
+from tagloom.report.panels import (
+    VERDICT_WORDS,
+    energy_facts,
+    energy_groups,
+    energy_verdict,
+    interruption_panel,
+    performance_groups,
+    port_rows,
+)
 from tagloom.report.terminal import count, forecast_page
 
 if TYPE_CHECKING:
@@ -19,22 +29,30 @@ if TYPE_CHECKING:
 
     from tagloom.records.report import Report
 
+RING_RADIUS, RING_PORTS = 18.0, 20  # of hosts' ports around a switch
 LEVELS = 5  # classes of load, each with its own colour and width
 LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
-DAY_SECONDS = 86_400.0
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 
 
 def page(report: Report, written: str) -> str:
     """Write the page; `written` says when and by what, for its foot."""
-    forecast = forecast_page(report.forecast)
+    forecast, cut = forecast_page(report.forecast, report.fabric), report.forecast.interruption
+    ports = port_rows(report)
     return _template().render(
         name=report.fabric.name,
         written=written,
-        summary=report.summary,
         headline=_headline(report),
         cards=_cards(report, forecast),
-        figure=_figure(report),
+        figure=_figure(report, ports),
+        performance=performance_groups(forecast),
+        energy=energy_groups(forecast),
+        energy_facts=energy_facts(forecast),
+        energy_verdict=energy_verdict(forecast),
+        interruption=interruption_panel(cut, report.fabric, forecast) if cut is not None else None,
+        ports=ports,
+        verdicts=[(v, words, sum(port["verdict"] == v for port in ports)) for v, words in VERDICT_WORDS.items()],
+        asleep=(sum(port["state"] == SLEEPING for port in ports), forecast["sources"]["eee_saved_watts"]),
         power=_power(report),
         curves=[_gap_chart(report), _sleep_chart(report), *_link_charts(report)],
         waves=_waves(report),
@@ -71,8 +89,8 @@ def _headline(report: Report) -> str:
     return (
         f"{count(len(fabric.switches), 'switch')} ({models}), {count(len(fabric.links), 'link')}"
         f"{f', {off} of them off' if off else ''}, {count(len(fabric.hosts), 'host')}. "
-        f"{report.summary['routing_reason'].capitalize()}; {report.summary['average_hops']:.2f} switches on a path, "
-        f"{count(report.summary['vlans'], 'VLAN')} ({report.summary['assignment']} assignment)."
+        f"{report.reason.capitalize()}; {report.average_hops:.2f} switches on a path, "
+        f"{count(report.vlans, 'VLAN')} ({report.assignment} assignment)."
     )
 
 
@@ -107,8 +125,8 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _figure(report: Report) -> dict[str, Any]:
-    """Give the drawn fabric: links with class of load, state and words, switches with names, trees as bit sets."""
+def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
+    """Give the drawn fabric: links with class of load, state and words, switches, hosts' ports, trees as bit sets."""
     fabric, drawn = report.fabric, draw(report.fabric)
     top = float(report.load.max(initial=0.0))
     shown = report.share if report.share is not None else report.load / (top or 1.0)
@@ -143,6 +161,13 @@ def _figure(report: Report) -> dict[str, Any]:
             {"name": switch.name, "at": drawn.points[i], "up": switch.up, "hosts": int(hosts[i]), "model": switch.model}
             for i, switch in enumerate(fabric.switches)
         ],
+        "ports": [
+            {"at": at, "state": port["state"], "words": _port_words(port)}
+            for at, port in zip(_around(report, drawn.points), ports, strict=True)
+        ],
+        "port_states": [
+            (state, STATE_WORDS[state], sum(each == state for each in report.host_states)) for state in (ON, SLEEPING)
+        ],
         "labelled": len(fabric.links) <= LABELLED_UP_TO,
         "wraps": any(drawn.wraps),
         "levels": _level_words(report, edge, top),
@@ -150,8 +175,26 @@ def _figure(report: Report) -> dict[str, Any]:
             (state, STATE_WORDS[state], sum(each == state for each in report.states)) for state in STATE_WORDS
         ],
         "trees": [(vlan, len(links_of), _bits(links_of, len(fabric.links))) for vlan, links_of in report.trees.items()],
-        "local": report.summary["assignment"] == "renamed",
+        "local": report.assignment == "renamed",
     }  # fmt: skip
+
+
+def _around(report: Report, points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
+    """Place hosts' ports in rings around their switches, beginning between the directions of a grid's links."""
+    fabric = report.fabric
+    count_of, next_of, found = np.bincount(fabric.host_switch, minlength=len(points)), [0] * len(points), []
+    for host in fabric.hosts:
+        ring, at = divmod(next_of[host.switch], RING_PORTS)
+        next_of[host.switch] += 1
+        turn = 2 * pi * at / min(RING_PORTS, int(count_of[host.switch]) - RING_PORTS * ring) + pi / 4
+        radius, (x, y) = RING_RADIUS + 5.0 * ring, points[host.switch]
+        found.append((round(x + radius * cos(turn), 1), round(y + radius * sin(turn), 1)))
+    return found
+
+
+def _port_words(port: dict[str, Any]) -> str:
+    said = f"{port['host']} at {port['port']}: {STATE_WORDS[port['state']]}"
+    return f"{said}; EEE {port['say']}: {port['reason']}" if port["verdict"] else said
 
 
 def _load_words(report: Report, channel: int) -> str:
@@ -182,21 +225,25 @@ def _bits(links: tuple[int, ...], count_of: int) -> str:
 
 
 def _power(report: Report) -> Chart | None:
-    """Draw what the switches draw over a day: the last step of a day still holds when the next begins."""
+    """Draw what the switches draw by a timetable, over a day or a week."""
     if not report.day:
         return None
-    last = report.day[-1].watts
-    points = [(0.0, last)]
+    days = len(report.days)
+    points: list[tuple[float, float]] = []
     for step in report.day:
-        points += [(step.at_seconds / 3600, points[-1][1]), (step.at_seconds / 3600, step.watts)]
-    points.append((DAY_SECONDS / 3600, points[-1][1]))
+        points += [(step.at_seconds / 3600, points[-1][1])] if points else []
+        points.append((step.at_seconds / 3600, step.watts))
+    points.append((24.0 * days, points[-1][1]))
     full = report.forecast.watts_before.value
     series = [
         Series("timetable", tuple(points), 0),
         Series("all on", tuple((x, full) for x, _ in points), 1),
     ]
-    ticks = [(float(h), f"{h:02d}:00") for h in range(0, 25, 6)]
-    return chart("Power over the day", ("time of day", "watts"), series, from_zero=False, x_ticks=ticks)
+    if days == 1:
+        ticks, label = [(float(h), f"{h:02d}:00") for h in range(0, 25, 6)], "time of day"
+    else:
+        ticks, label = [(24.0 * n, day) for n, day in enumerate(report.days)], "midnight of"
+    return chart("Power by the timetable", (label, "watts"), series, from_zero=False, x_ticks=ticks)
 
 
 def _gap_chart(report: Report) -> Chart:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric, Link
 
 CELL = 60.0  # between two neighbours of a grid
+LABEL_ASIDE = 12.0  # a vertical link's label along it, at most
 STUB = 0.45  # of a cell: how far the ends of a link that wraps around are drawn
 GRIDS, LEVELS, CIRCLES = {"mesh", "torus", "hypercube"}, {"fat-tree", "tree", "clos"}, {"ring", "complete"}
 STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout; it compares all pairs at every step
@@ -142,11 +143,12 @@ def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tu
     way = q - p
     far = float(np.hypot(*way))
     normal = np.array([-way[1], way[0]]) / max(far, 1e-9)
-    along = abs(way[0]) < 1e-6 or abs(way[1]) < 1e-6
+    lane, along = bend, abs(way[0]) < 1e-6 or abs(way[1]) < 1e-6
     if along and far > 1.9 * CELL:
         bend += 0.16 * far
     c = (p + q) / 2 + normal * 2 * bend
-    middle = (p + q) / 2 + normal * bend
+    aside = max(-LABEL_ASIDE, min(LABEL_ASIDE, 1.3 * lane))  # words beside each other would run into one another
+    middle = (p + q) / 2 + normal * bend + np.array([0.0, aside]) * abs(way[1]) / max(far, 1e-9)
     label = round(float(middle[0]), 1), round(float(middle[1]), 1)
     if not bend:
         return f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}", label

@@ -57,7 +57,11 @@
     return null;
   };
   drawing.addEventListener("click", (event) => { const link = under(event); if (link) choose(links.indexOf(link), true); });
-  drawing.addEventListener("mousemove", (event) => { const link = under(event); if (link) tell(link); });
+  drawing.addEventListener("mousemove", (event) => {
+    if (event.target.dataset.words) { about.textContent = event.target.dataset.words; return; }
+    const link = under(event);
+    if (link) tell(link);
+  });
   drawing.addEventListener("mouseleave", () => { about.textContent = chosen ? chosen.getAttribute("aria-label") : idle; });
   one("links").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -90,6 +94,22 @@
   };
   one("more").addEventListener("click", () => resize(1.6));
   one("less").addEventListener("click", () => resize(1 / 1.6));
+
+  // Host ports by what their sleep should be.
+  const rows = [...document.querySelectorAll("#port-table tbody tr")];
+  for (const box of document.querySelectorAll("input[name=verdict]")) {
+    box.addEventListener("change", () => rows.forEach((row) => { row.hidden = box.value !== "" && row.dataset.verdict !== box.value; }));
+  }
+
+  // How long a pair of hosts is cut off: a digit in base 36 for each pair, which counts into the values.
+  const between = one("between"), ends = [one("from"), one("to")];
+  const answer = () => {
+    const [from, to] = ends.map((end) => end.selectedIndex), hosts = ends[0].options.length;
+    const seconds = between.dataset.values.split(" ")[parseInt(between.dataset.digits[from * hosts + to], 36)];
+    const names = ends.map((end) => end.value);
+    between.textContent = from === to ? "the same host" : Number(seconds) === 0 ? `${names[0]} always reaches ${names[1]}` : `${names[0]} does not reach ${names[1]} for ${seconds} s`;
+  };
+  if (between) { ends.forEach((end) => end.addEventListener("change", answer)); answer(); }
 
   addEventListener("beforeprint", () => document.querySelectorAll(".chart details, #fabric details").forEach((each) => { each.open = links.length <= 200; }));
 })();

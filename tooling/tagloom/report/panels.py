@@ -1,0 +1,213 @@
+"""Lay out what a forecast holds besides its three numbers: performance, energy, interruption, ports that sleep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.report.terminal import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.forecast import Interruption, PortVerdict
+    from tagloom.records.report import Report
+
+Page = dict[str, Any]
+
+COMPUTATION, COMMUNICATION, ADDED, WHOLE = "p0", "p1", "p2", "p3"  # how the page fills a part of a bar
+PART_WORDS = {COMPUTATION: "computation", COMMUNICATION: "communication", ADDED: "waiting for sleeping links"}
+MOST_PAIRS = 200  # rows of the table of interrupted pairs
+LOOKED_UP_TO = 256  # hosts, of which any pair can be asked for: one digit for each pair
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+VERDICT_WORDS = {"on": "on", "off": "off", "lengthen": "lengthen the time-out"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Hold one bar: a name, its words, and its parts as (filling, percent of the group's longest bar)."""
+
+    name: str
+    words: str
+    parts: tuple[tuple[str, float], ...]
+    interval: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Hold bars of one unit, with what they are and where they come from."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    source: str
+    key: tuple[tuple[str, str], ...] = ()
+
+
+def performance_groups(page: Mapping[str, Any]) -> list[Group]:
+    """Show bandwidth, time and latency before and after; nothing where no traffic was given."""
+    groups = []
+    if page["seconds_base"]:
+        groups.append(_run(page))
+    if "relative_bandwidth_before" in page:
+        groups += [
+            _pair(page, "relative_bandwidth", "Bandwidth beside one ideal switch", 100.0, "%", full=1.0),
+            _pair(page, "communication_seconds", "All traffic, begun at once, has been moved", 1.0, "s"),
+            _pair(page, "latency_seconds", "What switches add to a message", 1e6, "us"),
+        ]
+    return groups
+
+
+def energy_groups(page: Mapping[str, Any]) -> list[Group]:
+    """Show watts, and of one run joules, cost and CO2, before and after."""
+    groups = [_pair(page, "watts", "Power of all switches", 1.0, "W")]
+    if page["seconds_base"] and "joules_before" in page:
+        after, there = page["joules"], page["transition_joules"]
+        longest = max(page["joules_before"], after) or 1.0
+        parts = ((WHOLE, 100 * (after - there) / longest), (ADDED, 100 * there / longest))
+        bars = (
+            Bar(
+                "before",
+                _amount(page["joules_before"], "J"),
+                ((WHOLE, 100 * page["joules_before"] / longest),),
+                _interval(page, "joules_before", 1.0, "J"),
+            ),
+            Bar("after", _amount(after, "J"), parts, _interval(page, "joules", 1.0, "J")),
+        )
+        key = ((ADDED, f"links that change, there and back: {_amount(there, 'J')}"),) if there else ()
+        groups.append(Group("Energy of one run", bars, page["sources"]["joules"], key))
+        groups += [
+            _pair(page, key, name, 1.0, unit)
+            for key, name, unit in (("cost", "Cost of one run", ""), ("co2_kg", "CO2 of one run", "kg"))
+            if f"{key}_before" in page
+        ]
+    return groups
+
+
+def energy_facts(page: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Give the energy figures that no bar shows: (name, words, source)."""
+    wanted = (
+        ("kwh_saved_per_year", "saved in a year", "kWh"),
+        ("eee_saved_watts", "host ports asleep save", "W"),
+        ("pays_after_seconds", "a link's change pays after", "s"),
+        ("break_even_host_watts", "a slower run costs what is saved where a host draws", "W"),
+    )
+    return [(name, _amount(page[key], unit), page["sources"][key]) for key, name, unit in wanted if page.get(key)]
+
+
+def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
+    """Say whether the saving pays: (good, words); a slower run can cost more than it saves."""
+    if page["warnings"]:
+        return False, f"{page['warnings'][0][0].upper()}{page['warnings'][0][1:]}."
+    if page["saving_percent"] <= 0:
+        return True, "Nothing is saved, and nothing is lost by saving: every link is on, at its best speed."
+    if not page["seconds_base"]:
+        return True, f"The switches draw {page['saving_percent']:.1f} % less. What that does to a run needs --traffic."
+    before, after = page["joules_before"], page["joules"] - page["transition_joules"]
+    said = f"The saving pays: {100 * (1 - after / before):.1f} % less energy to the end of a run."
+    even = page.get("break_even_host_watts")
+    return True, f"{said} Where a host draws over {even:.3g} W, the slower run costs more than that." if even else said
+
+
+def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any]) -> Page:
+    """Say whom a rollout cuts off, for how long: the waves that do, the worst pairs, and any pair asked for."""
+    hosts, names = len(cut.seconds), [host.name for host in fabric.hosts]
+    cut_off = int(np.count_nonzero(cut.seconds))
+    worst = float(cut.seconds.max(initial=0.0))
+    values = np.unique(np.append(cut.seconds, 0.0))
+    asked = hosts <= LOOKED_UP_TO and len(values) <= len(DIGITS) and cut_off > 0
+    order = np.argsort(-cut.seconds, axis=None, kind="stable")[: min(cut_off, MOST_PAIRS)]
+    source, destination = (axis.tolist() for axis in np.divmod(order, max(hosts, 1)))
+    return {
+        "words": f"{count(cut_off, 'pair')} of {hosts * (hosts - 1):,} cut off, for up to {worst:.1f} s in all; "
+        + (f"{page['lost_bytes']:,} bytes lost." if cut.lost_bytes is not None else "no traffic says what that loses.")
+        if cut_off
+        else "No pair of hosts is cut off at any time.",
+        "waves": [(name, why, f"{seconds:.1f} s") for name, why, seconds in cut.waves],
+        "pairs": [
+            (
+                names[a],
+                names[b],
+                f"{cut.seconds[a, b]:.1f} s",
+                "" if cut.lost_bytes is None else f"{cut.lost_bytes[a, b]:,.0f}",
+            )
+            for a, b in zip(source, destination, strict=True)
+        ],
+        "left_out": max(0, cut_off - MOST_PAIRS),
+        "hosts": names if asked else [],
+        "values": " ".join(f"{value:.1f}" for value in values),
+        "digits": "".join(DIGITS[at] for at in np.searchsorted(values, cut.seconds).ravel().tolist()) if asked else "",
+        "source": cut.source,
+    }
+
+
+def port_rows(report: Report) -> list[Page]:
+    """Give every host's port: where it is, how it stands, and what the forecast says of its sleep."""
+    fabric = report.fabric
+    verdicts: Sequence[PortVerdict | None] = report.forecast.ports or (None,) * len(fabric.hosts)
+    return [
+        {
+            "host": host.name,
+            "port": f"{switch.name}:{platforms.of(switch).port_name(host.port)}",
+            "state": state,
+            "verdict": verdict.verdict if verdict else "",
+            "say": VERDICT_WORDS[verdict.verdict] if verdict else "",
+            "asleep": f"{100 * verdict.lpi_share:.1f} %" if verdict else "",
+            "slower": f"{100 * verdict.slowdown:.3g} %" if verdict else "",
+            "timeout": f"{verdict.timeout_seconds * 1e6:,.0f} us" if verdict else "",
+            "reason": verdict.reason if verdict else "",
+        }
+        for host, state, verdict in zip(fabric.hosts, report.host_states, verdicts, strict=True)
+        for switch in (fabric.switches[host.switch],)
+    ]
+
+
+def _run(page: Mapping[str, Any]) -> Group:
+    """Split a run into computation, communication and what sleep adds, as far as anyone said."""
+    base, after = page["seconds_base"], page["seconds_predicted"]
+    asleep = sum(seconds for name, seconds in page["causes"].get("slow-down", ()) if name == "sleeping links")
+    longest = max(base, after)
+    inside = page.get("computation_seconds")
+
+    def parts(seconds: float, waiting: float) -> tuple[tuple[str, float], ...]:
+        split: tuple[tuple[str, float], ...] = ((WHOLE, seconds - waiting),)
+        if inside is not None:
+            split = ((COMPUTATION, inside), (COMMUNICATION, max(0.0, seconds - waiting - inside)))
+        return tuple((kind, 100 * part / longest) for kind, part in (*split, (ADDED, waiting)) if part > 0)
+
+    bars = (
+        Bar("before", _amount(base, "s"), parts(base, 0.0)),
+        Bar("after", _amount(after, "s"), parts(after, asleep), _interval(page, "seconds_predicted", 1.0, "s")),
+    )
+    kinds = {kind for bar in bars for kind, _ in bar.parts}
+    key = tuple((kind, word) for kind, word in PART_WORDS.items() if kind in kinds)
+    return Group("One run of the application", bars, page["sources"]["seconds_predicted"], key)
+
+
+def _pair(page: Mapping[str, Any], key: str, name: str, scale: float, unit: str, full: float = 0.0) -> Group:
+    """Set a figure's `_before` and `_after` beside each other, on a scale that goes to `full` at least."""
+    both = [(when, page[f"{key}_{when}"]) for when in ("before", "after")]
+    longest = max(full, *(value for _, value in both)) or 1.0
+    bars = tuple(
+        Bar(
+            when,
+            _amount(value * scale, unit),
+            ((WHOLE, 100 * value / longest),),
+            _interval(page, f"{key}_{when}", scale, unit),
+        )
+        for when, value in both
+    )
+    return Group(name, bars, page["sources"][f"{key}_after"])
+
+
+def _interval(page: Mapping[str, Any], key: str, scale: float, unit: str) -> str:
+    low, high = page["intervals"].get(key, (0.0, 0.0))
+    return f"{_amount(low * scale, '')} to {_amount(high * scale, unit)}" if low != high else ""
+
+
+def _amount(value: float, unit: str) -> str:
+    digits = f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+    return f"{digits} {unit}".rstrip()
