@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of intervals alike that settings are first sought for
+PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group, that settings are sought for
 WINDOWS = (2, 4, 8)  # parts of the day that settings are sought for besides
 POLISHED = 36  # switches up to which the settings in use are sought again with all patience
 ROUNDS = 3  # times settings are sought anew for the intervals that came to share them
@@ -77,11 +78,15 @@ class DayWish:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Hold settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T]."""
+    """Hold settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
+
+    `part` is of the traffic that covers a group of intervals, for which they were sought.
+    """
 
     settings: LinkSettings
     fabric: Fabric
     busiest: NDArray[np.float64]
+    part: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +133,13 @@ def timetable(
         progress(min(done, work), work)
 
     for group in members:
-        search.add(covering(history.rate, group))
+        for part in PARTS:
+            search.add(covering(history.rate, group), part)
         step()
     for polish in [False] * ROUNDS + [True]:
-        for mine in search.shares(search.schedules()[-1]):
-            search.add(covering(history.rate, mine), polish=polish)
+        for k, mine in search.shares(search.schedules()[-1]):
+            for part in PARTS if not polish else {1.0, k.part}:
+                search.add(covering(history.rate, mine), part, polish=polish)
             step()
     table = search.schedules()
     while not search.proven(table, templates):
@@ -201,12 +208,17 @@ class _Search:
         share = (1000.0 / capacity_mbps)[channel]
         return np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
 
-    def shares(self, schedule: Schedule) -> list[NDArray[np.int64]]:
-        """List the intervals that share settings, for all settings but everything on."""
-        return [mine for k in schedule.used if k and len(mine := np.flatnonzero(schedule.setting == k))]
+    def shares(self, schedule: Schedule) -> list[tuple[Candidate, NDArray[np.int64]]]:
+        """List settings with the intervals that share them, for all but everything on."""
+        return [(self.candidates[k], np.flatnonzero(schedule.setting == k)) for k in schedule.used if k]
 
-    def add(self, matrix: NDArray[np.float64], *, polish: bool = False) -> None:
-        """Seek settings for a matrix, unless they were sought as well before."""
+    def add(self, cover: NDArray[np.float64], part: float, *, polish: bool = False) -> None:
+        """Seek settings for a part of what covers a group, unless they were sought as well before.
+
+        Pairs do not all send their most at once: what is sought for less may carry the group all the same, and which
+        intervals it does carry is computed for each.
+        """
+        matrix = cover * part
         if (key := matrix.tobytes() + bytes([polish])) in self._seen:
             return
         self._seen.add(key)
@@ -215,7 +227,7 @@ class _Search:
             known = {(one.settings.links_off, one.settings.links_slowed) for one in self.candidates}
             fresh = (each.settings.links_off, each.settings.links_slowed) not in known
             if fresh and self._leads(each, self.candidates[0]):  # load must be able to bring all up
-                self.candidates.append(each)
+                self.candidates.append(replace(each, part=part))
 
     def choose(
         self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
