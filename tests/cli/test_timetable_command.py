@@ -80,6 +80,47 @@ def test_a_timetable_is_written_proven_and_read_back(site, answer):
     assert week["saving_percent"] == pytest.approx(page["saving_percent"], abs=0.5)  # changes are not charged there
 
 
+def test_links_may_get_slower_by_the_clock_where_a_proven_rollout_leads_there_and_back(site, answer):
+    """At night 3 kB/s remain: four links go off, and the four that carry it to 10 Mb/s."""
+    words = ("timetable", site / "f.yml", "--traffic", site / "day.csv")
+    off = answer(*words)[1]
+    status, page = answer(*words, "--levels", "off,10,100", "-o", site / "slow.yml")
+    assert (status, page["exact"]) == (0, True)
+    night, day = sorted(page["settings"], key=lambda each: -each["links_off"])
+    assert (night["links_off"], night["links_slowed"], day["name"]) == (4, 4, "all-on")
+    assert night["watts"] == pytest.approx(4 * (15 + 1.2) + 4 * 2 * 0.5)  # Koibuchi et al. 2011, table 2
+    assert page["toggle_seconds"] == 4.1  # 5324, 1000 to 100 Mb/s, the slowest of table 6
+    change = 4 * 2.4 * (3.2 + 60) + 4 * 2.4 * (2.5 + 60), 4 * 2.4 * (3.2 + 60) + 4 * 2.4 * (2.4 + 60)
+    hours = 16 * 3600 * night["watts"] + 8 * 3600 * day["watts"]
+    assert page["joules_after"] == pytest.approx(hours + sum(change))
+    assert page["joules_after"] < off["joules_after"]
+    assert page["lower_bound_joules"] <= page["joules_after"]
+    settings = next(site.glob("slow.settings-*.json"))
+    assert answer("plan", site / "f.yml", "-o", site / "on")[0] == 0
+    assert answer("plan", site / "f.yml", "--settings", settings, "-o", site / "night")[0] == 0
+    for old, new in (("on", "night"), ("night", "on")):
+        status, change = answer("rollout", site / old, site / new, "-o", site / f"to-{new}")
+        assert (status, change["peak_lost_pairs"]) == (0, 0)
+    status, week = answer("timetable", site / "f.yml", "--calendar", site / "slow.yml")
+    assert (status, sorted(each["links_slowed"] for each in week["settings"])) == (0, [0, 4])
+    assert answer(*words, "--levels", "off,eee")[0] == 2
+
+
+def test_speeds_that_no_rollout_reaches_are_findings_before_anything_runs(site, answer):
+    """All links get slower and none is off: hosts could be parked on none of them meanwhile."""
+    ends = [([f"s{s}:g{p}", f"s{t}:g{q}"]) for s, t, a, b in ((0, 1, 3, 1), (1, 2, 3, 1), (2, 3, 3, 1), (3, 0, 3, 1))
+            for p, q in ((a, b), (a + 1, b + 1))]  # fmt: skip
+    slow = {"method": "by hand", "off": [], "slowed": [{"ends": pair, "mbps": 100} for pair in ends]}
+    (site / "slow.json").write_text(json.dumps(slow))
+    (site / "t.yml").write_text(
+        '- {when: "0 20 * * *", settings: slow.json}\n- {when: "0 7 * * *", settings: all-on}\n'
+    )
+    status, page = answer("timetable", site / "f.yml", "--calendar", site / "t.yml")
+    assert status == 2
+    assert sorted(each["where"] for each in page["findings"]) == ["all-on to slow.json", "slow.json to all-on"]
+    assert "is retrained" in page["findings"][0]["actual"]
+
+
 def test_three_settings_keep_nearly_all_that_one_for_each_interval_would_save(tmp_path):
     """A smaller day than the benchmark's, of the same jobs: hard enough that one setting is not enough."""
     fabric = benchmark.fabric_of(4)
@@ -115,8 +156,11 @@ def test_traffic_that_does_not_fit_with_everything_on_is_exit_1_and_says_when_an
     (site / "much.csv").write_text((site / "day.csv").read_text().replace("126000000000.0", "1260000000000.0"))
     status, page = answer("timetable", site / "f.yml", "--traffic", site / "much.csv", "-o", site / "t.yml")
     assert status == 1
-    assert page["witness"].startswith("at 09:00 ")
-    assert page["witness"].endswith("925,000,000 too many; 8 of 24 intervals do not fit")
+    places = page["witness"].split("; ")
+    assert places[0].startswith("bytes a second: at 09:00 host h0 sends 1,050,000,000, 925,000,000 too many")
+    assert len(places) == 10 + 2
+    assert places[-2] == "and 6 more places"  # 4 hosts both ways, and 8 channels
+    assert places[-1] == "8 of 24 intervals do not fit"
     assert not (site / "t.yml").exists()
 
 
@@ -163,4 +207,7 @@ def test_gravity_keeps_every_total_and_sends_nothing_to_oneself():
 
 def test_a_link_costs_its_watts_while_it_changes():
     fabric = make_fabric("ring", 3, model="powerconnect-5324")
-    assert timetabling.toggle_joules(fabric, 0, DayWish(change_seconds=60.0)) == pytest.approx(2.4 * 63.2)
+    wish = DayWish(change_seconds=60.0)
+    changes = ((1000, 0), (0, 1000), (1000, 100), (100, 1000), (100, 0), (100, 100))
+    joules = [timetabling.toggle_joules(fabric, 0, a, b, wish) for a, b in changes]
+    assert joules == pytest.approx([2.4 * 63.2, 2.4 * 63.2, 2.4 * 64.1, 2.4 * 62.4, 1.8 * 63.2, 0.0])

@@ -93,6 +93,16 @@ def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, v
     assert page["max_channel_load_before"] == pytest.approx(load.max(), rel=1e-6)
 
 
+def test_plan_and_predict_take_a_history_too(told, torus, volume, tmp_path, capsys):
+    status, page = answer(capsys, "plan", told[0], "--traffic", told[1], "-o", tmp_path / "b")
+    assert status == 0
+    bytes_there = channel_load(torus, route(torus, "auto"), 2 * volume).max()
+    assert 0.1 * bytes_there < page["max_channel_load"] <= bytes_there * (1 + 1e-6)
+    status, page = answer(capsys, "predict", tmp_path / "b", "--traffic", told[1])
+    assert status == 0
+    assert "who sent to whom" in " ".join(page["assumed"])
+
+
 def test_a_switch_that_was_not_read_once_is_told_and_the_rest_stands_for_it(torus, volume, tmp_path, capsys):
     path = tmp_path / "history.sqlite"
     with closing(History(path)) as history:

@@ -142,12 +142,23 @@ def test_every_format_says_what_it_cannot_know(torus, npb, tmp_path):
     write_prof(tmp_path, npb, "cg.S.4")
     hosts = tmp_path / "m.csv"
     hosts.write_text("# seconds: 60\nsource,destination,bytes\nh0,h1,9\n")
+    flows = tmp_path / "flows.csv"
+    row = "2026-11-21 02:00:00,2026-11-21 02:00:10,10.0,h0,h1,1,2,TCP,.,0,0,10,15000"
+    flows.write_text(f"ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt\n{row}\nSummary\n")
     formats = {
         tmp_path / "run.0.prof": "nor when messages were sent",
         hosts: "does not say when",
         npb / "cg.S.4.matrix.csv": "how many seconds it took",
         PROFILES / "is.S.4.mpiP.txt": "who sent to whom",
         Path("pattern:uniform"): "made up",
+        PROFILES / "cg.S.4.tau": "TAU does not say when messages were sent",
+        PROFILES / "cg.S.4.mpisummary.txt": "has no bytes of collectives",
+        flows: "counted twice",
     }
     for path, words in formats.items():
-        assert words in " ".join(read_traffic(path, torus).remarks), path
+        assert words in " ".join(read_traffic(path, torus, ranks=4).remarks), path
+    unknown = " ".join(read_traffic(flows, torus).remarks)
+    assert "without Ethernet's headers" in unknown
+    assert "does not say when between its start and its end" in unknown
+    assert "who sent to whom" in " ".join(read_traffic(PROFILES / "cg.S.4.mpisummary.txt", torus, ranks=4).remarks)
+    assert "no partners of collective messages" in " ".join(read_traffic(PROFILES / "cg.S.4.tau", torus).remarks)

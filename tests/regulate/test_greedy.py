@@ -123,10 +123,30 @@ def test_headroom_needs_seconds_and_says_by_how_much_traffic_does_not_fit(misc, 
     traffic = read_traffic(npb / "ft.S.16.matrix.csv", misc)
     with pytest.raises(InputError, match="seconds"):
         choose(misc, traffic, Wish("greedy", headroom=0.5))
-    with pytest.raises(PlanError, match="too many"):
+    with pytest.raises(PlanError) as caught:
         choose(misc, replace(traffic, seconds=0.001), Wish("static", headroom=0.5))
+    places = caught.value.witness.split("; ")
+    assert len(places) == 11
+    assert all(place.endswith(" too many") for place in places[:10])
+    excess = [float(place.split(", ")[-1].split()[0].replace(",", "")) for place in places[:10]]
+    assert excess == sorted(excess, reverse=True)
+    assert places[10].endswith(" more places")
     roomy = choose(misc, replace(traffic, seconds=3600.0), Wish("greedy", headroom=0.5))
     assert roomy.links_off
+
+
+def test_what_no_trees_carry_is_told_with_every_channel_that_is_too_busy():
+    """Four hosts of s0 send 1 MB each to s1; in 8 ms the two ways there carry 1 MB each."""
+    fabric = make_fabric("ring", 3, hosts=4, model="powerconnect-5324")
+    volume = np.zeros((12, 12))
+    volume[range(4), range(4, 8)] = 1e6
+    traffic = replace(
+        read_traffic(Path("pattern:uniform"), fabric), volume_bytes=volume, messages=volume, seconds=0.008
+    )
+    with pytest.raises(PlanError) as caught:
+        choose(fabric, traffic, Wish("greedy"))
+    assert "not even flow in fractions" in caught.value.witness
+    assert caught.value.witness.endswith("s0:g2 -> s1:g1 carries 4,000,000, 3,000,000 too many")
 
 
 def test_closed_form_of_sleep_matches_published_simulations():

@@ -21,4 +21,5 @@ def test_the_arithmetic_stands_in_the_docs(cluster, percent):
 def test_a_row_of_misc_stands_in_the_docs(name):
     section = (ROOT / "docs" / "savings.md").read_text("utf-8").split("## misc")[1].split("## ")[0]
     row = savings.row("misc", name, savings.METHODS[:2])
-    assert f"| {' | '.join(row[:3])} |" in section
+    line = next(line for line in section.splitlines() if line.startswith(f"| {name} |")).split(" | ")
+    assert [cell.rpartition(",")[0] for cell in line[1:3]] == [cell.rpartition(",")[0] for cell in row[1:]]

@@ -131,6 +131,37 @@ def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
     assert statuses[-1].jobs == 2
 
 
+def test_slower_links_are_told_and_come_back_to_full_speed_where_no_settings_have_just_them(fabric, home):
+    def slow(name, mbps):
+        page = json.loads((home / "night.json").read_text())
+        page["slowed"] = [{"ends": ["s0:g3", "s1:g1"], "mbps": mbps}, {"ends": ["s1:g3", "s2:g1"], "mbps": 110 - mbps}]
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(json.dumps(page))
+
+    slow("night.json", 100)
+    slow("profiles/ft.json", 10)
+    slow("profiles/is.json", 100)
+    requests = home / "requests"
+    requests.mkdir()
+    told, statuses = narrate(
+        fabric,
+        home,
+        (NOON + 9 * HOUR, lambda: (requests / "1").write_text("ft") and None),
+        (NOON + 10 * HOUR, (requests / "1").unlink),
+        (NOON + 11 * HOUR, lambda: (requests / "2").write_text("is") and None),
+        (NOON + 12 * HOUR, bool),
+    )
+    words = [line.partition("would change to ")[2].split(" (")[0] for line in told if "would" in line]
+    assert words == [
+        "all-on: 0 of 8 links off",
+        "night.json: 4 of 8 links off, 2 slowed",
+        "ft.json + night.json: 4 of 8 links off",  # neither has 100 Mb/s on both
+        "night.json: 4 of 8 links off, 2 slowed",
+        "is.json + night.json: 4 of 8 links off, 2 slowed",
+    ]
+    assert statuses[-1].links_off == 4
+
+
 def test_what_was_begun_and_not_ended_leaves_unknown_what_runs(tmp_path):
     with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
         memory.note(1.0, "begun", ("a",), "")

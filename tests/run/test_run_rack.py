@@ -1,4 +1,4 @@
-"""A timetable of two settings on a running rack, by a fast clock: links go off, come on with load; a restart knows."""
+"""A timetable of two settings on a running rack: links go off and slow, come on with load; a restart knows."""
 
 import contextlib
 import os
@@ -60,7 +60,9 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("run")
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         assert main(["new", "ring", "--dims", "3", "--parallel", "2", "-o", str(home / "f.yml")]) == 0
-        words = ["--traffic", "pattern:uniform", "--seconds", "86400", "--method", "greedy"]
+        rows = ["# seconds: 86400", "source,destination,bytes", "h0,h1,1e6", "h1,h2,1e3", "h2,h0,1e3"]
+        (home / "night.csv").write_text("\n".join([*rows, ""]))
+        words = ["--traffic", str(home / "night.csv"), "--method", "greedy", "--levels", "off,100"]
         assert main(["regulate", str(home / "f.yml"), *words, "-o", str(home / "night.json")]) == 0
     rules = '- {when: "0 20 * * *", settings: night.json}\n- {when: "0 7 * * *", settings: all-on}\n'
     (home / "day.yml").write_text(rules)
@@ -74,13 +76,15 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
     fabric = observing.fabric_of(lab)
     settings = read_snmp_settings(lab / "snmp.yml", {}, None)
     agents = observing.agents_of(fabric, settings.addresses, settings.port)
-    told, statuses, off = [], [], []
+    told, statuses, off, slow = [], [], [], []
 
     def note(_):
         seen = observing.observe_all(fabric, agents, snmp.ask)
         ports = [(fabric.switches[link.a].name, link.a_port) for link in fabric.links]
         up = {(name, port.number): port.oper_up for name, each in seen.items() for port in each.ports}
         off.append(sum(not up[port] for port in ports))
+        speed = {(name, port.number): port.speed_bps for name, each in seen.items() for port in each.ports}
+        slow.append(sum(up[port] and speed[port] == 100e6 for port in ports))
         assert process.ping(lab)["lost"] == 0
 
     def keeper(memory, *actions):
@@ -103,9 +107,9 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
         with contextlib.closing(Ledger(home / "state.db")) as memory:  # within the hold: still raised
             keeper(memory).step()
             assert memory.counts() == (2, 0)
-    assert off == [3, 0]
+    assert (off, slow) == ([3, 0], [2, 0])
     assert [line.partition(" ")[0] for line in told[:3]] == ["20:05:00", "20:09:00", "20:09:00"]
-    assert told[0].startswith("20:05:00 night.json: 3 of 6 links off (the timetable; what runs is not known)")
+    assert told[0].startswith("20:05:00 night.json: 3 of 6 links off, 2 slowed (the timetable; what runs is not known)")
     assert told[1].endswith("of its speed: all links come on")
     assert told[-1].endswith("all-on: remembered; the switches hold it still")
     assert (statuses[-1].raised, statuses[-1].links_off, statuses[-1].scheduled) == (True, 0, "night.json")

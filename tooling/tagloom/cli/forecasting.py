@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import __version__
-from tagloom.cli.inputs import Findings, sleep_policy, write_file
+from tagloom.cli.inputs import Findings, sleep_policy, traffic_given, write_file
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
 
@@ -43,7 +43,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
         all_found.of(lambda: pipeline.with_links_off(fabric, [], args.settings))
         place = args.placement, args.seconds, args.ranks
         if args.traffic:
-            traffic = all_found.of(lambda: pipeline.traffic_of(args.traffic, fabric, *place))
+            traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
         if args.profile:
             profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
             if profile is not None:
@@ -54,13 +54,15 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout)
     with screen.waiting("forecasting"):
         page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
-    screen.say(*terminal.forecast_lines(page))
-    page |= _kept(args, page, build, traffic, screen) | _figures(args, eee, screen)
+    lines = terminal.forecast_lines(page)
+    kept, said = _kept(args, page, build, traffic)
+    figures, drawn = _figures(args, eee)
+    page |= kept | figures
     if args.csv is not None:
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
         write_file(args.csv, table.getvalue())
-        screen.say(f"wrote     {args.csv}")
+    screen.say(*lines, *said, *drawn, *([f"wrote     {args.csv}"] if args.csv is not None else []))
     screen.answer(page)
     return GOOD
 
@@ -81,27 +83,28 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _kept(
-    args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any, screen: Screen
-) -> dict[str, Any]:
-    """Keep a forecast where that was asked for; gives what the answer says of it."""
+    args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Keep a forecast where that was asked for; gives what the answer says of it, and its lines."""
     from tagloom.adapters.forecasts import Forecasts
     from tagloom.pipeline.scoring import quantities_of
 
     if not args.record and args.store is None:
-        return {}
+        return {}, []
     store = args.store or args.build.parent / FORECASTS
     with closing(Forecasts(store, new=True)) as file:
         quantities = quantities_of(page, build, traffic)
         number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
-    screen.say(f"kept      forecast {number} in {store}, {len(quantities)} quantities")
-    screen.say(f"next      tagloom score --store {store} --measured watts_after=W   (or FILE.csv, history.db)")
-    return {"recorded": number, "store": str(store)}
+    return {"recorded": number, "store": str(store)}, [
+        f"kept      forecast {number} in {store}, {len(quantities)} quantities",
+        f"next      tagloom score --store {store} --measured watts_after=W   (or FILE.csv, history.db)",
+    ]
 
 
-def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> dict[str, Any]:
-    """Draw figures where that was asked for; gives what the answer says of them."""
+def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[str, Any], list[str]]:
+    """Draw figures where that was asked for; gives what the answer says of them, and its lines."""
     if args.figures is None:
-        return {}
+        return {}, []
     from tagloom.pipeline.reporting import report
     from tagloom.report.figures import write_figures
 
@@ -109,8 +112,7 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> dict[str, An
         given = {"placement": args.placement, "seconds": args.seconds, "settings": args.settings, "eee": eee}
         found = report(args.build, at_seconds=time.time(), traffic_file=args.traffic, **given)
         names = write_figures(found, args.figures)
-    screen.say(f"wrote     {args.figures}/ ({', '.join(names)})")
-    return {"figures": names}
+    return {"figures": names}, [f"wrote     {args.figures}/ ({', '.join(names)})"]
 
 
 def _score(args: argparse.Namespace, screen: Screen) -> int:
@@ -167,9 +169,10 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
             page = fit_page(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
     else:
         page = policy_page(read_policy(args.probe), f"measured, {args.probe.name}")
-    screen.say(*fit_lines(page))
     if args.output is not None:
         write_file(args.output, yaml.safe_dump(page, sort_keys=False))
+    screen.say(*fit_lines(page))
+    if args.output is not None:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
     screen.answer({**page, "wrote": str(args.output or "")})
     return GOOD
@@ -194,10 +197,11 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     with screen.progress("forecasts") as note, workers(args.scheduler, args.jobs) as executor:
         rows = sweep(cells, executor, note)
     failed = sum(bool(row["error"]) for row in rows)
-    screen.say(*sweep_lines(rows))
     if args.output is not None:
         as_csv = args.output.suffix == ".csv"
         write_file(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
+    screen.say(*sweep_lines(rows))
+    if args.output is not None:
         screen.say(f"wrote     {args.output}")
     screen.answer({"cells": rows, "count": len(rows), "failed": failed, "wrote": str(args.output or "")})
     return NO if failed else GOOD
@@ -287,7 +291,7 @@ def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     predict = commands.add("predict", _predict, "say what a build costs in time and saves in watts")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
-    predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix, by host or by rank")
+    predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic, as for regulate")
     predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
     predict.add_argument(
         "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ from tagloom.errors import Finding, InputError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.traffic import Traffic
 
 
 LAB = Path("inventory/lab")
@@ -53,6 +58,28 @@ def write_file(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
     except OSError as error:
         raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
+
+
+def traffic_given(
+    path: Path,
+    fabric: Fabric,
+    paths: Callable[[], Routes],
+    placement: str = "",
+    seconds: float | None = None,
+    ranks: int | None = None,
+    span: float | None = None,
+) -> Traffic:
+    """Read traffic: a file, or a history of `observe`, of which it is estimated over `paths`. Raises InputError.
+
+    `span` are the last seconds of a history that count, None for all.
+    """
+    from tagloom import pipeline
+    from tagloom.adapters.history import History, is_one
+
+    if not is_one(path):
+        return pipeline.traffic_of(path, fabric, placement, seconds, ranks)
+    with closing(History(path)) as kept:
+        return pipeline.traffic_from(fabric, paths(), kept.snapshots(fabric.name, span), str(path))
 
 
 def seconds_of(text: str, where: str = "--every") -> float:

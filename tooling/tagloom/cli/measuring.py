@@ -96,11 +96,11 @@ def _ping_pong_plan(args: argparse.Namespace) -> Any:
 def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import measured
 
-    screen.say(*measured.pingpong_lines(page, everything=bool(args.verbose)))
     if args.csv:
         write_file(args.csv, measured.points_csv(page["points"]))
     if args.plot:
         measured.plot_points(page["points"], args.plot, f"{page['protocol']} to {page['peer']}")
+    screen.say(*measured.pingpong_lines(page, everything=bool(args.verbose)))
     for path in filter(None, (args.np_out, args.csv, args.plot, args.keep)):
         screen.say(f"wrote     {path}")
     screen.answer(page)
@@ -156,9 +156,10 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
             ask = measuring.gap_asker(far, gaps, clocks)
         page = measuring.sleep_policy(ask, gaps, note, baseline)
         kept(began, measuring.kept_policy(page, args.fabric, about))
-    screen.say(*measured.policy_lines(page))
     if args.output:
         write_file(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
+    screen.say(*measured.policy_lines(page))
+    if args.output:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
     screen.answer(page)
     return _measured(page)
@@ -215,9 +216,9 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
         note = stack.enter_context(screen.progress("seconds measured"))
         page = measuring.power_page(measuring.watch(watching, args.seconds, measuring.Clocks(), note))
         kept(began, measuring.kept_power(page, args.fabric))
-    screen.say(*measured.power_lines(page))
     if args.csv:
         write_file(args.csv, measured.samples_csv(page["samples"]))
+    screen.say(*measured.power_lines(page))
     for path in filter(None, (args.csv, args.keep)):
         screen.say(f"wrote     {path}")
     screen.answer(page)

@@ -106,9 +106,10 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
         found = observing.discover(args.name, seeds, snmp.ask, args.model)
     page = observing.discovery_page(found, plan)
     text = format_fabric(found.fabric)
-    screen.say(*terminal.discovery_lines(page, str(args.against or "")))
     if args.output is not None:
         write_file(args.output, text)
+    screen.say(*terminal.discovery_lines(page, str(args.against or "")))
+    if args.output is not None:
         screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")
     elif plan is None:
         screen.say(text.rstrip())

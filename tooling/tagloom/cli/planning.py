@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import write_file
+from tagloom.cli.inputs import traffic_given, write_file
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -40,10 +40,15 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    fabric = pipeline.with_links_off(read_fabric(args.fabric), args.off, args.settings)
+    whole = read_fabric(args.fabric)
+    fabric = pipeline.with_links_off(whole, args.off, args.settings)
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
-    traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, None) if args.traffic else None
+    traffic = None
+    if args.traffic:  # counters are taken to be of the fabric with all links on
+        traffic = traffic_given(
+            args.traffic, whole, lambda: pipeline.own_routes(whole, args.routing, args.assignment), args.placement
+        )
     chosen = pipeline.chosen(fabric, args.settings) if args.settings else None
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
@@ -180,7 +185,7 @@ def add(commands: Commands) -> None:
         help="few VLANs, or little load on the busiest channel by spreading hosts over parallel links and trees "
         "(default vlans; load with --traffic)",
     )
-    plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic matrix whose bytes are spread")
+    plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic whose bytes are spread, as for regulate")
     plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
     plan.add_argument("--off", nargs="+", default=[], metavar="SWITCH:PORT", help="links to turn off, named by one end")
     plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")

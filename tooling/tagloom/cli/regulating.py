@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, seconds_of, write_file
+from tagloom.cli.inputs import Findings, seconds_of, traffic_given, write_file
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
 
@@ -42,9 +43,10 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     with screen.progress("links tried") as note:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
     page = pipeline.settings_page(fabric, settings)
-    screen.say(*terminal.settings_lines(page))
     if args.output is not None:
         write_file(args.output, json.dumps(page, indent=2) + "\n")
+    screen.say(*terminal.settings_lines(page))
+    if args.output is not None:
         how = f" --routing {args.routing}" if args.routing != "auto" else ""
         how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
         screen.say(
@@ -57,7 +59,10 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
 def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     """Read the traffic that `regulate` is given: a file, a history of `observe`, or what a Prometheus kept."""
     from tagloom import pipeline
-    from tagloom.adapters import history, prometheus
+    from tagloom.adapters import prometheus
+
+    def paths() -> Routes:
+        return pipeline.own_routes(fabric, args.routing, args.assignment)
 
     if args.span is not None and args.span <= 0:
         raise InputError([Finding("--span", "seconds above 0", f"{args.span:g}")])
@@ -65,13 +70,10 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     if args.prometheus:
         span = args.span or PROMETHEUS_SPAN_SECONDS
         seen = prometheus.snapshots(args.prometheus, span, time.time(), pipeline.port_numbers(fabric))
-        traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
-    elif history.is_one(args.traffic):
-        with closing(history.History(args.traffic)) as kept:
-            seen = kept.snapshots(fabric.name, args.span)
-            traffic = pipeline.traffic_counted(fabric, args.routing, args.assignment, seen, where)
+        traffic = pipeline.traffic_from(fabric, paths(), seen, where)
     else:
-        traffic = pipeline.traffic_of(args.traffic, fabric, args.placement, args.seconds, args.ranks)
+        given = args.placement, args.seconds, args.ranks, args.span
+        traffic = traffic_given(args.traffic, fabric, paths, *given)
     if not traffic.volume_bytes.any():
         raise InputError([Finding(where, "some bytes between two hosts", "none: nothing to choose by")])
     return traffic
@@ -105,6 +107,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         args.change_seconds,
         args.allow_cut,
         pipeline.read_power(args.power) if args.power else None,
+        timetabling.day_levels(args.levels),
     )
     zone = args.timezone or "UTC"
     history = _history(args, fabric, zone)
@@ -112,11 +115,13 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         day = timetabling.timetable(fabric, history, share_directory() / "templates", wish, note, time.monotonic)
     schedule = day.schedules[-1]
     page = timetabling.day_page(fabric, day, wish, schedule)
-    screen.say(*clock.day_lines(page))
+    files: dict[str, str] = {}
     if args.output is not None:
         files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
         for name, text in files.items():
             write_file(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+    screen.say(*clock.day_lines(page))
+    if args.output is not None:
         screen.say(
             f"wrote     {args.output} and {len(files) - 1} settings files beside it",
             f"next      tagloom run {args.output} -i INVENTORY --dry-run",
@@ -212,6 +217,9 @@ def add(commands: Commands) -> None:
     )
     timetable.add_argument(
         "--calendar", type=Path, metavar="FILE", help="rules in cron words instead, to check, prove and preview"
+    )
+    timetable.add_argument(
+        "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000 (default off)"
     )
     timetable.add_argument(
         "--settings", type=int, default=3, metavar="N", help="different settings at most (default 3)"

@@ -1,6 +1,6 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.counting import port_numbers
+from tagloom.pipeline.counting import port_numbers, traffic_from
 from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
 from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import (
@@ -8,6 +8,7 @@ from tagloom.pipeline.planning import (
     greenfield,
     host_pages,
     may_finish,
+    own_routes,
     parse,
     plan,
     prove,
@@ -17,7 +18,6 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    traffic_counted,
     with_links_off,
 )
 from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page, wish_findings
@@ -37,6 +37,7 @@ __all__ = [
     "link_ends",
     "may_finish",
     "occupied",
+    "own_routes",
     "parse",
     "plan",
     "port_numbers",
@@ -54,7 +55,7 @@ __all__ = [
     "rollout_page",
     "routings",
     "settings_page",
-    "traffic_counted",
+    "traffic_from",
     "traffic_of",
     "unfit",
     "wish_findings",

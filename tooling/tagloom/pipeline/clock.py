@@ -15,6 +15,7 @@ from tagloom.pipeline.planning import host_pages, plan, with_links_off
 from tagloom.pipeline.regulating import Chosen, chosen
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
+from tagloom.records.settings import withheld
 from tagloom.records.timetable import ALL_ON, ClockStatus, Standing, Watch
 from tagloom.regulate.timetable_watch import changed, decide
 
@@ -149,7 +150,7 @@ class Keeper:
         now = self.clock.now()
         scheduled = due(self.table, now)
         requests = self._requests(now)
-        decision = decide(now, scheduled, set(requests.values()), load, self._standing, self.watch, self._off)
+        decision = decide(now, scheduled, set(requests.values()), load, self._standing, self.watch, self._withheld)
         if decision.standing != self._standing:
             self._remember(decision.standing)
         what = " + ".join(decision.settings)
@@ -224,29 +225,34 @@ class Keeper:
     def _target(self, names: tuple[str, ...]) -> tuple[Fabric, Chosen | None]:
         """Give the fabric with the links of several settings on, and the routes, where one of them has just those.
 
+        A link that is slower in some of them is at full speed where none has just those.
+
         Raises InputError for settings that cannot be read.
         """
         if ALL_ON in names:
             return self.fabric, None
         each = [self._read(self.table.files.get(name) or Path(name)) for name in names]
-        off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
+        all_lack = frozenset.intersection(*(withheld(self.fabric, fabric) for fabric, _ in each))
         for fabric, brought in each:
-            if _down(self.fabric, fabric) == off:
+            if withheld(self.fabric, fabric) == all_lack:
                 return fabric, brought
-        return self.fabric.with_links_down(off), None
+        off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
+        return self.fabric.with_links_down(off), None  # at full speed: nobody knows what paths would carry
 
-    def _off(self, names: tuple[str, ...]) -> frozenset[int]:
-        return _down(self.fabric, self._target(names)[0])
+    def _withheld(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
+        return withheld(self.fabric, self._target(names)[0])
 
     # --- what is done ------------------------------------------------------------------------------------------------
 
     def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
         fabric, brought = self._target(names)
         what = " + ".join(path.rpartition("/")[2] for path in names)
-        off = _down(self.fabric, fabric)
-        before = self._off(self._standing.settings) if self._standing.settings else frozenset[int]()
+        off, lacks = _down(self.fabric, fabric), withheld(self.fabric, fabric)
+        before = self._withheld(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
         count = f"{len(off)} of {len(self.fabric.links)} links off"
-        lowered = bool(off - before) and not before - off and bool(self._standing.settings)
+        if slower := {link for link, _ in lacks} - off:
+            count += f", {len(slower)} slowed"
+        lowered = bool(lacks - before) and not before - lacks and bool(self._standing.settings)
         if self.dry_run:
             self.tell(now, f"would change to {what}: {count} ({why})")
             self._standing = changed(now, names, self._standing, lowered=lowered)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.counting import traffic_from
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
-    from tagloom.records.observation import Observation
     from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.settings import LinkSettings
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -428,13 +426,6 @@ def regulate(
     plannable(fabric, spoken=False)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
-
-
-def traffic_counted(
-    fabric: Fabric, routing: str, assignment: str, snapshots: Iterable[Mapping[str, Observation]], where: str
-) -> Traffic:
-    """Estimate traffic from readings of counters, over the paths that `plan` gives all links."""
-    return traffic_from(fabric, own_routes(fabric, routing=routing, assignment=assignment), snapshots, where)
 
 
 # --- rollout ---------------------------------------------------------------------------------------------------------

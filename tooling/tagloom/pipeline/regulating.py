@@ -16,9 +16,10 @@ from tagloom.records.routes import channel_load
 from tagloom.records.settings import LinkSettings
 from tagloom.regulate import Program, Rules, greedy, optimal, rerouted, routes_of, static, two_connected
 from tagloom.route import route
+from tagloom.verify import channel_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ DESCENTS = 500  # of `optimal` where the routing is the planner's, however long 
 STATIC_LINKS = 100  # links up to which greedy also starts from what static leaves
 BOUND_SECONDS = 10.0  # for the bound beside static's and greedy's answers
 SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
+TOLD = 10  # places named, where traffic does not fit
 FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes for the bytes
 
 
@@ -107,9 +109,11 @@ def regulate(
 
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
+            tried = "no set of trees was found with" if np.isfinite(bound.watts) else "not even flow in fractions has"
+            over = [(where, amount, amount - limit) for where, amount in _overloaded(fabric, load, limit)]
             raise PlanError(
                 "the traffic must fit with all links on",
-                f"no set of trees was found with at most {limit:,.0f} bytes on every channel",
+                f"{tried} at most {limit:,.0f} bytes on every channel; over the planner's paths {told_places(over)}",
                 "less --headroom, or faster links",
             )
         down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
@@ -180,23 +184,37 @@ def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float6
     if traffic.seconds is None:
         return before
     capacity = (1 - (wish.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
-    for what, sums in (("sends", traffic.volume_bytes.sum(axis=1)), ("receives", traffic.volume_bytes.sum(axis=0))):
-        host = int(np.argmax(sums))
-        if sums[host] > capacity:
-            raise PlanError(
-                f"a host's link must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s",
-                f"{fabric.hosts[host].name} {what} {sums[host]:,.0f}, {sums[host] - capacity:,.0f} too many",
-                "less --headroom, or traffic over more seconds",
-            )
-    if before > capacity and wish.method == "static":
-        worst = int(np.argmax(load))
-        a, b = fabric.switches[fabric.tail[worst]].name, fabric.switches[fabric.head[worst]].name
+    volume = traffic.volume_bytes
+    over = [
+        (f"{host.name} {what}", float(sums[h]))
+        for what, sums in (("sends", volume.sum(axis=1)), ("receives", volume.sum(axis=0)))
+        for h, host in enumerate(fabric.hosts)
+        if sums[h] > capacity
+    ]
+    way_out = "less --headroom, or traffic over more seconds"
+    if wish.method == "static":
+        over += _overloaded(fabric, load, capacity)
+        way_out += ", or --method greedy, which moves hosts to other trees"
+    if over:
         raise PlanError(
-            f"every channel must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s, with all links on",
-            f"the busiest, {a} to {b}, carries {before:,.0f}: {before - capacity:,.0f} too many",
-            "less --headroom, or --method greedy, which moves hosts to other trees",
+            f"every link must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s, with all links on",
+            told_places([(where, amount, amount - capacity) for where, amount in over]),
+            way_out,
         )
     return min(before, capacity)
+
+
+def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list[tuple[str, float]]:
+    """List the channels that carry more than a limit, each with its bytes at 1 Gb/s."""
+    over = np.flatnonzero(load > limit * (1 + 1e-12)).tolist()
+    return [(f"{channel_name(fabric, c)} carries", float(load[c])) for c in over]
+
+
+def told_places(places: Sequence[tuple[str, float, float]]) -> str:
+    """Tell of (place, what it carries, how much that is too much): the first ten, worst first, and how many more."""
+    ordered = sorted(places, key=lambda place: -place[2])
+    rows = [f"{where} {amount:,.0f}, {excess:,.0f} too many" for where, amount, excess in ordered[:TOLD]]
+    return "; ".join(rows + ([f"and {len(ordered) - TOLD} more places"] if len(ordered) > TOLD else []))
 
 
 def _starts(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,24 @@ import yaml
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.planning import own_routes, plan, plannable, with_links_off
-from tagloom.pipeline.regulating import HOST_MBPS, Chosen, chosen, settings_page, settings_routes
+from tagloom.pipeline.planning import own_routes, plan, plannable, rollout_between, with_links_off
+from tagloom.pipeline.regulating import (
+    HOST_MBPS,
+    Chosen,
+    chosen,
+    read_levels,
+    settings_page,
+    settings_routes,
+    told_places,
+)
 from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.history import Interval, whole_day, zone_of
-from tagloom.records.settings import LinkSettings
+from tagloom.records.settings import LinkSettings, speeds_mbps, withheld
 from tagloom.records.timetable import ALL_ON, History, Offer
 from tagloom.records.traffic import Traffic
-from tagloom.regulate import Program, Rules, covering, greedy, groups, schedules, two_connected
+from tagloom.regulate import Program, Rules, connected, covering, greedy, groups, schedules, two_connected
+from tagloom.verify import channel_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.pipeline.planning import Build
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Rates
@@ -37,11 +48,13 @@ if TYPE_CHECKING:
 
 BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
 LEAVES = 8  # groups of intervals alike that settings are first sought for
+PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group, that settings are sought for
 WINDOWS = (2, 4, 8)  # parts of the day that settings are sought for besides
 POLISHED = 36  # switches up to which the settings in use are sought again with all patience
 ROUNDS = 3  # times settings are sought anew for the intervals that came to share them
 BOUND_SECONDS = 5.0  # for the program that bounds one group of intervals
 DAY_MINUTES = 24 * 60
+MONDAY_SECONDS = datetime(2026, 1, 5, tzinfo=UTC).timestamp()  # any would do: which settings follow which in a week
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +63,7 @@ class DayWish:
 
     headroom        share of every channel's capacity that stays free whenever links are off
     change_seconds  how long both settings' links are on while one goes over into the other
+    levels          Mb/s that links may be slowed to, 0 for off
     """
 
     settings: int = 3
@@ -59,15 +73,20 @@ class DayWish:
     change_seconds: float = 60.0
     allow_cut: bool = False
     power: Mapping[str, PortWatts] | None = None
+    levels: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Hold settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T]."""
+    """Hold settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
+
+    `part` is of the traffic that covers a group of intervals, for which they were sought.
+    """
 
     settings: LinkSettings
     fabric: Fabric
     busiest: NDArray[np.float64]
+    part: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +133,16 @@ def timetable(
         progress(min(done, work), work)
 
     for group in members:
-        search.add(covering(history.rate, group))
+        for part in PARTS:
+            search.add(covering(history.rate, group), part)
         step()
     for polish in [False] * ROUNDS + [True]:
-        for mine in search.shares(search.schedules()[-1]):
-            search.add(covering(history.rate, mine), polish=polish)
+        for k, mine in search.shares(search.schedules()[-1]):
+            for part in PARTS if not polish else {1.0, k.part}:
+                search.add(covering(history.rate, mine), part, polish=polish)
             step()
     table = search.schedules()
-    while unproven := search.unproven(table, templates):
-        for k in sorted(unproven, reverse=True):
-            del search.candidates[k]
+    while not search.proven(table, templates):
         table = search.schedules()
         step()
     bound = search.bound(leaves, step)
@@ -162,21 +181,24 @@ class _Search:
         self.limit = (1 - wish.headroom) * BYTES_PER_SECOND
         self.two = two_connected(fabric) and not wish.allow_cut
         most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
-        self.rules = Rules(self.limit, self.two, True, (), self._watts, most)
+        slower = tuple(mbps for mbps in wish.levels if mbps)
+        self.rules = Rules(self.limit, self.two, 0 in wish.levels, slower, self._watts, most)
         self.flat = history.rate.reshape(len(history), -1).T
         self.routes = own_routes(fabric, "auto", "fixed")
-        busiest = self._busiest(fabric, self.routes)
-        _fits(fabric, history, busiest)
+        load = self._load(fabric, self.routes)
+        _fits(fabric, history, load)
+        busiest = load.max(axis=0, initial=0.0)
         everything = LinkSettings("greedy", (), 0, 0, self.full, self.full, two_connected(fabric), self.full)
         self.candidates = [Candidate(everything, fabric, busiest)]
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
+        self._ways: dict[tuple[Candidate, Candidate], bool] = {}
 
     def _watts(self, link: int, mbps: int) -> float:
         return link_watts(self.fabric, link, mbps, self.wish.power) if mbps else 0.0
 
-    def _busiest(self, fabric: Fabric, routes: Routes) -> NDArray[np.float64]:
-        """Give bytes per second on the busiest channel in each interval, scaled to 1 Gb/s, float64[T]."""
+    def _load(self, fabric: Fabric, routes: Routes) -> NDArray[np.float64]:
+        """Give bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - takes its time to load
 
         paths = routes.paths(fabric, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
@@ -184,29 +206,35 @@ class _Search:
         capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
         channel = paths[pair, step]
         share = (1000.0 / capacity_mbps)[channel]
-        load = csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat
-        return np.asarray(load.max(axis=0) if len(fabric.tail) else np.zeros(len(self.history)), np.float64)
+        return np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
 
-    def shares(self, schedule: Schedule) -> list[NDArray[np.int64]]:
-        """List the intervals that share settings, for all settings but everything on."""
-        return [mine for k in schedule.used if k and len(mine := np.flatnonzero(schedule.setting == k))]
+    def shares(self, schedule: Schedule) -> list[tuple[Candidate, NDArray[np.int64]]]:
+        """List settings with the intervals that share them, for all but everything on."""
+        return [(self.candidates[k], np.flatnonzero(schedule.setting == k)) for k in schedule.used if k]
 
-    def add(self, matrix: NDArray[np.float64], *, polish: bool = False) -> None:
-        """Seek settings for a matrix, unless they were sought as well before."""
+    def add(self, cover: NDArray[np.float64], part: float, *, polish: bool = False) -> None:
+        """Seek settings for a part of what covers a group, unless they were sought as well before.
+
+        Pairs do not all send their most at once: what is sought for less may carry the group all the same, and which
+        intervals it does carry is computed for each.
+        """
+        matrix = cover * part
         if (key := matrix.tobytes() + bytes([polish])) in self._seen:
             return
         self._seen.add(key)
         found = self.choose(matrix, descents=1 if not polish else 0 if len(self.fabric.switches) <= POLISHED else 2)
-        known = {each.settings.links_off for each in self.candidates}
-        if found is not None and found.settings.links_off not in known:
-            self.candidates.append(found)
+        for each in [found, self._at_full_speed(found)] if found is not None else ():
+            known = {(one.settings.links_off, one.settings.links_slowed) for one in self.candidates}
+            fresh = (each.settings.links_off, each.settings.links_slowed) not in known
+            if fresh and self._leads(each, self.candidates[0]):  # load must be able to bring all up
+                self.candidates.append(replace(each, part=part))
 
     def choose(
         self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
     ) -> Candidate | None:
         """Seek settings for bytes per second, from everything on or from settings that carry them; None where none."""
         if start is not None and start.settings.forest:
-            smaller = start.fabric
+            smaller = self.fabric.with_links_down(start.settings.links_off)  # speeds are chosen anew
             routes = settings_routes(smaller, start.settings) or self.routes
         else:
             smaller, routes = self.fabric, self.routes
@@ -214,45 +242,82 @@ class _Search:
         if routes.parent is None:
             return None
         choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, descents=descents)
-        if choice is None or not choice.off:
+        if choice is None or not (choice.off or choice.slowed):
             return None
-        down = self.fabric.with_links_down(choice.off)
         settings = LinkSettings(
             "greedy",
             choice.off,
             0.0,
             choice.max_load,
             self.full,
-            fabric_watts(down, self.wish.power),
-            two_connected(down),
+            0.0,
+            two_connected=False,
+            links_slowed=tuple(sorted(choice.slowed.items())),
             forest=tuple(tuple(tree) for tree in choice.forest),
             tree_of_host=tuple(choice.tree_of_host.tolist()),
         )
-        chosen = settings_routes(down, settings)
-        return Candidate(settings, down, self._busiest(down, chosen)) if chosen is not None else None
+        return self._candidate(settings)
+
+    def _candidate(self, settings: LinkSettings) -> Candidate:
+        """Give settings as a candidate, with the watts they draw and the load in every interval."""
+        down = self.fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
+        watts = fabric_watts(down, self.wish.power)
+        settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
+        routes = settings_routes(down, settings) or self.routes
+        return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
+
+    def _at_full_speed(self, candidate: Candidate) -> Candidate:
+        """Give a candidate without slower links: another that more changes lead to."""
+        slowed = candidate.settings.links_slowed
+        return self._candidate(replace(candidate.settings, links_slowed=())) if slowed else candidate
 
     def offer(self, candidates: Sequence[Candidate]) -> Offer:
-        """Say what each candidate costs in each interval, and each change."""
+        """Say what each candidate costs in each interval, and each change, inf where no way leads over."""
         seconds = self.history.seconds
         joules = np.array([each.settings.watts_after * seconds for each in candidates])
         for k, each in enumerate(candidates[1:], start=1):
             joules[k, ~self.history.known | (each.busiest > self.limit * (1 + 1e-6))] = np.inf
-        held = np.array([toggle_joules(self.fabric, i, self.wish) for i in range(len(self.fabric.links))])
-        off = np.zeros((len(candidates), len(self.fabric.links)), np.bool_)
-        for k, each in enumerate(candidates):
-            off[k, list(each.settings.links_off)] = True
-        change = (off[:, None] != off[None]) @ held
+        kinds, level = np.unique([speeds_mbps(each.fabric) for each in candidates], return_inverse=True)
+        links = range(len(self.fabric.links))
+        level = level.reshape(len(candidates), len(links))
+        held = np.array(
+            [[[toggle_joules(self.fabric, i, a, b, self.wish) for i in links] for b in kinds] for a in kinds]
+        ).reshape(len(kinds), len(kinds), len(links))
+        change = np.array([held[mine, level, links].sum(axis=1) for mine in level])
+        for a, b in permutations(range(len(candidates)), 2):
+            if not self._leads(candidates[a], candidates[b]):
+                change[a, b] = np.inf
         return Offer(seconds, joules, np.asarray(change, np.float64))
+
+    def _leads(self, one: Candidate, other: Candidate) -> bool:
+        """Tell whether links that keep their speed, or are on on one side alone, connect the fabric meanwhile.
+
+        A link carries nothing while its speed changes: hosts are parked on a tree of the others (`rollout`).
+        """
+        if not self.rules.levels:
+            return True
+        if (one, other) not in self._ways:
+            busy = retrained(one.fabric, other.fabric)
+            dark = {i for i, (a, b) in enumerate(zip(one.fabric.links, other.fabric.links, strict=True))
+                    if not a.up and not b.up}  # fmt: skip
+            self._ways[one, other] = not busy or connected(self.fabric.with_links_down(busy | dark))
+        return self._ways[one, other]
 
     def schedules(self) -> list[Schedule]:
         """Decide among the candidates so far, without those that carry no interval more than a thriftier one."""
         wish = self.wish
-        carries = np.isfinite(self.offer(self.candidates).joules)
+        offer = self.offer(self.candidates)
+        carries, leads = np.isfinite(offer.joules), np.isfinite(offer.change_joules)
         watts = [each.settings.watts_after for each in self.candidates]
 
         def beaten(k: int, by: int) -> bool:
             better = watts[by] < watts[k] or (watts[by] == watts[k] and by < k)
-            return better and not (carries[k] & ~carries[by]).any()
+            lost = (
+                (carries[k] & ~carries[by]).any()
+                or (leads[k] & ~leads[by]).any()
+                or (leads[:, k] & ~leads[:, by]).any()
+            )
+            return better and not lost
 
         all_of = range(len(watts))
         self.candidates = [
@@ -260,14 +325,33 @@ class _Search:
         ]
         return schedules(self.offer(self.candidates), wish.settings, wish.dwell_seconds, wish.changes_a_day)
 
-    def unproven(self, table: Sequence[Schedule], templates: Path) -> list[int]:
-        """List the settings of the chosen day of which no plan can be made and proven."""
-        bad = []
-        for k in table[-1].used:
-            each = self.candidates[k]
-            if k and not proves(each.fabric, settings_routes(each.fabric, each.settings), templates):
-                bad.append(k)
-        return bad
+    def proven(self, table: Sequence[Schedule], templates: Path) -> bool:
+        """Plan and prove the settings of the chosen day, and a rollout of changes between them that retrain links.
+
+        What does not prove is a candidate no longer, or such a change. Tells whether all did.
+        """
+        used = [k for k in table[-1].used if k]
+        builds = {k: built(e.fabric, settings_routes(e.fabric, e.settings), templates)
+                  for k in used for e in [self.candidates[k]]}  # fmt: skip
+        if bad := [k for k in used if builds[k] is None]:
+            self.candidates = [each for k, each in enumerate(self.candidates) if k not in bad]
+            return False
+        if not self.rules.levels:
+            return True
+        builds[0] = built(self.fabric, None, templates)
+        setting = table[-1].setting
+        pairs = list(zip(setting.tolist(), np.roll(setting, -1).tolist(), strict=True))
+        pairs += [pair for k in used for pair in ((k, 0), (0, k))]  # load brings all up, and lets them go again
+        good = True
+        for a, b in dict.fromkeys(pairs):
+            one, other = self.candidates[a], self.candidates[b]
+            if retrained(one.fabric, other.fabric):
+                self._ways[one, other] = not no_way(builds[a], builds[b])
+                good &= self._ways[one, other]
+        shut = [k for k in used if not (self._leads(self.candidates[k], self.candidates[0])
+                                        and self._leads(self.candidates[0], self.candidates[k]))]  # fmt: skip
+        self.candidates = [each for k, each in enumerate(self.candidates) if k not in shut]
+        return good
 
     def bound(self, leaves: Sequence[NDArray[np.int64]], step: Callable[[], None]) -> float:
         """Bound the day's joules from below, whatever settings each interval had.
@@ -277,7 +361,9 @@ class _Search:
         watts = np.full(len(self.history), self.full)
         links = [self._watts(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(self.fabric.links) if link.up]
         fixed = self.full - sum(links)
-        floor = min(links, default=0.0) * (len(self.fabric.live) - (not self.two))  # a tree's, or a ring's
+        up = [i for i, link in enumerate(self.fabric.links) if link.up]
+        slow = [self._watts(i, s) for i in up for s in self.rules.levels]
+        floor = min([*links, *slow], default=0.0) * (len(self.fabric.live) - (not self.two))  # a tree's, or a ring's
         rest = np.flatnonzero(self.history.known & ~self.regular)
         for group in [*leaves, rest] if len(rest) else leaves:
             least = self.history.rate[group].min(axis=0).astype(np.float64)
@@ -288,26 +374,65 @@ class _Search:
         return float((watts * self.history.seconds).sum())
 
 
-def proves(fabric: Fabric, routes: Routes | None, templates: Path) -> bool:
-    """Tell whether a plan over given routes can be made, and proves, from its texts where the models have any."""
+def built(fabric: Fabric, routes: Routes | None, templates: Path) -> Build | None:
+    """Plan over given routes, from texts where the models have any; None where no plan can be made or proven."""
     spoken = all(platforms.load(switch.model).grammar for switch in fabric.live)
     try:
-        _, proof, _ = plan(fabric, templates, texts=spoken, brought=Chosen(routes, {}, ()))
+        build, proof, _ = plan(fabric, templates, texts=spoken, brought=Chosen(routes, {}, ()))
     except PlanError:
-        return False
-    return proof.proven
+        return None
+    return build if proof.proven else None
 
 
-def toggle_joules(fabric: Fabric, link: int, wish: DayWish) -> float:
-    """Give what one change of a link between off and on costs: it draws its watts and carries nothing all the while.
+def retrained(one: Fabric, other: Fabric) -> set[int]:
+    """List the links that are on in both, at different speeds."""
+    speeds = zip(speeds_mbps(one), speeds_mbps(other), strict=True)
+    return {i for i, (a, b) in enumerate(speeds) if a and b and a != b}
+
+
+def no_way(old: Build | None, new: Build | None) -> str:
+    """Say why no proven rollout leads from one plan to another without pausing hosts; "" where one does."""
+    if old is None or new is None:
+        return "no plan"
+    try:
+        rollout_between(old, new)
+    except PlanError as error:
+        return str(error)
+    return ""
+
+
+def toggle_joules(fabric: Fabric, link: int, before_mbps: int, after_mbps: int, wish: DayWish) -> float:
+    """Give what a change of a link's speed costs (0 is off): it draws the greater watts and carries nothing meanwhile.
 
     For the seconds its slower end takes (Koibuchi et al. 2011, table 6) and those of the rollout around it. Off for
     less than twice as long, it would save less than its two changes cost: such a rest never pays.
     """
+    if before_mbps == after_mbps:
+        return 0.0
+    watts = max(link_watts(fabric, link, mbps, wish.power) for mbps in (before_mbps, after_mbps) if mbps)
     cable = fabric.links[link]
-    models = [platforms.load(fabric.switches[s].model) for s in (cable.a, cable.b)]
-    toggle = max(model.toggle_seconds.get("on_off", 0.0) for model in models)
-    return link_watts(fabric, link, power=wish.power) * (toggle + wish.change_seconds)
+    kind = _kind(before_mbps, after_mbps)
+    toggle = max(_toggle_seconds(fabric.switches[s].model, kind) for s in (cable.a, cable.b))
+    return watts * (toggle + wish.change_seconds)
+
+
+def _kind(before_mbps: int, after_mbps: int) -> str:
+    return f"{before_mbps}_{after_mbps}" if before_mbps and after_mbps else "on_off"
+
+
+def _toggle_seconds(model: str, kind: str) -> float:
+    """Give the seconds of a change by table 6, those of going on or off where a change of speed is not in it."""
+    known = platforms.load(model).toggle_seconds
+    return known.get(kind, known.get("on_off", 0.0))
+
+
+def day_levels(text: str) -> tuple[int, ...]:
+    """Read ``off,10,100,1000`` as `read_levels` does. Raises InputError for ``eee`` too."""
+    levels, sleep = read_levels(text)
+    if sleep:
+        expected = "some of off, 10, 100, 1000: ports with EEE sleep by themselves, at no set time"
+        raise InputError([Finding("--levels", expected, repr(text))])
+    return levels
 
 
 def _check(fabric: Fabric, wish: DayWish) -> None:
@@ -324,22 +449,26 @@ def _check(fabric: Fabric, wish: DayWish) -> None:
         raise InputError(findings)
 
 
-def _fits(fabric: Fabric, history: History, busiest: NDArray[np.float64]) -> None:
-    """Refuse a day whose traffic does not fit with everything on. Raises PlanError with the worst moment."""
-    worst = max(
-        ("the busiest channel", busiest),
-        *((f"host {fabric.hosts[h].name}'s link", history.rate.sum(axis=axis)[:, h]) for axis in (1, 2)
-          for h in [int(np.argmax(history.rate.sum(axis=axis).max(axis=0)))]),
-        key=lambda each: float(each[1].max(initial=0.0)),
-    )  # fmt: skip
-    what, load = worst
-    over = np.flatnonzero(load > BYTES_PER_SECOND * (1 + 1e-6))
-    if len(over):
-        t = int(np.argmax(load))
+def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
+    """Refuse a day whose traffic does not fit with everything on; `load` is that of every channel, float64[C, T].
+
+    Raises PlanError with every place, each with its worst moment.
+    """
+    sent, received = history.rate.sum(axis=2).T, history.rate.sum(axis=1).T
+    rows = [(f"host {host.name} sends", sent[h]) for h, host in enumerate(fabric.hosts)]
+    rows += [(f"host {host.name} receives", received[h]) for h, host in enumerate(fabric.hosts)]
+    rows += [(f"{channel_name(fabric, c)} carries", each) for c, each in enumerate(load)]
+    most = BYTES_PER_SECOND * (1 + 1e-6)
+    worst = [
+        (f"at {_clock(history.start_seconds[t] / 60)} {what}", float(each[t]), float(each[t]) - BYTES_PER_SECOND)
+        for what, each in rows
+        if len(each) and each[t := int(np.argmax(each))] > most
+    ]
+    if worst:
+        late = np.any([each > most for _, each in rows], axis=0).sum()
         raise PlanError(
             "a day's traffic must fit with all links on",
-            f"at {_clock(history.start_seconds[t] / 60)} {what} would carry {load[t]:,.0f} bytes a second, "
-            f"{load[t] - BYTES_PER_SECOND:,.0f} too many; {len(over)} of {len(history)} intervals do not fit",
+            f"bytes a second: {told_places(worst)}; {late} of {len(history)} intervals do not fit",
             "check the history's seconds and units, or plan with faster or more links",
         )
 
@@ -363,7 +492,6 @@ def day_page(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule) -> dic
         }
         for n, each in enumerate(day.schedules, start=1)
     ]
-    toggles = [platforms.load(s.model).toggle_seconds.get("on_off", 0.0) for s in fabric.live]
     return {
         "intervals": len(day.history),
         "seconds": span,
@@ -373,6 +501,7 @@ def day_page(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule) -> dic
             {
                 "name": names[k],
                 "links_off": len(day.candidates[k].settings.links_off),
+                "links_slowed": len(day.candidates[k].settings.links_slowed),
                 "watts": round(day.candidates[k].settings.watts_after, 6),
                 "seconds": float(day.history.seconds[schedule.setting == k].sum()),
                 "max_channel_share": round(
@@ -392,7 +521,7 @@ def day_page(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule) -> dic
         "most_percent": _percent(can, day.full_joules),
         "kept_percent": _percent(day.full_joules - schedule.joules, can),
         "changes": schedule.changes,
-        "toggle_seconds": max(toggles, default=0.0),
+        "toggle_seconds": _longest_toggle(fabric, wish),
         "lost_bytes": 0,  # paths are moved away before a link is shut, and back after it is up
         "exact": schedule.exact,
         "remarks": list(day.remarks),
@@ -412,24 +541,30 @@ def names_of(schedule: Schedule) -> dict[int, str]:
 def times_of(day: Day, schedule: Schedule, wish: DayWish) -> list[tuple[str, str]]:
     """List when each settings begin, ``HH:MM`` by the clock on the wall.
 
-    Links that come on begin to do so early enough to be up when they are needed; those that go off, not before.
+    Links that come on, or get faster, begin to do so early enough to be up when needed; others change then, not before.
     """
     names, setting = names_of(schedule), schedule.setting
-    off = [set(each.settings.links_off) for each in day.candidates]
+    whole = day.candidates[0].fabric
+    lacks = [withheld(whole, each.fabric) for each in day.candidates]
     rows = []
     for t, k in enumerate(setting):
         before = setting[t - 1]
         if k != before or (t == 0 and schedule.changes == 0):
-            lead = _lead_minutes(day, wish) if off[before] - off[k] else 0
+            lead = _lead_minutes(day, wish) if lacks[before] - lacks[k] else 0
             minute = int(day.history.start_seconds[t] // 60) - lead
             rows.append((minute % DAY_MINUTES, names[int(k)]))
     return [(_clock(minute), name) for minute, name in sorted(rows)]
 
 
 def _lead_minutes(day: Day, wish: DayWish) -> int:
-    models = [platforms.load(switch.model) for switch in day.candidates[0].fabric.live]
-    toggle = max((model.toggle_seconds.get("on_off", 0.0) for model in models), default=0.0)
-    return math.ceil((wish.change_seconds + toggle) / 60)
+    return math.ceil((wish.change_seconds + _longest_toggle(day.candidates[0].fabric, wish)) / 60)
+
+
+def _longest_toggle(fabric: Fabric, wish: DayWish) -> float:
+    """Give the seconds of the slowest change there can be."""
+    speeds = {0, *wish.levels, *speeds_mbps(fabric)} if any(wish.levels) else {0, HOST_MBPS}
+    kinds = {_kind(a, b) for a, b in permutations(speeds, 2)}
+    return max((_toggle_seconds(switch.model, kind) for switch in fabric.live for kind in kinds), default=0.0)
 
 
 def _clock(minute: float) -> str:
@@ -464,18 +599,33 @@ def pages(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule, timezone:
 def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[str, Fabric]:
     """Plan and prove with each of a timetable's settings; give the fabric that each leaves, by name.
 
-    Raises InputError with all settings files that are not for this fabric or of which nothing can be planned.
+    Where links change speed from one to the next in a week, or to everything on and back as load asks, a rollout must
+    prove too. Raises InputError with all settings files that are not for this fabric or of which nothing can be
+    planned, and with all such changes that no rollout leads through.
     """
     plannable(fabric, spoken=False)
     found, findings = {ALL_ON: fabric}, list[Finding]()
+    builds: dict[str, Build | None] = {}
     for name, path in table.files.items():
         try:
             found[name] = with_links_off(fabric, [], path)
             brought = chosen(found[name], path)
-            if not proves(found[name], brought.routes, templates):
+            builds[name] = built(found[name], brought.routes, templates)
+            if builds[name] is None:
                 findings.append(Finding(str(path), "settings with which a plan proves", "none was found"))
         except InputError as error:
             findings += error.findings
+    if findings:
+        raise InputError(findings)
+    week = [due(table, MONDAY_SECONDS), *(name for _, name in upcoming(table, MONDAY_SECONDS, 8.0))]
+    changes = [*pairwise(week), *(pair for name in builds for pair in ((name, ALL_ON), (ALL_ON, name)))]
+    for a, b in dict.fromkeys(changes):
+        if not retrained(found[a], found[b]):
+            continue
+        if ALL_ON not in builds:
+            builds[ALL_ON] = built(fabric, None, templates)
+        if why := no_way(builds[a], builds[b]):
+            findings.append(Finding(f"{a} to {b}", "a rollout that proves, over links that keep their speed", why))
     if findings:
         raise InputError(findings)
     return found
@@ -493,7 +643,12 @@ def calendar_page(fabric: Fabric, table: Timetable, at_seconds: float, fabrics: 
         "now": week[0][1],
         "week": [{"at": datetime.fromtimestamp(at, zone).isoformat(), "settings": name} for at, name in week[1:]],
         "settings": [
-            {"name": name, "watts": round(watts[name], 6), "links_off": sum(not link.up for link in each.links)}
+            {
+                "name": name,
+                "watts": round(watts[name], 6),
+                "links_off": sum(not link.up for link in each.links),
+                "links_slowed": sum(0 < a < b for a, b in zip(speeds_mbps(each), speeds_mbps(fabric), strict=True)),
+            }
             for name, each in sorted(fabrics.items())
         ],
         "joules_before": round(full, 3),

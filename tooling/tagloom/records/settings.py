@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+
+STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
+BEST_MBPS = 1000  # of a link that names no speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +41,18 @@ class LinkSettings:
     def saving_percent(self) -> float:
         """Give the saved share of the whole switches' power, in percent."""
         return 100.0 * (self.watts_before - self.watts_after) / self.watts_before if self.watts_before else 0.0
+
+
+def speeds_mbps(fabric: Fabric) -> list[int]:
+    """Give every link's speed in Mb/s, 0 where it is off."""
+    return [(link.speed_mbps or BEST_MBPS) if link.up else 0 for link in fabric.links]
+
+
+def withheld(whole: Fabric, fabric: Fabric) -> frozenset[tuple[int, int]]:
+    """List the steps of speed, (link, Mb/s), that links have in the whole fabric and not in another of its cabling.
+
+    A link that is off lacks all its steps, one at 100 Mb/s those above: what several settings together need lacks the
+    steps that all of them lack, and a link comes up, or gets faster, where it gains one.
+    """
+    pairs = enumerate(zip(speeds_mbps(whole), speeds_mbps(fabric), strict=True))
+    return frozenset((i, step) for i, (full, now) in pairs for step in STEPS_MBPS if now < step <= full)

@@ -32,7 +32,7 @@ def decide(
     load: tuple[float | None, bool] | None,
     standing: Standing,
     watch: Watch,
-    off: Callable[[tuple[str, ...]], frozenset[int]],
+    withheld: Callable[[tuple[str, ...]], frozenset[tuple[int, int]]],
 ) -> Decision:
     """Decide what should hold at `now` (seconds since the epoch).
 
@@ -40,8 +40,8 @@ def decide(
     share of its speed that the busiest channel carried, and whether every link was seen; None where nobody looks.
     All links come on when the load reaches `watch.raise_above`, and stay until it has been below `watch.lower_below`
     for `hold_seconds`; what cannot be seen counts as busy then. A change that brings no link up waits for the dwell
-    time, the cap of a day, and a load that is low; one that does waits for nothing. `off` gives the links
-    that settings together leave off.
+    time, the cap of a day, and a load that is low; one that does, or makes a link faster, waits for nothing. `withheld`
+    gives the steps of speed, (link, Mb/s), that links lack with settings together: all of them where a link is off.
     """
     share, complete = load if load is not None else (0.0, True)
     standing = _seen(now, share, standing, watch, complete=complete)
@@ -54,14 +54,14 @@ def decide(
         return Decision(wanted, why, False, standing)
     if not standing.settings:
         return Decision(wanted, f"{why}; what runs is not known", True, standing)
-    comes_up = off(standing.settings) - off(wanted)
+    comes_up = withheld(standing.settings) - withheld(wanted)
     if not comes_up and (wait := _wait(now, share, standing, watch, complete=complete)):  # there is no hurry
         return Decision(wanted, wait, False, standing)
     return Decision(wanted, why, True, standing)
 
 
 def changed(now: float, settings: tuple[str, ...], standing: Standing, *, lowered: bool) -> Standing:
-    """Remember a change; `lowered` tells that links went off and none came on."""
+    """Remember a change; `lowered` tells that links went off or slower and none came on or got faster."""
     recent = tuple(at for at in standing.lowered_at if at > now - DAY_SECONDS)
     return replace(standing, settings=settings, changed_at=now, lowered_at=(*recent, now) if lowered else recent)
 

@@ -25,6 +25,7 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
         (
             each["name"],
             str(each["links_off"]),
+            str(each["links_slowed"]),
             f"{each['watts']:.1f} W",
             f"{each['seconds'] / 3600:.1f} h",
             f"{100 * each['max_channel_share']:.0f} %",
@@ -47,7 +48,7 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
         "",
         *table(("settings", "saving", "of the most", "changes"), rows, right=(0, 1, 2, 3)),
         "",
-        *table(("setting", "links off", "draws", "holds", "busiest"), settings, right=(1, 2, 3, 4)),
+        *table(("setting", "links off", "slowed", "draws", "holds", "busiest"), settings, right=(1, 2, 3, 4, 5)),
         "",
         *[line for each in page["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
         *row(
@@ -61,12 +62,15 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
 
 def calendar_lines(page: Mapping[str, Any]) -> list[str]:
     """Say what a calendar does in the week to come."""
-    settings = [(each["name"], str(each["links_off"]), f"{each['watts']:.1f} W") for each in page["settings"]]
+    settings = [
+        (each["name"], str(each["links_off"]), str(each["links_slowed"]), f"{each['watts']:.1f} W")
+        for each in page["settings"]
+    ]
     return [
         *row("now", page["now"]),
         *row("saving", f"{page['saving_percent']:.1f} % in the 7 days to come; every setting planned and proven"),
         "",
-        *table(("setting", "links off", "draws"), settings, right=(1, 2)),
+        *table(("setting", "links off", "slowed", "draws"), settings, right=(1, 2, 3)),
         "",
         *[line for each in page["week"] for line in row("at", f"{each['at']}  {each['settings']}")],
     ]
