@@ -4,10 +4,12 @@ import random
 import resource
 import signal
 import subprocess
+import time
+from collections import Counter
 
 import pytest
 
-from stage import command, family, kill
+from stage import BAD, command, family, kill, tagloom
 from tagloom.lab import process
 
 LINES = 18 + 3 + 3  # that configure one switch of the ring, in its three waves
@@ -83,6 +85,49 @@ def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     ring.check_frames()
 
 
+# --- hosts that are paused on purpose ---------------------------------------------------------------------------------
+
+
+def lost_by_wave(stage, begun):
+    """Watch a run: give how many frames were lost while the journal stood in one wave, by wave, and between two."""
+    lost, inside, between = 0, Counter(), Counter()
+    while True:
+        over = begun.poll() is not None
+        first, page, then = stage.wave(), process.traffic(stage.rack, "report"), stage.wave()
+        (inside if first == then else between)[first] += page["lost"] - lost
+        lost = page["lost"]
+        if over:
+            return inside, between
+        time.sleep(0.02)
+
+
+def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
+    """What hosts send between the wave that silences them and the one that lets them speak is dropped as it enters."""
+    tagloom(ring.home, "rollout", "a", "b", "-o", "paused", "--strategy", "drain", "--allow", "drain")
+    page = ring.without_waits("paused")
+    names, seconds = [wave["name"] for wave in page["waves"]], page["downtime_seconds"]
+    assert seconds > 0
+    refused = ring("apply", "paused", expect=(1,))
+    assert f"pauses them for about {seconds:.0f} s" in refused["witness"]
+    assert ring.differences("a") == {}, "nothing was sent"
+    ring.check_frames()
+
+    begun = ring.start("apply", "paused", "--allow", "drain")
+    inside, between = lost_by_wave(ring, begun)
+    assert begun.wait() == 0, (ring.home / "started.log").read_text()
+    assert f"pausing   hosts for about {seconds:.0f} s" in (ring.home / "started.log").read_text()
+    silent = {names.index("pause") + 1, names.index("resume") + 1}
+    assert sum(inside.values()) + sum(between.values()) > 0, "hosts were paused"
+    assert {wave for wave, lost in inside.items() if lost} <= silent
+    assert {wave for wave, lost in between.items() if lost} <= silent | {min(silent) - 1}
+    found = process.traffic(ring.rack, "report")
+    assert [found[each] for each in BAD if each != "lost"] == [0] * (len(BAD) - 1), found["witnesses"][:5]
+    assert {len(each["path"]) for each in found["witnesses"]} == {0}, "each was dropped as it entered"
+    ring.check_end("paused/build")
+    process.traffic(ring.rack, "start")
+    ring.check_frames()
+
+
 def test_a_disk_that_is_full_stops_a_rollout_before_a_line_is_sent(pair):
     """The files the controller writes may not grow, as on a disk that is full: EFBIG stands for ENOSPC."""
 
@@ -125,7 +170,9 @@ def kill_at(stage, who, switch, hold, at, line):
         elif who == "everything":
             kill(family(running.pid))
         else:
-            kill([stage.worker(running.pid, switch)])
+            found = stage.worker(running.pid, switch)
+            assert found or stage.struck()[-1]["line"] == "exit", "nobody talks to it, and nobody has logged out"
+            kill(found)
         process.mend(stage.rack)
         running.wait()
     finally:
