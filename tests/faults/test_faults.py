@@ -76,6 +76,10 @@ def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     ring.fault("s2", "reboot", at=20, lasts=600.0)
     page = ring("apply", "r", "--on-failure", policy, expect=(3,))
     assert page["failed"] == ["s2"]
+    if policy == "finish":  # the flip wave is left to s2; of the last, what its host may still need stays
+        assert page["wave"] == 3
+        assert page["remarks"][0].startswith("finished what can be without s2, up to wave 3 of 3; left on ")
+    ring.check_journal(forgetful=["s2"])
     ring.check_frames(may_lose={"reboot"})
     process.mend(ring.rack)
     process.traffic(ring.rack, "start")
@@ -124,6 +128,37 @@ def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
     assert [found[each] for each in BAD if each != "lost"] == [0] * (len(BAD) - 1), found["witnesses"][:5]
     assert {len(each["path"]) for each in found["witnesses"]} == {0}, "each was dropped as it entered"
     ring.check_end("paused/build")
+    process.traffic(ring.rack, "start")
+    ring.check_frames()
+
+
+# --- people with hands ------------------------------------------------------------------------------------------------
+
+
+def test_members_changed_by_hand_are_shown_and_kept_where_that_proves_and_else_overwritten(ring):
+    ring.type("s0", "interface ethernet g3", "switchport general allowed vlan add 1 untagged", "exit")
+    before = process.configurations(ring.rack)
+    member = {"where": "s0: VLAN 1 g3 member", "expected": "none", "actual": "untagged"}
+    assert ring("apply", "r", expect=(1,))["drift"] == [member]
+    assert process.configurations(ring.rack) == before, "nothing was sent"
+    page = ring("apply", "r", "--drift", "keep")
+    assert (page["state"], page["waves"]) == ("done", 3)
+    assert page["remarks"] == ["changed by hand, kept: s0: VLAN 1 g3 member: expected none, actual untagged"]
+    (left,) = ring.differences("r/build")["s0"]
+    assert (left.cell, left.vlan, left.port) == ("member", 1, 3)
+    assert ring.differences("r/build") == ring.differences("r/build", startup=True) == {"s0": (left,)}
+    ring.check_frames()
+
+    ring.type("s1", "interface ethernet g1", "switchport general allowed vlan remove 102", "exit")
+    assert process.ping(ring.rack)["lost"] > 0, "whoever did this has cut pairs off"
+    before = process.configurations(ring.rack)
+    page = ring("apply", "r/build", expect=(1,))
+    assert [each["where"] for each in page["drift"]] == [member["where"], "s1: VLAN 102 g1 member"]
+    page = ring("apply", "r/build", "--drift", "keep", expect=(1,))
+    assert page["refused"] == "what was changed by hand is kept only where the fabric proves with it"
+    assert process.configurations(ring.rack) == before, "nothing was sent"
+    assert ring("apply", "r/build", "--drift", "overwrite")["changed"] == ["s0", "s1"]
+    ring.check_end("r/build")
     process.traffic(ring.rack, "start")
     ring.check_frames()
 

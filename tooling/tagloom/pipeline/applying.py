@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[Outcome], None]
 
+ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -109,7 +111,11 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     if not changes and (stray or not is_rollout):
         return _save_only(desk, push, found, unsaved, remarks, on_progress)
     if not is_rollout or stray:
-        push = _ordered(desk, push, found, read, after, wishes, kept=bool(stray) and wishes.drift == "keep")
+        kept = bool(stray) and wishes.drift == "keep"
+        asked = render(push.fabric, _wanted(push, read), desk.site.share / "templates") if kept else {}
+        push = _ordered(desk, push, found, read, after, wishes, kept=kept)
+        if asked:  # so that the next apply knows what was kept, and asks again
+            write_texts(push.directory / ASKED, asked)
     _announce(desk, push.directory)
     run = desk.begin(push.directory, "apply", source, save=unsaved)
     order = desk.own_order(run)
@@ -252,8 +258,9 @@ def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Ch
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
     Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last run left
-    each switch, where that one ended well, if the build does not want it so itself. A switch with nothing of tagloom on
-    it was reset or replaced, and is set up like a new one. Also gives them as findings.
+    each switch, where that one ended well, if the build does not want it so itself; what that one kept is still by
+    hand. A switch with nothing of tagloom on it was reset or replaced, and is set up like a new one. Also gives them as
+    findings.
     """
     read, wanted = _read(push, found), _targets(push, found)
     live = {switch.name for switch in push.fabric.live}
@@ -272,16 +279,18 @@ def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Ch
             if name not in live or name not in order.ports or not running.owned_vlans:
                 continue
             if order.states or name in known:
-                left = order.on(running, name, order.waves) if order.states else _laid(order, running, name)
+                folder = ASKED if (order.directory / ASKED).exists() else "configs"
+                proven = order.states and folder != ASKED
+                left = order.on(running, name, order.waves) if proven else _laid(order, running, name, folder)
                 by_switch[name] = strays(running, left, wanted[name])
     by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
     return by_switch, tuple(f for name, changes in by_switch.items() for f in order.findings(name, changes))
 
 
-def _laid(order: Order, running: SwitchState, name: str) -> SwitchState:
+def _laid(order: Order, running: SwitchState, name: str, folder: str = "configs") -> SwitchState:
     """Lay a build's state over what a switch holds."""
     platform = platforms.of(order.fabric.switches[order.fabric.index[name]])
-    texts = {name: (order.directory / "configs" / f"{name}.cfg").read_text("utf-8")}
+    texts = {name: (order.directory / folder / f"{name}.cfg").read_text("utf-8")}
     target = operating.states_of(order.fabric, texts)[name]
     return overlay(running, target, order.ports[name], switchwide(platform))
 
