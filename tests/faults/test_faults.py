@@ -4,10 +4,12 @@ import random
 import resource
 import signal
 import subprocess
+import time
+from collections import Counter
 
 import pytest
 
-from stage import command, family, kill
+from stage import BAD, command, family, kill, tagloom
 from tagloom.lab import process
 
 LINES = 18 + 3 + 3  # that configure one switch of the ring, in its three waves
@@ -74,12 +76,90 @@ def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     ring.fault("s2", "reboot", at=20, lasts=600.0)
     page = ring("apply", "r", "--on-failure", policy, expect=(3,))
     assert page["failed"] == ["s2"]
+    if policy == "finish":  # the flip wave is left to s2; of the last, what its host may still need stays
+        assert page["wave"] == 3
+        assert page["remarks"][0].startswith("finished what can be without s2, up to wave 3 of 3; left on ")
+    ring.check_journal(forgetful=["s2"])
     ring.check_frames(may_lose={"reboot"})
     process.mend(ring.rack)
     process.traffic(ring.rack, "start")
     ping = process.ping(ring.rack)
     assert (ping["lost"], ping["storm"], ping["duplicated"]) == (0, "", []), "back from its startup configuration"
     recover(ring, "resume" if policy == "finish" else "rollback")
+    ring.check_frames()
+
+
+# --- hosts that are paused on purpose ---------------------------------------------------------------------------------
+
+
+def lost_by_wave(stage, begun):
+    """Watch a run: give how many frames were lost while the journal stood in one wave, by wave, and between two."""
+    lost, inside, between = 0, Counter(), Counter()
+    while True:
+        over = begun.poll() is not None
+        first, page, then = stage.wave(), process.traffic(stage.rack, "report"), stage.wave()
+        (inside if first == then else between)[first] += page["lost"] - lost
+        lost = page["lost"]
+        if over:
+            return inside, between
+        time.sleep(0.02)
+
+
+def test_a_pause_is_announced_and_costs_frames_in_itself_alone(ring):
+    """What hosts send between the wave that silences them and the one that lets them speak is dropped as it enters."""
+    tagloom(ring.home, "rollout", "a", "b", "-o", "paused", "--strategy", "drain", "--allow", "drain")
+    page = ring.without_waits("paused")
+    names, seconds = [wave["name"] for wave in page["waves"]], page["downtime_seconds"]
+    assert seconds > 0
+    refused = ring("apply", "paused", expect=(1,))
+    assert f"pauses them for about {seconds:.0f} s" in refused["witness"]
+    assert ring.differences("a") == {}, "nothing was sent"
+    ring.check_frames()
+
+    begun = ring.start("apply", "paused", "--allow", "drain")
+    inside, between = lost_by_wave(ring, begun)
+    assert begun.wait() == 0, (ring.home / "started.log").read_text()
+    assert f"pausing   hosts for about {seconds:.0f} s" in (ring.home / "started.log").read_text()
+    silent = {names.index("pause") + 1, names.index("resume") + 1}
+    assert sum(inside.values()) + sum(between.values()) > 0, "hosts were paused"
+    assert {wave for wave, lost in inside.items() if lost} <= silent
+    assert {wave for wave, lost in between.items() if lost} <= silent | {min(silent) - 1}
+    found = process.traffic(ring.rack, "report")
+    assert [found[each] for each in BAD if each != "lost"] == [0] * (len(BAD) - 1), found["witnesses"][:5]
+    assert {len(each["path"]) for each in found["witnesses"]} == {0}, "each was dropped as it entered"
+    ring.check_end("paused/build")
+    process.traffic(ring.rack, "start")
+    ring.check_frames()
+
+
+# --- people with hands ------------------------------------------------------------------------------------------------
+
+
+def test_members_changed_by_hand_are_shown_and_kept_where_that_proves_and_else_overwritten(ring):
+    ring.type("s0", "interface ethernet g3", "switchport general allowed vlan add 1 untagged", "exit")
+    before = process.configurations(ring.rack)
+    member = {"where": "s0: VLAN 1 g3 member", "expected": "none", "actual": "untagged"}
+    assert ring("apply", "r", expect=(1,))["drift"] == [member]
+    assert process.configurations(ring.rack) == before, "nothing was sent"
+    page = ring("apply", "r", "--drift", "keep")
+    assert (page["state"], page["waves"]) == ("done", 3)
+    assert page["remarks"] == ["changed by hand, kept: s0: VLAN 1 g3 member: expected none, actual untagged"]
+    (left,) = ring.differences("r/build")["s0"]
+    assert (left.cell, left.vlan, left.port) == ("member", 1, 3)
+    assert ring.differences("r/build") == ring.differences("r/build", startup=True) == {"s0": (left,)}
+    ring.check_frames()
+
+    ring.type("s1", "interface ethernet g1", "switchport general allowed vlan remove 102", "exit")
+    assert process.ping(ring.rack)["lost"] > 0, "whoever did this has cut pairs off"
+    before = process.configurations(ring.rack)
+    page = ring("apply", "r/build", expect=(1,))
+    assert [each["where"] for each in page["drift"]] == [member["where"], "s1: VLAN 102 g1 member"]
+    page = ring("apply", "r/build", "--drift", "keep", expect=(1,))
+    assert page["refused"] == "what was changed by hand is kept only where the fabric proves with it"
+    assert process.configurations(ring.rack) == before, "nothing was sent"
+    assert ring("apply", "r/build", "--drift", "overwrite")["changed"] == ["s0", "s1"]
+    ring.check_end("r/build")
+    process.traffic(ring.rack, "start")
     ring.check_frames()
 
 
@@ -125,7 +205,9 @@ def kill_at(stage, who, switch, hold, at, line):
         elif who == "everything":
             kill(family(running.pid))
         else:
-            kill([stage.worker(running.pid, switch)])
+            found = stage.worker(running.pid, switch)
+            assert found or stage.struck()[-1]["line"] == "exit", "nobody talks to it, and nobody has logged out"
+            kill(found)
         process.mend(stage.rack)
         running.wait()
     finally:

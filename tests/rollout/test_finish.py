@@ -55,7 +55,7 @@ def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
             states[number - 1][stuck], lines_between(states[number - 1][stuck], states[number][stuck])
         )
         try:
-            ends = may_finish(fabric, states, number, [stuck])
+            ends = list(may_finish(fabric, states, number, [stuck]))
         except PlanError:
             refused += 1
             continue

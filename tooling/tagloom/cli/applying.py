@@ -58,10 +58,15 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
             survey = operating.survey(
                 push.directory, push.fabric, site, limit=args.limit, wave=only, on_progress=counting(note, looks)
             )
-        if args.diff or args.check:
-            _show(survey, screen, diff=args.diff)
         if args.check:
-            return _show_result(applying.preview(desk, push, survey, wishes), screen, args, desk, checked=True)
+            if not args.drift:
+                _show(survey, screen, diff=args.diff)
+            result = applying.preview(desk, push, survey, wishes)
+            if args.drift:  # which may lead elsewhere than what was surveyed
+                _show(result.outcomes, screen, diff=args.diff)
+            return _show_result(result, screen, args, desk, checked=True)
+        if args.diff:
+            _show(survey, screen, diff=True)
         with screen.progress("pushes") as note:
             on_progress = counting(note, push.waves * len(wanted))
             result = applying.fresh(desk, push, survey, wishes, on_progress)
@@ -71,14 +76,20 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
 def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
     from tagloom.pipeline import applying
 
+    said = {"--allow": args.allow, "--drift": args.drift, "--limit": args.limit}
+    if wrong := [name for name, value in said.items() if value]:
+        actual = "a run goes on as it was begun"
+        raise InputError([Finding(name, "nothing beside --resume", actual) for name in wrong])
     with desk_of(args, screen, site_of(args)) as desk:
         run = applying.interrupted(desk)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
         screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
-        with screen.progress("pushes") as note:
-            result = applying.resume(desk, run, wishes, counting(note, None))
-        return _show_result(result, screen, args, desk)
+        with screen.progress("switches read" if args.check else "pushes") as note:
+            result = applying.resume(desk, run, wishes, counting(note, None), check=args.check)
+        if args.check or args.diff:
+            _show(result.outcomes, screen, diff=args.diff)
+        return _show_result(result, screen, args, desk, checked=args.check)
 
 
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
@@ -124,7 +135,7 @@ def desk_of(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
     with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
         journal.interrupt()
-        yield runs.Desk(site, journal, lock)
+        yield runs.Desk(site, journal, lock, screen.remark)
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
@@ -154,8 +165,8 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
         screen.say(*terminal.drift_lines(result.drift))
     if result.run is not None and not result.good:
         screen.say(*terminal.row("stands", result.run.standing))
-    if drifted and unfinished is None:
-        screen.say(f"next      {_next_words(args, f'apply {args.build}')} --drift overwrite (or keep)")
+    if drifted:
+        screen.say(*_over_drift(args, result.run))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     elif checked and outcomes.changed:
@@ -166,6 +177,16 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
     return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
+    """Say how to go on past what was changed by hand."""
+    anew = f"{_next_words(args, f'apply {run.source if run else args.build}')} --drift overwrite (or keep)"
+    if run is None:
+        return [f"next      {anew}"]
+    again = _next_words(args, "rollback" if args.command == "rollback" else "apply --resume")
+    lines = [f"next      set these back by hand to what was expected, then {again}"]
+    return lines if not run.unfinished else [*lines, f"          or {anew}"]
 
 
 def _next_words(args: argparse.Namespace, what: str) -> str:

@@ -6,18 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
+from tagloom.apply.build import read_waves
 from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
 from tagloom.apply.outcomes import Fault
-from tagloom.apply.switch import strays
+from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.pipeline import operating, runs
+from tagloom.pipeline.files import write_texts
+from tagloom.pipeline.planning import may_finish, render
 from tagloom.platforms.grammar import switchwide
-from tagloom.records.change import apply_changes
+from tagloom.records.change import Cell, apply_changes
 from tagloom.records.ownership import overlay
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tagloom.apply.journal import Run
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
 
     Progress = Callable[[Outcome], None]
+
+ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +101,22 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     stray, findings = strayed(desk, push, found)
     if stray and not wishes.drift:
         return Result(found, drift=findings)
+    remarks = _told(wishes, findings)
     broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
     if found.error or (broken and (is_rollout or not found.changed)):
         return Result(found)
-    read = _read(push, found)
-    if stray and is_rollout:  # its waves were proven from another state: order anew, to where they lead
-        push = replace(push, directory=push.directory / "build", waves=1)
-    after = _targets(push, found) if not stray else _wanted(push, read)
-    if stray and wishes.drift == "keep":
-        after = _keeping(push, after, stray)
+    push, read, after = _aimed(push, found, stray, wishes)
     unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
     changes = {name for name, state in after.items() if state != read[name]}
-    if not changes and not is_rollout:
-        return _save_only(desk, push, found, unsaved, on_progress)
+    if not changes and (stray or not is_rollout):
+        return _save_only(desk, push, found, unsaved, remarks, on_progress)
     if not is_rollout or stray:
-        push = _ordered(desk, push, found, read, after, wishes)
-        if stray and wishes.drift == "keep" and not (push.directory / "rollout.json").exists():
-            raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
+        kept = bool(stray) and wishes.drift == "keep"
+        asked = render(push.fabric, _wanted(push, read), desk.site.share / "templates") if kept else {}
+        push = _ordered(desk, push, found, read, after, wishes, kept=kept)
+        if asked:  # so that the next apply knows what was kept, and asks again
+            write_texts(push.directory / ASKED, asked)
+    _announce(desk, push.directory)
     run = desk.begin(push.directory, "apply", source, save=unsaved)
     order = desk.own_order(run)
     if order.states:
@@ -120,7 +124,14 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
         runs.on(order, standing, 1)
     limit = [name for name in wishes.limit.replace(":", ",").split(",") if name]
     outcomes = desk.push(run, order, limit=limit, on_progress=on_progress)
-    return _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
+    result = _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
+    return replace(result, remarks=(*remarks, *result.remarks))
+
+
+def _announce(desk: Desk, directory: Path) -> None:
+    """Say for how long hosts will be paused, before a line is sent."""
+    if seconds := runs.downtime(directory):
+        desk.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
 def arrived(push: Push, found: Outcomes) -> bool:
@@ -140,38 +151,88 @@ def _unchanged(found: Outcomes) -> Outcomes:
 
 def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     """Say what an apply would do: what drifted, and how many waves the change would take."""
+    is_rollout = (push.directory / "rollout.json").exists()
     seconds = runs.downtime(push.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
-    if (push.directory / "rollout.json").exists() and arrived(push, found):
+    if is_rollout and arrived(push, found):
         return Result(_unchanged(found))
-    _, findings = strayed(desk, push, found)
-    if findings or found.failed or found.error or not found.changed or (push.directory / "rollout.json").exists():
-        return Result(found, drift=() if wishes.drift else findings, remarks=remarks)
-    ordered = _ordered(desk, push, found, _read(push, found), _targets(push, found), wishes)
+    stray, findings = strayed(desk, push, found)
+    if stray and not wishes.drift:
+        return Result(found, drift=findings, remarks=remarks)
+    if (
+        found.error
+        or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes)
+        or (is_rollout and not stray)
+    ):
+        return Result(found, remarks=remarks)
+    if stray:
+        remarks = (*remarks, *_told(wishes, findings))
+    push, read, after = _aimed(push, found, stray, wishes)
+    if stray:
+        found = _instead(push, found, read, after, desk.site.share / "templates")
+    if not found.changed:
+        return Result(found, remarks=remarks)
+    kept = bool(stray) and wishes.drift == "keep"
+    ordered = _ordered(desk, push, found, read, after, wishes, kept=kept)
     return Result(replace(found, waves=ordered.waves), remarks=remarks)
 
 
-def _ordered(desk: Desk, push: Push, found: Outcomes, read: FabricState, after: FabricState, wishes: Wishes) -> Push:
-    if any(switch.name not in read for switch in push.fabric.live):
+def _aimed(
+    push: Push, found: Outcomes, stray: Mapping[str, tuple[Change, ...]], wishes: Wishes
+) -> tuple[Push, FabricState, FabricState]:
+    """Give what is to be ordered, what was read, and what switches shall hold.
+
+    The waves of a rollout were proven from another state than one that strayed: it is ordered anew, to where they lead.
+    """
+    read = _read(push, found)
+    if not stray:
+        return push, read, _targets(push, found)
+    if (push.directory / "rollout.json").exists():
+        push = replace(push, directory=push.directory / "build", waves=1)
+    after = _wanted(push, read)
+    return push, read, _keeping(push, after, stray) if wishes.drift == "keep" else after
+
+
+def _instead(push: Push, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
+    """Give what was found of switches that are led elsewhere than they were held against."""
+    ends = render(push.fabric, after, templates)
+    outcomes = {o.switch: o for o in _unchanged(found).outcomes}.values()
+    led = (replace(o, after=ends[o.switch], changed=read[o.switch] != after[o.switch]) for o in outcomes)
+    return replace(found, outcomes=tuple(led))
+
+
+def _ordered(
+    desk: Desk, push: Push, found: Outcomes, read: FabricState, after: FabricState, wishes: Wishes, *, kept: bool
+) -> Push:
+    """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
+    if all(switch.name in read for switch in push.fabric.live):
+        push = operating.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
+    else:
         for outcome in found.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
                 rule = "another plan runs, and it is changed only when every switch can be read"
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
-        return push
-    return operating.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
+    if kept and not (push.directory / "rollout.json").exists():
+        raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
+    return push
 
 
 def _save_only(
-    desk: Desk, push: Push, found: Outcomes, unsaved: tuple[str, ...], on_progress: Progress | None
+    desk: Desk,
+    push: Push,
+    found: Outcomes,
+    unsaved: tuple[str, ...],
+    remarks: tuple[str, ...],
+    on_progress: Progress | None,
 ) -> Result:
     """Save switches that hold what they must and would start with something else."""
     found = _unchanged(found)
     if not unsaved:
-        return Result(found)
+        return Result(found, remarks=remarks)
     run = desk.begin(push.directory, "save", str(push.directory.absolute()))
     outcomes = desk.push(run, desk.own_order(run), limit=unsaved, on_progress=on_progress)
     remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
-    return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(remark,))
+    return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(*remarks, remark))
 
 
 def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
@@ -182,7 +243,8 @@ def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
 
 
 def _read(push: Push, found: Outcomes) -> FabricState:
-    return operating.states_of(push.fabric, {o.switch: o.before for o in found.outcomes if o.read})
+    """Give what switches hold; of those that were asked about several waves, what the first found."""
+    return operating.states_of(push.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
 
 
 def _targets(push: Push, found: Outcomes) -> FabricState:
@@ -196,8 +258,9 @@ def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Ch
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
     Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last run left
-    each switch, where that one ended well, if the build does not want it so itself. A switch with nothing of tagloom on
-    it was reset or replaced, and is set up like a new one. Also gives them as findings.
+    each switch, where that one ended well, if the build does not want it so itself; what that one kept is still by
+    hand. A switch with nothing of tagloom on it was reset or replaced, and is set up like a new one. Also gives them as
+    findings.
     """
     read, wanted = _read(push, found), _targets(push, found)
     live = {switch.name for switch in push.fabric.live}
@@ -216,16 +279,18 @@ def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Ch
             if name not in live or name not in order.ports or not running.owned_vlans:
                 continue
             if order.states or name in known:
-                left = order.on(running, name, order.waves) if order.states else _laid(order, running, name)
+                folder = ASKED if (order.directory / ASKED).exists() else "configs"
+                proven = order.states and folder != ASKED
+                left = order.on(running, name, order.waves) if proven else _laid(order, running, name, folder)
                 by_switch[name] = strays(running, left, wanted[name])
     by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
     return by_switch, tuple(f for name, changes in by_switch.items() for f in order.findings(name, changes))
 
 
-def _laid(order: Order, running: SwitchState, name: str) -> SwitchState:
+def _laid(order: Order, running: SwitchState, name: str, folder: str = "configs") -> SwitchState:
     """Lay a build's state over what a switch holds."""
     platform = platforms.of(order.fabric.switches[order.fabric.index[name]])
-    texts = {name: (order.directory / "configs" / f"{name}.cfg").read_text("utf-8")}
+    texts = {name: (order.directory / folder / f"{name}.cfg").read_text("utf-8")}
     target = operating.states_of(order.fabric, texts)[name]
     return overlay(running, target, order.ports[name], switchwide(platform))
 
@@ -237,9 +302,17 @@ def _wanted(push: Push, read: FabricState) -> FabricState:
     return {name: _laid(order, state, name) if name in up else state for name, state in read.items()}
 
 
-def _keeping(push: Push, after: FabricState, stray: dict[str, tuple[Change, ...]]) -> FabricState:
-    """Put what was changed by hand into a target. Raises PlanError where that does not prove."""
-    kept = {name: apply_changes(state, stray.get(name, ())) for name, state in after.items()}
+def _keeping(push: Push, after: FabricState, stray: Mapping[str, tuple[Change, ...]]) -> FabricState:
+    """Put what was changed by hand into a target. Raises PlanError where it has no place there, or does not prove."""
+    kept = dict(after)
+    for name, changes in stray.items():
+        vlans = {*after[name].vlans.tolist(), *(c.vlan for c in changes if c.cell is Cell.VLAN and c.after)}
+        homeless = [c for c in changes if (c.after if c.cell is Cell.PVID else c.vlan) not in {*vlans, 0}]
+        if lasting := [c for c in homeless if c.after]:  # else the VLAN's end takes it along
+            name_of = platforms.of(push.fabric.switches[push.fabric.index[name]]).port_name
+            rule = "what was changed by hand is kept only in a VLAN that stays"
+            raise PlanError(rule, str(cell_finding(name, lasting[0], name_of)), "--drift overwrite")
+        kept[name] = apply_changes(after[name], tuple(c for c in changes if c not in homeless))
     proof = verify(push.fabric, kept, Plan(duplicates_allowed=push.proof.duplicates_allowed))
     if not proof.proven:
         raise PlanError(
@@ -250,60 +323,93 @@ def _keeping(push: Push, after: FabricState, stray: dict[str, tuple[Change, ...]
     return kept
 
 
+def _told(wishes: Wishes, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """Say of each cell that was changed by hand what becomes of it."""
+    verb = {"keep": "kept", "overwrite": "overwritten"}.get(wishes.drift, "")
+    return tuple(f"changed by hand, {verb}: {finding}" for finding in findings)
+
+
 # --- after a push -----------------------------------------------------------------------------------------------------
 
 
 def _after(
     desk: Desk, run: Run, order: Order, outcomes: Outcomes, wishes: Wishes, on_progress: Progress | None
 ) -> Result:
-    """Do what the operator wants where switches failed: stop there, go on without them, or take the wave back."""
+    """Do what the operator wants where switches failed: stop there, go on without them, or take the wave back.
+
+    Where nothing was sent yet, or one of them was asked to stop or holds what nobody sent it, it stops there.
+    """
     run = desk.journal.run(run.id)
     broken = outcomes.failed_by(Fault.DEVICE, Fault.CONTROLLER, Fault.REFUSED)
-    if not broken or not run.proven or wishes.on_failure == "stop" or run.kind == "undo":
+    if not broken or broken != outcomes.failed or not run.proven or not run.wave:
+        return Result(outcomes, run)
+    if wishes.on_failure == "stop" or run.kind == "undo":
         return Result(outcomes, run)
     if wishes.on_failure == "finish":
-        return _finish(desk, run, order, outcomes, broken, on_progress)
+        return _finish(desk, run, order, outcomes, on_progress)
     return _undo(desk, run, order, outcomes, on_progress)
 
 
-def _finish(
-    desk: Desk, run: Run, order: Order, outcomes: Outcomes, broken: tuple[str, ...], on_progress: Progress | None
-) -> Result:
-    """Send later waves to the other switches while each is proven with the broken ones at any line of theirs.
+def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: Progress | None) -> Result:
+    """Send later waves to the other switches, as far as each is proven with the broken ones at any line of theirs.
 
-    A wave that removes what a broken switch may still use does not prove, and is where this ends (lemma 5).
+    What a broken switch may still need stays where a wave would take it (`rollout.finish`). No wave is sent of which
+    something stays that its own lines do not take: a resume would find it to be changed by hand.
     """
-    stuck = {name: (order.states[run.wave - 1][name], order.states[run.wave][name]) for name in broken}
-    others = [switch.name for switch in order.fabric.live if switch.name not in stuck]
+    number, broken = run.wave, outcomes.failed
+    names = ", ".join(broken)
+    behind = [o.switch for o in outcomes.outcomes if o.failed and o.number != number]
+    if behind:  # while it was led on to where the others stand
+        return Result(outcomes, run, remarks=(f"nothing is to be finished before {', '.join(behind)} has caught up",))
+    ends: list[FabricState] = []
     why = ""
-    while run.wave < order.waves and not why:
-        number = run.wave + 1
-        there = {name: order.states[run.wave][name] if name in stuck else s for name, s in order.states[number].items()}
-        try:
-            terms = replace(order.terms[number - 1], stuck=stuck)
-            runs.check_wave(order, order.states[run.wave], there, terms, f"wave {number}")
-        except PlanError as error:
-            why = f"wave {number} waits for {', '.join(broken)}: {error.witness}"
-            break
+    try:
+        for end in may_finish(
+            *(order.fabric, order.states, number, broken),
+            terms=order.terms,
+            duplicates_allowed=order.duplicates_allowed,
+        ):
+            wave = number + len(ends)
+            if any(order.strays(state, name, wave) for name, state in end.items() if name not in broken):
+                why = f"; wave {wave} waits for {names}: it would leave what wave {wave - 1} was to take"
+                break
+            ends.append(end)
+    except PlanError as error:
+        why = f"; wave {number + len(ends)} waits for {names}: {error.witness}"
+    while len(ends) > 1 and ends[-1] == ends[-2]:
+        ends.pop()
+    if len(ends) > 1:
+        last = number + len(ends) - 1
+        files = {wave.number: wave.configs for wave in read_waves(order.directory)}
+        for wave, end in enumerate(ends, start=number):
+            write_texts(files[wave], render(order.fabric, end, desk.site.share / "templates"))
         runs.set_saved_first(order.directory, ())
-        more = desk.push(run, order, first=number, last=number, limit=others, on_progress=on_progress)
+        # It begins with the wave that failed: the others hold it, but have not waited for what was under way.
+        more = desk.push(run, order, first=number, last=last, whole=False, on_progress=on_progress)
         outcomes = _joined(outcomes, more)
-        run = desk.journal.run(run.id)
-        if not more.good:
-            break
+        left = [n for n, state in ends[-1].items() if n not in broken and state != order.states[last][n]]
+        why = (f"; left on {', '.join(left)} what {names} may still need" if left else "") + why
+        why = f", up to wave {last} of {order.waves}{why}"
     desk.journal.set_state(run.id, FAILED, ", ".join(outcomes.failed))
-    remark = f"finished what can be without {', '.join(broken)}" + (f"; {why}" if why else "")
-    return Result(outcomes, desk.journal.run(run.id), remarks=(remark,))
+    return Result(outcomes, desk.journal.run(run.id), remarks=(f"finished what can be without {names}{why}",))
 
 
 def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: Progress | None) -> Result:
-    """Take the wave back on all switches that can be reached; those that cannot may stand at any line of it."""
+    """Take the wave back on all switches that can be reached; those that cannot stand where they were last heard of."""
     number = run.wave
     found = _look(desk, order, number)
     standing = runs.stand(order, number, found)
     if standing.findings:
         return Result(outcomes, run, drift=standing.findings)
-    lost = {o.switch: (order.states[number - 1][o.switch], order.states[number][o.switch]) for o in standing.unread}
+    last = {o.switch: o for o in outcomes.outcomes}
+    unheard = [o.switch for o in standing.unread if o.switch not in last or not last[o.switch].number]
+    if unheard:
+        remark = f"wave {number} is not undone: nothing is known of {', '.join(unheard)}"
+        return Result(outcomes, run, remarks=(remark,))
+    lost = {}
+    for name in (o.switch for o in standing.unread):
+        at = last[name].number
+        lost[name] = order.states[at - last[name].failed][name], order.states[at][name]
     whole = replace(standing, read={**standing.read, **{name: both[0] for name, both in lost.items()}})
     directory = desk.site.directory("undo") / "back"
     try:
@@ -338,19 +444,31 @@ def interrupted(desk: Desk) -> Run:
     return run
 
 
-def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = None) -> Result:
-    """Go on with a run from where its switches stand, every line on the way proven anew from what was read."""
+def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = None, *, check: bool = False) -> Result:
+    """Go on with a run from where its switches stand, every line on the way proven anew from what was read.
+
+    With `check`, only say where they stand and what would be sent.
+    """
     order = desk.own_order(run)
     if not order.states:  # nothing was proven of the way: where it stands does not matter
+        if check:
+            return Result(_look(desk, order, 1, on_progress), run)
         outcomes = desk.push(run, order, on_progress=on_progress)
         return Result(outcomes, desk.journal.run(run.id))
     found = _look(desk, order, run.wave, on_progress)
     standing = runs.stand(order, run.wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
         return Result(found, run, drift=standing.findings)
+    pushes = runs.on(order, standing, run.wave)
+    if check:
+        said = [f"wave {number}: {', '.join(switches)} catch up" for number, _, switches in pushes if switches]
+        said.append(f"all would go on from wave {pushes[-1][0]} to wave {order.waves}, every line proven from here")
+        return Result(found, run, remarks=tuple(said))
     gathered: Outcomes | None = None
     unsaved = standing.unsaved
-    for number, last, switches in runs.on(order, standing, run.wave):
+    if any(order.paused[max(0, run.wave - 1) :]):
+        _announce(desk, order.directory)
+    for number, last, switches in pushes:
         runs.set_saved_first(order.directory, unsaved)
         unsaved = ()
         outcomes = desk.push(run, order, first=number, last=last, limit=switches, on_progress=on_progress)
@@ -394,6 +512,7 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
         return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
     directory = desk.site.directory("rollback") / "back"
     runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
+    _announce(desk, directory)
     back = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
     own = desk.own_order(back)
     outcomes = desk.push(back, own, on_progress=on_progress)

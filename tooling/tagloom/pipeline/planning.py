@@ -37,7 +37,7 @@ from tagloom.verify import (
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -451,13 +451,16 @@ def may_finish(
     number: int,
     stuck: Collection[str],
     *,
+    terms: Sequence[Terms] = (),
     duplicates_allowed: bool = False,
-) -> list[FabricState]:
-    """Give the ends of waves `number` .. n that all but the `stuck` switches may still go to; PlanError where none is.
+) -> Iterator[FabricState]:
+    """Give one by one the ends of waves `number` .. n that all but the `stuck` switches may go to.
 
-    `states` are the one before the rollout and the end of each of its n waves. See `rollout.finish`.
+    `states` are the one before the rollout and the end of each of its n waves, proven under `terms`. Raises PlanError
+    at the first wave that does not prove. See `rollout.finish`.
     """
-    return finish(fabric, states, number, stuck, rollout_judge(fabric, duplicates_allowed=duplicates_allowed))
+    judge = rollout_judge(fabric, duplicates_allowed=duplicates_allowed)
+    return finish(fabric, states, number, stuck, judge, terms)
 
 
 def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:

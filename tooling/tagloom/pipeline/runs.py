@@ -120,13 +120,21 @@ def read_order(directory: Path) -> Order:
     )
 
 
+def _nobody(line: str) -> None:
+    del line
+
+
 @dataclass(frozen=True)
 class Desk:
-    """Hold what every command on switches needs: where they are, the journal, the lock that is held."""
+    """Hold what every command on switches needs: where they are, the journal, the lock that is held.
+
+    `tell` takes what the operator is to know before a line is sent.
+    """
 
     site: Site
     journal: Journal
     lock: FabricLock
+    tell: Callable[[str], None] = _nobody
 
     def begin(
         self,
@@ -186,9 +194,10 @@ class Desk:
         first: int = 1,
         last: int = 0,
         limit: Collection[str] = (),
+        whole: bool = True,
         on_progress: Progress | None = None,
     ) -> Outcomes:
-        """Send waves of a run to switches, and write down how it stands."""
+        """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`."""
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
         self.lock.announce(directory)
@@ -209,7 +218,7 @@ class Desk:
         if playbook.RunDirectory(directory).stop.exists():
             playbook.request_stop(self.site.home)  # no further push of this command begins
         try:
-            self._settle(run, order, outcomes, whole=not last or last == order.waves)
+            self._settle(run, order, outcomes, whole=whole and (not last or last == order.waves))
         except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
             return replace(outcomes, error=outcomes.error or str(error))
         return outcomes
@@ -382,7 +391,13 @@ def write_back(
     if not page:
         raise PlanError("there is something to undo", "the switches hold what they held before the run", "")
     prove_way(order, standing.read, ways, stuck)
-    whole = {"before": "before", "waves": page, "broadcast_duplicates_allowed": order.duplicates_allowed}
+    whole: dict[str, Any] = {
+        "before": "before",
+        "waves": page,
+        "broadcast_duplicates_allowed": order.duplicates_allowed,
+    }
+    if any(wave["paused"] for wave in page):
+        whole["downtime_seconds"] = downtime(order.directory)
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
     shutil.copy(fabric_file(order.directory), directory / "build" / "fabric.yml")

@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.rollout.layers import beside, with_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
-    from tagloom.records.switch_state import FabricState
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import Terms
     from tagloom.rollout.judge import Judge
 
 _PORT_CELLS = ("pvid", "frames", "ingress_filter", "enabled", "mode")
 
 
 def finish(
-    fabric: Fabric, states: Sequence[FabricState], number: int, stuck: Collection[str], judge: Judge
-) -> list[FabricState]:
-    """Give the ends of waves `number` .. n as all other switches may still take them, whatever the stuck ones hold.
+    fabric: Fabric,
+    states: Sequence[FabricState],
+    number: int,
+    stuck: Collection[str],
+    judge: Judge,
+    terms: Sequence[Terms] = (),
+) -> Iterator[FabricState]:
+    """Give one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
 
-    `states` are the state before the rollout and the end of each of its n waves; the `stuck` switches stopped anywhere
-    among the lines of wave `number` (1 .. n), or went back to its beginning. Each wave is proven with all their
-    positions. What a frame may still meet because of them stays where a removal would take it (lemma 5: VLANs that the
-    stuck switches' hosts may name, and ports' settings where that is not enough). In what is given, the stuck switches
-    stand as before wave `number`. Raises PlanError with the witness where a wave does not prove: then stopping is left,
-    or going back.
+    `states` are the state before the rollout and the end of each of its n waves, `terms` those that the waves were
+    proven under, by default as planned; the `stuck` switches stopped anywhere among the lines of wave `number`
+    (1 .. n), or went back to its beginning. Each wave is proven with all their positions. What a frame may still meet
+    because of them stays where a removal would take it (lemma 5: VLANs that the stuck switches' hosts may name, and
+    ports' settings where that is not enough). In what is given, the stuck switches stand as before wave `number`.
+    Raises PlanError with the witness at the first wave that does not prove: then stopping is left, or going back.
     """
     positions = {name: (states[number - 1][name], states[number][name]) for name in stuck}
-    terms = Terms(stuck=positions)
     frozen = {name: state for name, (state, _) in positions.items()}
     here = {**states[number - 1]}
-    ends: list[FabricState] = []
     for wave in range(number, len(states)):
-        wanted = {**states[wave], **frozen}
-        live: dict[int, set[int]] = {}
-        for s, vlan in judge.live(here, positions):
-            live.setdefault(s, set()).add(vlan)
-        kept: FabricState = {}
-        for s, switch in enumerate(fabric.switches):
-            held = here[switch.name]
-            kept[switch.name] = beside(wanted[switch.name], held, live.get(s, set()).intersection(held.owned_vlans))
-        unmoved = {
-            name: with_cells(held, here[name], np.arange(held.ports), _PORT_CELLS) for name, held in kept.items()
-        }
+        under = replace(terms[wave - 1] if terms else AS_PLANNED, stuck=positions)
         witness: Finding | None = None
-        for target in (wanted, kept, unmoved):
-            proof, _ = judge.wave(here, target, terms)
+        for target in _ends(fabric, here, {**states[wave], **frozen}, judge, positions):
+            proof, _ = judge.wave(here, target, under)
             if proof.proven:
                 here = target
                 break
@@ -63,5 +58,24 @@ def finish(
                 str(witness),
                 "stop here, or go back",
             )
-        ends.append(here)
-    return ends
+        yield here
+
+
+def _ends(
+    fabric: Fabric,
+    here: FabricState,
+    wanted: FabricState,
+    judge: Judge,
+    positions: Mapping[str, tuple[SwitchState, SwitchState]],
+) -> Iterator[FabricState]:
+    """Give where a wave may end: as wanted, with VLANs that frames may still meet, and with the ports as they are."""
+    yield wanted
+    live: dict[int, set[int]] = {}
+    for s, vlan in judge.live(here, positions):
+        live.setdefault(s, set()).add(vlan)
+    kept: FabricState = {}
+    for s, switch in enumerate(fabric.switches):
+        held = here[switch.name]
+        kept[switch.name] = beside(wanted[switch.name], held, live.get(s, set()).intersection(held.owned_vlans))
+    yield kept
+    yield {name: with_cells(held, here[name], np.arange(held.ports), _PORT_CELLS) for name, held in kept.items()}
