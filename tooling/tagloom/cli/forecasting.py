@@ -56,7 +56,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
         page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     lines = terminal.forecast_lines(page)
     kept, said = _kept(args, page, build, traffic)
-    figures, drawn = _figures(args, eee)
+    figures, drawn = _figures(args, eee, screen)
     page |= kept | figures
     if args.csv is not None:
         table = io.StringIO()
