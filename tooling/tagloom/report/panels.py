@@ -109,7 +109,7 @@ def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
     before, after = page["joules_before"], page["joules"] - page["transition_joules"]
     said = f"The saving pays: {100 * (1 - after / before):.1f} % less energy to the end of a run."
     even = page.get("break_even_host_watts")
-    return True, f"{said} Where a host draws over {even:.3g} W, the slower run costs more than that." if even else said
+    return True, f"{said} Where a host draws over {even:,.0f} W, the slower run costs more than that." if even else said
 
 
 def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any]) -> Page:

@@ -342,7 +342,7 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
         if "pays_after_seconds" in page:
             energy += f" (pays after {page['pays_after_seconds']:.1f} s)"
         if page.get("break_even_host_watts"):
-            energy += f"; costs more than it saves where a host draws over {page['break_even_host_watts']:.3g} W"
+            energy += f"; costs more than it saves where a host draws over {page['break_even_host_watts']:,.0f} W"
         lines += row("energy", energy)
     money = [
         f"{what} {page[f'{key}_before']:.4g} -> {page[f'{key}_after']:.4g}{unit} a run"
