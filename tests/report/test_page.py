@@ -23,6 +23,7 @@ from tagloom.report.panels import energy_groups, energy_verdict, performance_gro
 from tagloom.report.terminal import forecast_page
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
+PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
 MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
 APT = "no Chromium:  sudo apt install --no-install-recommends chromium"
 
@@ -180,6 +181,14 @@ def test_every_host_port_is_drawn_with_its_state_and_has_its_verdict(sleepy, pat
     for port in found.forecast.ports:
         assert port.reason in unescape(text)
     assert "host ports asleep save" in text
+    drawn = draw(found.fabric)
+    for link in found.fabric.links:  # the ring's links leave to the sides: no port stands on one
+        (ax, ay), (bx, by) = drawn.points[link.a], drawn.points[link.b]
+        for x, y in PORT.findall(text):
+            there = np.array([float(x) - ax, float(y) + 3.4 - ay])
+            along = np.array([bx - ax, by - ay]) / np.hypot(bx - ax, by - ay)
+            if 0 < there @ along < 30:
+                assert abs(there @ np.array([-along[1], along[0]])) > 5
     assert len(re.findall(r'<circle class="port"[^>]*data-words', path.read_text("utf-8"))) == 16  # 5324s never sleep
 
 
@@ -196,6 +205,15 @@ def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
     assert not good
     assert "costs more than it saves" in words
     assert '<p class="verdict no" id="pays"><strong>NO</strong>' in render(replace(found, forecast=dear), "now")
+
+
+def test_sleep_that_slows_the_run_too_much_is_told_to_cost_more(sleepy):
+    found = sleepy[1]
+    assert energy_verdict(forecast_page(found.forecast))[0]  # of the switches alone, it pays
+    hosts = energy(found.fabric, found.fabric, found.forecast, Rates(host_watts=90.0))
+    good, words = energy_verdict(forecast_page(replace(found.forecast, energy=hosts)))
+    assert not good
+    assert "costs more than it saves" in words
 
 
 def test_bars_are_as_long_as_their_numbers(path, site):
