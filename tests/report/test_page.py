@@ -94,6 +94,21 @@ def test_what_was_not_given_is_said_to_be_left_out(site, answer):
     assert "power over the timetable: give --timetable" in text
 
 
+def test_a_profile_splits_the_run_into_computation_and_communication(site, answer):
+    profile = ROOT / "tests" / "data" / "profiles" / "cg.S.4.tau"
+    status, page = answer("report", site / "b1", "-o", site / "split.html", "--profile", profile)
+    assert status == 0
+    assert [line.rpartition("--")[2] for line in page["left_out"]] == ["rollout", "timetable", "co2"]
+    run = (
+        (site / "split.html")
+        .read_text()
+        .partition("<figcaption>One run of the application")[2]
+        .partition("</figure")[0]
+    )
+    before = [float(width) for width in re.findall(r'class="p[01]" style="width:([\d.]+)%', run)][:2]
+    assert before[0] / sum(before) == pytest.approx(1 - 0.065784 / 0.467679, abs=1e-3)  # as the profile says
+
+
 def test_curves_and_the_day_are_the_models_own_numbers(site):
     found = report(site / "b1", at_seconds=MONDAY, timetable=site / "day.yml")
     for point in found.gaps[::20]:
@@ -157,11 +172,22 @@ def test_bad_inputs_are_all_named_at_once(site, answer, tmp_path):
     (tmp_path / "day.yml").write_text(
         'rules:\n- {when: "0 25 * * 1-5", settings: no.json}\n- {when: "7 7 * * *", settings: other.json}\n'
     )
-    words = ["--settings", tmp_path / "no.json", "--traffic", tmp_path / "no.csv", "--rollout", site, "--timetable"]
+    words = [
+        "--price",
+        "-1",
+        "--settings",
+        tmp_path / "no.json",
+        "--traffic",
+        tmp_path / "no.csv",
+        "--rollout",
+        site,
+        "--timetable",
+    ]
     status, page = answer("report", site / "b0", "-o", tmp_path / "r.html", *words, tmp_path / "day.yml")
     assert status == 2
     where = [finding["where"] for finding in page["findings"]]
     assert where == [
+        "--price",
         str(tmp_path / "no.json"),
         str(tmp_path / "no.csv"),
         str(site),
