@@ -295,6 +295,8 @@ def page(steps: int = 40) -> str:
         "errors is the order of frames within messages that share a link. 'Faster' is the CPU time of the simulation",
         "with sleep over that of the forecast from a trace, two replays: a long message is two events on a link,",
         "however many frames it has; where all messages are of one frame, less is saved.",
+        "Replay and simulation sleep by the same rules: what this shows is what leaving frames out costs, not how near",
+        "either is to a real switch.",
         "",
     ]  # fmt: skip
     for heading, tables in found:

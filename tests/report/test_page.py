@@ -23,6 +23,7 @@ from tagloom.report.panels import energy_groups, energy_verdict, performance_gro
 from tagloom.report.terminal import forecast_page
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
+PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
 MONDAY = 1_767_614_400.0  # 2026-01-05, noon by UTC
 APT = "no Chromium:  sudo apt install --no-install-recommends chromium"
 
@@ -93,6 +94,21 @@ def test_what_was_not_given_is_said_to_be_left_out(site, answer):
     assert "power over the timetable: give --timetable" in text
 
 
+def test_a_profile_splits_the_run_into_computation_and_communication(site, answer):
+    profile = ROOT / "tests" / "data" / "profiles" / "cg.S.4.tau"
+    status, page = answer("report", site / "b1", "-o", site / "split.html", "--profile", profile)
+    assert status == 0
+    assert [line.rpartition("--")[2] for line in page["left_out"]] == ["rollout", "timetable", "co2"]
+    run = (
+        (site / "split.html")
+        .read_text()
+        .partition("<figcaption>One run of the application")[2]
+        .partition("</figure")[0]
+    )
+    before = [float(width) for width in re.findall(r'class="p[01]" style="width:([\d.]+)%', run)][:2]
+    assert before[0] / sum(before) == pytest.approx(1 - 0.065784 / 0.467679, abs=1e-3)  # as the profile says
+
+
 def test_curves_and_the_day_are_the_models_own_numbers(site):
     found = report(site / "b1", at_seconds=MONDAY, timetable=site / "day.yml")
     for point in found.gaps[::20]:
@@ -156,11 +172,22 @@ def test_bad_inputs_are_all_named_at_once(site, answer, tmp_path):
     (tmp_path / "day.yml").write_text(
         'rules:\n- {when: "0 25 * * 1-5", settings: no.json}\n- {when: "7 7 * * *", settings: other.json}\n'
     )
-    words = ["--settings", tmp_path / "no.json", "--traffic", tmp_path / "no.csv", "--rollout", site, "--timetable"]
+    words = [
+        "--price",
+        "-1",
+        "--settings",
+        tmp_path / "no.json",
+        "--traffic",
+        tmp_path / "no.csv",
+        "--rollout",
+        site,
+        "--timetable",
+    ]
     status, page = answer("report", site / "b0", "-o", tmp_path / "r.html", *words, tmp_path / "day.yml")
     assert status == 2
     where = [finding["where"] for finding in page["findings"]]
     assert where == [
+        "--price",
         str(tmp_path / "no.json"),
         str(tmp_path / "no.csv"),
         str(site),
@@ -180,6 +207,14 @@ def test_every_host_port_is_drawn_with_its_state_and_has_its_verdict(sleepy, pat
     for port in found.forecast.ports:
         assert port.reason in unescape(text)
     assert "host ports asleep save" in text
+    drawn = draw(found.fabric)
+    for link in found.fabric.links:  # the ring's links leave to the sides: no port stands on one
+        (ax, ay), (bx, by) = drawn.points[link.a], drawn.points[link.b]
+        for x, y in PORT.findall(text):
+            there = np.array([float(x) - ax, float(y) + 3.4 - ay])
+            along = np.array([bx - ax, by - ay]) / np.hypot(bx - ax, by - ay)
+            if 0 < there @ along < 30:
+                assert abs(there @ np.array([-along[1], along[0]])) > 5
     assert len(re.findall(r'<circle class="port"[^>]*data-words', path.read_text("utf-8"))) == 16  # 5324s never sleep
 
 
@@ -196,6 +231,15 @@ def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
     assert not good
     assert "costs more than it saves" in words
     assert '<p class="verdict no" id="pays"><strong>NO</strong>' in render(replace(found, forecast=dear), "now")
+
+
+def test_sleep_that_slows_the_run_too_much_is_told_to_cost_more(sleepy):
+    found = sleepy[1]
+    assert energy_verdict(forecast_page(found.forecast))[0]  # of the switches alone, it pays
+    hosts = energy(found.fabric, found.fabric, found.forecast, Rates(host_watts=90.0))
+    good, words = energy_verdict(forecast_page(replace(found.forecast, energy=hosts)))
+    assert not good
+    assert "costs more than it saves" in words
 
 
 def test_bars_are_as_long_as_their_numbers(path, site):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
-from math import cos, pi, sin
+from math import atan2, cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     import jinja2
 
     from tagloom.records.report import Report
+    from tagloom.report.layout import Drawn
 
 RING_RADIUS, RING_PORTS = 18.0, 20  # of hosts' ports around a switch
+TURNS = 24  # of a ring that are tried
 LEVELS = 5  # classes of load, each with its own colour and width
 LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
@@ -163,7 +165,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
         ],
         "ports": [
             {"at": at, "state": port["state"], "words": _port_words(port)}
-            for at, port in zip(_around(report, drawn.points), ports, strict=True)
+            for at, port in zip(_around(report, drawn), ports, strict=True)
         ],
         "port_states": [
             (state, STATE_WORDS[state], sum(each == state for each in report.host_states)) for state in (ON, SLEEPING)
@@ -179,17 +181,35 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _around(report: Report, points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Place hosts' ports in rings around their switches, beginning between the directions of a grid's links."""
-    fabric = report.fabric
-    count_of, next_of, found = np.bincount(fabric.host_switch, minlength=len(points)), [0] * len(points), []
+def _around(report: Report, drawn: Drawn) -> list[tuple[float, float]]:
+    """Place hosts' ports in rings around their switches, turned so that they keep farthest from the links' ends."""
+    fabric, at = report.fabric, np.array(drawn.points).reshape(-1, 2)
+    leaves: list[list[float]] = [[] for _ in drawn.points]
+    for link, wraps in zip(fabric.links, drawn.wraps, strict=True):
+        for a, b in ((link.a, link.b), (link.b, link.a)):
+            way = (at[a] - at[b]) if wraps else (at[b] - at[a])
+            leaves[a].append(atan2(way[1], way[0]))
+    count_of, placed = np.bincount(fabric.host_switch, minlength=len(at)), [0] * len(at)
+    turn_of = [_free_turn(ends, min(RING_PORTS, n)) for ends, n in zip(leaves, count_of.tolist(), strict=True)]
+    found = []
     for host in fabric.hosts:
-        ring, at = divmod(next_of[host.switch], RING_PORTS)
-        next_of[host.switch] += 1
-        turn = 2 * pi * at / min(RING_PORTS, int(count_of[host.switch]) - RING_PORTS * ring) + pi / 4
-        radius, (x, y) = RING_RADIUS + 5.0 * ring, points[host.switch]
+        s = host.switch
+        ring, n = divmod(placed[s], RING_PORTS)
+        placed[s] += 1
+        turn = turn_of[s] + 2 * pi * n / min(RING_PORTS, int(count_of[s]) - RING_PORTS * ring)
+        radius, (x, y) = RING_RADIUS + 5.0 * ring, drawn.points[s]
         found.append((round(x + radius * cos(turn), 1), round(y + radius * sin(turn), 1)))
     return found
+
+
+def _free_turn(ends: list[float], ports: int) -> float:
+    """Give the angle of the first of some ports, evenly spread, that leaves most room between them and links' ends."""
+    if not ends or not ports:
+        return pi / 4
+    step = 2 * pi / ports
+    turns = pi / 4 + np.arange(TURNS) * step / TURNS
+    apart = (np.array(ends)[None, :] - turns[:, None] + step / 2) % step - step / 2
+    return float(turns[np.abs(apart).min(axis=1).round(6).argmax()])
 
 
 def _port_words(port: dict[str, Any]) -> str:

@@ -102,8 +102,8 @@ def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
     """Say whether the saving pays: (good, words); a slower run can cost more than it saves."""
     if page["warnings"]:
         return False, f"{page['warnings'][0][0].upper()}{page['warnings'][0][1:]}."
-    if page["saving_percent"] <= 0:
-        return True, "Nothing is saved, and nothing is lost by saving: every link is on, at its best speed."
+    if page["saving_percent"] <= 0 and not page["eee_saved_watts"]:
+        return True, "Nothing is saved, and nothing lost by saving: every link is on, at its best speed, and awake."
     if not page["seconds_base"]:
         return True, f"The switches draw {page['saving_percent']:.1f} % less. What that does to a run needs --traffic."
     before, after = page["joules_before"], page["joules"] - page["transition_joules"]
@@ -156,7 +156,7 @@ def port_rows(report: Report) -> list[Page]:
             "verdict": verdict.verdict if verdict else "",
             "say": VERDICT_WORDS[verdict.verdict] if verdict else "",
             "asleep": f"{100 * verdict.lpi_share:.1f} %" if verdict else "",
-            "slower": f"{100 * verdict.slowdown:.3g} %" if verdict else "",
+            "slower": f"{100 * verdict.slowdown:.2f} %" if verdict else "",
             "timeout": f"{verdict.timeout_seconds * 1e6:,.0f} us" if verdict else "",
             "reason": verdict.reason if verdict else "",
         }

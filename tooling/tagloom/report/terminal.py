@@ -274,7 +274,7 @@ def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str,
 def _warnings(page: Mapping[str, Any]) -> list[str]:
     """Say where a saving costs more than it saves."""
     before, after = page.get("joules_before", 0.0), page["joules"] - page.get("transition_joules", 0.0)
-    if page["saving_percent"] > 0 and 0 < before < after:
+    if (page["saving_percent"] > 0 or page["eee_saved_watts"]) and 0 < before < after:
         more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
         return [f"the saving costs more than it saves: {more}, for the run is slower (Saravanan et al. 2013: 15 %)"]
     return []
