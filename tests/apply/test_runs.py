@@ -358,6 +358,17 @@ def test_a_switch_that_runs_what_it_must_but_would_start_with_something_else_is_
     assert ring.running(startup=True) == ring.running()
 
 
+def test_nothing_is_finished_where_not_even_the_first_save_was_done(ring):
+    """s2 would start with something that no wave knows, and refuses to be saved: no line may be sent to anybody."""
+    ring.type("s2", "bridge aging-time 77", save=True)
+    ring.type("s2", f"bridge aging-time {ring.states[0]['s2'].aging_seconds}", save=False)
+    process.fault(ring.rack, "s2", "reject", line="^copy running-config")
+    before = process.configurations(ring.rack)
+    page = ring.answer("apply", "change", "--on-failure", "finish", expect=3)
+    assert (page["failed"], page["changed"], page["wave"], page["state"]) == (["s2"], [], 0, "failed")
+    assert process.configurations(ring.rack) == before
+
+
 # --- abort ------------------------------------------------------------------------------------------------------------
 
 
