@@ -350,6 +350,28 @@ def test_what_was_changed_by_hand_is_shown_and_kept_or_overwritten_on_demand(rin
     assert ring.standing(ring.running(), 3)
 
 
+def test_what_cannot_be_kept_and_what_comes_too_late_are_told_and_a_resume_is_previewed(ring):
+    here = ring.running()["s0"].member(100, 2).name.lower()
+    there = "untagged" if here == "tagged" else "tagged"
+    member = "interface ethernet g2", "switchport general allowed vlan {} 100 {}", "exit"
+    ring.type("s0", *(line.format("add", there) for line in member))
+    page = ring.answer("apply", "change", "--drift", "keep", expect=1)
+    assert page["refused"] == "what was changed by hand is kept only in a VLAN that stays"
+    assert page["witness"] == f"s0: VLAN 100 g2 member: expected {here}, actual {there}"
+    back = ("remove", "") if here == "none" else ("add", here)
+    ring.type("s0", *(line.format(*back) for line in member))
+
+    process.quirks(ring.rack, {"s1": {"reject_line": f"^{pvid_line(ring, 2)}$"}})
+    assert ring.answer("apply", "change", expect=3)["wave"] == 2
+    page = ring.answer("apply", "--resume", "--drift", "keep", "--limit", "s1", expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--drift", "--limit"]
+    held = process.configurations(ring.rack)
+    page = ring.answer("apply", "--resume", "--check")
+    assert page["remarks"] == ["all would go on from wave 2 of 3, every line proven from here"]
+    assert page["changed"] == list(NAMES)
+    assert process.configurations(ring.rack) == held
+
+
 def test_a_switch_that_runs_what_it_must_but_would_start_with_something_else_is_saved(ring):
     ring.load(3)
     ring.type("s2", "bridge aging-time 77", save=True)
@@ -358,6 +380,17 @@ def test_a_switch_that_runs_what_it_must_but_would_start_with_something_else_is_
     assert (page["changed"], page["unchanged"]) == ([], list(NAMES))
     assert page["remarks"][0].startswith("saved s2")
     assert ring.running(startup=True) == ring.running()
+
+
+def test_nothing_is_finished_where_not_even_the_first_save_was_done(ring):
+    """s2 would start with something that no wave knows, and refuses to be saved: no line may be sent to anybody."""
+    ring.type("s2", "bridge aging-time 77", save=True)
+    ring.type("s2", f"bridge aging-time {ring.states[0]['s2'].aging_seconds}", save=False)
+    process.fault(ring.rack, "s2", "reject", line="^copy running-config")
+    before = process.configurations(ring.rack)
+    page = ring.answer("apply", "change", "--on-failure", "finish", expect=3)
+    assert (page["failed"], page["changed"], page["wave"], page["state"]) == (["s2"], [], 0, "failed")
+    assert process.configurations(ring.rack) == before
 
 
 # --- abort ------------------------------------------------------------------------------------------------------------

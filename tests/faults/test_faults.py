@@ -149,6 +149,9 @@ def test_members_changed_by_hand_are_shown_and_kept_where_that_proves_and_else_o
     assert ring.differences("r/build") == ring.differences("r/build", startup=True) == {"s0": (left,)}
     ring.check_frames()
 
+    page = ring("apply", "r", expect=(1,))
+    assert page["refused"].startswith("a rollout is applied where it starts from"), "nobody's hand, but a run, was here"
+
     ring.type("s1", "interface ethernet g1", "switchport general allowed vlan remove 102", "exit")
     assert process.ping(ring.rack)["lost"] > 0, "whoever did this has cut pairs off"
     before = process.configurations(ring.rack)

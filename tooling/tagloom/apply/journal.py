@@ -43,6 +43,15 @@ create table if not exists switches (
 RUNNING, INTERRUPTED, DONE, STOPPED = "running", "interrupted", "done", "stopped"
 FAILED, UNDONE, LEFT = "failed", "undone", "left"
 UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)
+_SAID = {
+    RUNNING: "is running",
+    INTERRUPTED: "was interrupted",
+    DONE: "is done",
+    STOPPED: "was stopped",
+    FAILED: "failed",
+    UNDONE: "was undone",
+    LEFT: "was left",
+}
 SENDING, READ_BACK, SAVED = "sending", "read back", "saved"
 
 
@@ -85,7 +94,7 @@ class Run:
     @property
     def standing(self) -> str:
         """Say where the run left the fabric."""
-        what = f"{self.kind} {self.name} is {self.state}" + (f" ({self.note})" if self.note else "")
+        what = f"{self.kind} {self.name} {_SAID[self.state]}" + (f" ({self.note})" if self.note else "")
         if not self.unfinished:
             return what
         if not self.wave:

@@ -51,7 +51,7 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
     with desk_of(args, screen, site) as desk:
         if not args.check:
-            applying.refuse_unfinished(desk, push.fabric.name, wishes)
+            applying.refuse_unfinished(desk, push.fabric.name, wishes, lambda what: _next_words(args, what))
         with screen.progress("switches read") as note:
             looks = len(wanted) * (push.waves if kind == "rollout" and args.check else 1)
             only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
@@ -141,7 +141,11 @@ def desk_of(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
     from tagloom.report import terminal
 
+    shown = 0
     for outcome in survey.outcomes:
+        if outcome.changed and survey.outcomes[0].number < survey.outcomes[-1].number and outcome.number > shown:
+            shown = outcome.number
+            screen.say(*terminal.row(f"wave {shown}", outcome.wave))
         if outcome.changed:
             screen.say(terminal.change_line(outcome.switch, outcome.diff))
             if diff:
@@ -170,7 +174,12 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     elif checked and outcomes.changed:
-        screen.say(f"next      {_next_words(args, f'apply {args.build}')}")
+        allowed = "".join(
+            f" {name} {value}" for name, value in (("--drift", args.drift), ("--allow", args.allow)) if value
+        )
+        screen.say(
+            f"next      {_next_words(args, 'apply --resume' if args.resume else f'apply {args.build}')}{allowed}"
+        )
     screen.answer({**result.as_json(), "resume_with": resume})
     if drifted:
         return NO
@@ -185,7 +194,7 @@ def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     if run is None:
         return [f"next      {anew}"]
     again = _next_words(args, "rollback" if args.command == "rollback" else "apply --resume")
-    lines = [f"next      set these back by hand to what was expected, then {again}"]
+    lines = ["next      set these back by hand to what was expected, then", f"          {again}"]
     return lines if not run.unfinished else [*lines, f"          or {anew}"]
 
 

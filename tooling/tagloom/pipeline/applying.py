@@ -15,7 +15,7 @@ from tagloom.pipeline import operating, runs
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.planning import may_finish, render
 from tagloom.platforms.grammar import switchwide
-from tagloom.records.change import Cell, apply_changes
+from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.ownership import overlay
 from tagloom.verify import Plan, verify
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tagloom.pipeline.operating import Push
     from tagloom.pipeline.runs import Desk, Order
     from tagloom.records.change import Change
+    from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
     Progress = Callable[[Outcome], None]
@@ -68,14 +69,17 @@ class Result:
         return page
 
 
-def refuse_unfinished(desk: Desk, fabric: str, wishes: Wishes) -> None:
-    """Refuse a new apply where an older one left switches between two proven states. Raises PlanError."""
+def refuse_unfinished(desk: Desk, fabric: str, wishes: Wishes, words: Callable[[str], str]) -> None:
+    """Refuse a new apply where an older one left switches between two proven states. Raises PlanError.
+
+    `words` writes a command as the operator would type it.
+    """
     run = desk.journal.unfinished(fabric)
     if run is not None and run.proven and run.wave and not wishes.drift:
         raise PlanError(
             "a run that was interrupted is finished or undone before another begins",
             f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
-            "tagloom apply --resume, or tagloom rollback (or --drift overwrite, to start from what the switches hold)",
+            f"{words('apply --resume')}, or {words('rollback')} (or --drift overwrite, to start from what runs)",
         )
 
 
@@ -98,13 +102,13 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     if is_rollout and arrived(push, found):
         push, is_rollout, found = replace(push, directory=push.directory / "build"), False, _unchanged(found)
     source = str(push.directory.absolute())
-    stray, findings = strayed(desk, push, found)
+    stray, findings = strayed(desk, push, found, wishes)
     if stray and not wishes.drift:
-        return Result(found, drift=findings)
+        return Result(_unsent(found), drift=findings)
     remarks = _told(wishes, findings)
     broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
     if found.error or (broken and (is_rollout or not found.changed)):
-        return Result(found)
+        return Result(_unsent(found))
     push, read, after = _aimed(push, found, stray, wishes)
     unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
     changes = {name for name, state in after.items() if state != read[name]}
@@ -149,6 +153,11 @@ def _unchanged(found: Outcomes) -> Outcomes:
     return replace(found, outcomes=tuple(outcomes))
 
 
+def _unsent(found: Outcomes) -> Outcomes:
+    """Give what was found of switches to which nothing is sent, for a reason that is told."""
+    return replace(found, outcomes=tuple(replace(o, changed=False) for o in found.outcomes))
+
+
 def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     """Say what an apply would do: what drifted, and how many waves the change would take."""
     is_rollout = (push.directory / "rollout.json").exists()
@@ -156,7 +165,7 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
     if is_rollout and arrived(push, found):
         return Result(_unchanged(found))
-    stray, findings = strayed(desk, push, found)
+    stray, findings = strayed(desk, push, found, wishes)
     if stray and not wishes.drift:
         return Result(found, drift=findings, remarks=remarks)
     if (
@@ -169,7 +178,7 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
         remarks = (*remarks, *_told(wishes, findings))
     push, read, after = _aimed(push, found, stray, wishes)
     if stray:
-        found = _instead(push, found, read, after, desk.site.share / "templates")
+        found = _instead(push.fabric, found, read, after, desk.site.share / "templates")
     if not found.changed:
         return Result(found, remarks=remarks)
     kept = bool(stray) and wishes.drift == "keep"
@@ -193,9 +202,9 @@ def _aimed(
     return push, read, _keeping(push, after, stray) if wishes.drift == "keep" else after
 
 
-def _instead(push: Push, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
+def _instead(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
     """Give what was found of switches that are led elsewhere than they were held against."""
-    ends = render(push.fabric, after, templates)
+    ends = render(fabric, after, templates)
     outcomes = {o.switch: o for o in _unchanged(found).outcomes}.values()
     led = (replace(o, after=ends[o.switch], changed=read[o.switch] != after[o.switch]) for o in outcomes)
     return replace(found, outcomes=tuple(led))
@@ -254,37 +263,55 @@ def _targets(push: Push, found: Outcomes) -> FabricState:
 # --- drift ------------------------------------------------------------------------------------------------------------
 
 
-def strayed(desk: Desk, push: Push, found: Outcomes) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
+def strayed(
+    desk: Desk, push: Push, found: Outcomes, wishes: Wishes
+) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
     Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last run left
-    each switch, where that one ended well, if the build does not want it so itself; what that one kept is still by
-    hand. A switch with nothing of tagloom on it was reset or replaced, and is set up like a new one. Also gives them as
-    findings.
+    each switch, if the build does not want it so itself; what that one kept is still by hand. A switch with nothing of
+    tagloom on it was reset or replaced, and is set up like a new one. Also gives them as findings. Raises PlanError for
+    a rollout from another state than that in which a run has left the fabric, unless it may be overwritten.
     """
-    read, wanted = _read(push, found), _targets(push, found)
-    live = {switch.name for switch in push.fabric.live}
-    if (push.directory / "rollout.json").exists():
-        order = runs.read_order(push.directory)
+    read, order = _read(push, found), runs.read_order(push.directory)
+    if order.states:
+        live = {switch.name for switch in push.fabric.live}
         by_switch = {name: order.strays(running, name, 1) for name, running in read.items() if name in live}
+        left = _left(desk, push, found) if any(by_switch.values()) and wishes.drift != "overwrite" else {}
+        for name in left:
+            by_hand = {(c.cell, c.port, c.vlan, c.mac) for c in difference(left[name], read[name])}
+            ours = [c for c in by_switch[name] if (c.cell, c.port, c.vlan, c.mac) not in by_hand]
+            if ours:
+                raise PlanError(
+                    "a rollout is applied where it starts from, and the last run has led the fabric elsewhere",
+                    str(order.findings(name, ours)[0]),
+                    f"tagloom apply {push.directory / 'build'} orders the change anew, from what runs",
+                )
     else:
-        runs_of_it = desk.journal.runs(push.fabric.name)
-        last = next((r for r in runs_of_it if r.wave and r.kind in {"apply", "rollback"}), None)
-        if last is None or last.state != DONE:  # one that did not end left cells at either value
-            return {}, ()
-        order = desk.own_order(last)
-        known = {row.switch for row in desk.journal.switches(last.id) if row.state == SAVED}
-        by_switch = {}
-        for name, running in read.items():
-            if name not in live or name not in order.ports or not running.owned_vlans:
-                continue
-            if order.states or name in known:
-                folder = ASKED if (order.directory / ASKED).exists() else "configs"
-                proven = order.states and folder != ASKED
-                left = order.on(running, name, order.waves) if proven else _laid(order, running, name, folder)
-                by_switch[name] = strays(running, left, wanted[name])
+        wanted = _targets(push, found)
+        by_switch = {name: strays(read[name], held, wanted[name]) for name, held in _left(desk, push, found).items()}
     by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
     return by_switch, tuple(f for name, changes in by_switch.items() for f in order.findings(name, changes))
+
+
+def _left(desk: Desk, push: Push, found: Outcomes) -> FabricState:
+    """Give where the last run left the switches, on top of what is others'; nothing where it did not end well."""
+    last = next((r for r in desk.journal.runs(push.fabric.name) if r.wave and r.kind in {"apply", "rollback"}), None)
+    if last is None or last.state != DONE:  # one that did not end left cells at either value
+        return {}
+    order = desk.own_order(last)
+    known = {row.switch for row in desk.journal.switches(last.id) if row.state == SAVED}
+    live = {switch.name for switch in push.fabric.live}
+    folder = ASKED if (order.directory / ASKED).exists() else "configs"
+    left: FabricState = {}
+    for name, running in _read(push, found).items():
+        if name not in live or name not in order.ports or not running.owned_vlans:
+            continue
+        if order.states and folder != ASKED:
+            left[name] = order.on(running, name, order.waves)
+        elif order.states or name in known:
+            left[name] = _laid(order, running, name, folder)
+    return left
 
 
 def _laid(order: Order, running: SwitchState, name: str, folder: str = "configs") -> SwitchState:
@@ -458,12 +485,14 @@ def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = 
     found = _look(desk, order, run.wave, on_progress)
     standing = runs.stand(order, run.wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
-        return Result(found, run, drift=standing.findings)
+        return Result(_unsent(found), run, drift=standing.findings)
     pushes = runs.on(order, standing, run.wave)
     if check:
-        said = [f"wave {number}: {', '.join(switches)} catch up" for number, _, switches in pushes if switches]
-        said.append(f"all would go on from wave {pushes[-1][0]} to wave {order.waves}, every line proven from here")
-        return Result(found, run, remarks=tuple(said))
+        said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
+        said.append(f"all would go on from wave {pushes[-1][0]} of {order.waves}, every line proven from here")
+        end = runs.overlaid(order, standing.read, order.waves)
+        found = _instead(order.fabric, found, standing.read, end, desk.site.share / "templates")
+        return Result(replace(found, waves=order.waves - pushes[0][0] + 1), run, remarks=tuple(said))
     gathered: Outcomes | None = None
     unsaved = standing.unsaved
     if any(order.paused[max(0, run.wave - 1) :]):
@@ -505,7 +534,7 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
     found = _look(desk, order, wave, on_progress)
     standing = runs.stand(order, wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
-        return Result(found, run, drift=standing.findings)
+        return Result(_unsent(found), run, drift=standing.findings)
     if run.unfinished and not standing.unsaved and order.holds(standing.read, 0):  # cut short before its first line
         desk.journal.set_state(run.id, UNDONE)
         remark = "no line had reached a switch: all hold what they held before the run"

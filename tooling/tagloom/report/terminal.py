@@ -492,7 +492,9 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: st
     if volatile := sorted({outcome.switch for outcome in outcomes.outcomes if outcome.volatile}):
         lines += row("reboot", f"forgets it all on {', '.join(volatile)}: set tagloom_save_to in the inventory")
     changed = "would change" if checked else "changed"
-    of_waves = f" in {count(waves, 'wave')}" if outcomes.changed else ""
+    short = not checked and not outcomes.good and 0 < outcomes.reached < waves
+    of_waves = f" up to wave {outcomes.reached} of {waves}" if short else f" in {count(waves, 'wave')}"
+    of_waves = of_waves if outcomes.changed else ""
     text = f"{changed} {count(len(outcomes.changed), 'switch')}{of_waves}, {len(outcomes.unchanged)} unchanged"
     if outcomes.failed:
         text += f", {len(outcomes.failed)} FAILED"
