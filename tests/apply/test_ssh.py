@@ -1,6 +1,9 @@
 """One login to one virtual switch: the traps of the conversation, each sprung."""
 
+import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -114,6 +117,54 @@ def test_many_logins_to_many_switches_at_once_do_not_mix(bench):
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(read, bench.names * 2))
     assert [text.strip("\n") for text in texts] == [bench.born[name].strip("\n") for name in bench.names * 2]
+
+
+@contextmanager
+def far_away(port, seconds):
+    """Relay a port of this machine to a switch, what the switch says later by some seconds; gives the port."""
+    loop = asyncio.new_event_loop()
+
+    async def relay(near, to_near):
+        far, to_far = await asyncio.open_connection("127.0.0.1", port)
+
+        async def there():
+            while piece := await near.read(4096):
+                to_far.write(piece)
+            to_far.close()
+
+        async def back():
+            while piece := await far.read(4096):
+                loop.call_later(seconds, to_near.write, piece)
+            loop.call_later(seconds, to_near.close)
+
+        await asyncio.gather(there(), back(), return_exceptions=True)
+
+    server = loop.run_until_complete(asyncio.start_server(relay, "127.0.0.1", 0))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield server.sockets[0].getsockname()[1]
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    server.close()
+    still = asyncio.all_tasks(loop)
+    for task in still:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*still, return_exceptions=True))
+    loop.close()
+
+
+@MODELS
+def test_a_switch_far_away_is_not_hurried_into_refusing_a_quick_login(bench, switch):
+    with (
+        far_away(bench.info.ports[switch], 0.3) as port,
+        bench.connection(switch, port=port, host_key_checking=False) as connection,
+    ):
+        assert connection.running_configuration().strip("\n") == bench.born[switch].strip("\n")
+
+
+def test_a_wrong_password_is_told_as_one(bench):
+    with pytest.raises(DeviceError, match="refused for user 'lab'"), bench.connection("s0", password="wrong"):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ _ESCAPE, _ESCAPES = "\x1b", re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
 _LOGIN_REFUSED = re.compile(r"user ?name: ?$|^\W*(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE)
-_LOGIN_ENDS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.pattern})")
+_LOGIN_SAYS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.pattern}|password: ?$)")
 _PAGER = r"(?:More: <space>.*<return> ?|--More-- or \(q\)uit)"
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
@@ -328,14 +328,26 @@ class SshSwitch(Session):
     # The session
 
     def _log_in(self, wire: BaseConnection) -> None:
-        wire.establish_connection()  # with the dialog of the ROS family, which asks inside the session
-        _, found = self._until(_LOGIN_ENDS, "login", self._access.login_seconds)
-        if not _LOGGED_IN.search(found):
-            raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
+        # netmiko's own dialog presses Return where a switch is slow, after the name too, which is a wrong password.
+        wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
+        wire.establish_connection()
+        self._introduce()
         wire.write_channel(wire.RETURN)
         wire.session_preparation()
         self._settle()
         self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
+
+    def _introduce(self) -> None:
+        """Answer what the ROS family asks inside the session, each question once and not before it was asked."""
+        answers = {"user": self._access.user, "pass": self._access.password}
+        while True:
+            _, found = self._until(_LOGIN_SAYS, "login", self._access.login_seconds)
+            if _LOGGED_IN.search(found):
+                return
+            answer = answers.pop(found.strip().lower()[:4], None)
+            if answer is None:
+                raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
+            self._write(f"{answer}\n", "login")
 
     def _leave(self) -> None:
         self._leave_configuration()
