@@ -137,7 +137,7 @@ def main() -> None:
         for some in pool.map(part, *zip(*CLUSTERS, strict=True)):
             lines += some
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    lines += ["", f"The run took {usage.ru_utime + usage.ru_stime:.0f} CPU seconds."]
+    lines += ["", f"All rows took {usage.ru_utime + usage.ru_stime:.0f} CPU seconds."]
     PAGE.write_text("\n".join(lines) + "\n", "utf-8")
 
 
