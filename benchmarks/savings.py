@@ -28,13 +28,14 @@ METHODS = (
 TEXT = """\
 # Links off and watts saved
 
-Written by one run of `python benchmarks/savings.py`; a test computes a part of it again. Whole switches' power, both
-ends of a link (Koibuchi et al. 2011, table 2). NAS matrices of class S on 16 ranks, ranks spread over all switches,
-stand in for the paper's classes W and A; patterns are over all hosts. No method lets the busiest channel's load rise.
-`static` is the paper's; "bridges allowed" is its connectivity rule; `greedy` and `optimal` beside it keep the fabric so
-that any one link may still fail. A cell is links off, percent saved, and the gap: how far its watts are above a lower
-bound for every choice under the same rule, in percent; 0.00 is a proof that there is none better. `optimal` had five
-minutes a row; CPU seconds are of all four methods with their bounds, the first row's with compiling.
+Rows as `python benchmarks/savings.py` measured them, some run again alone; a test computes two once more. Watts of
+whole switches, both ends of a link (Koibuchi et al. 2011, table 2). NAS matrices of class S on 16 ranks, ranks spread
+over all switches, stand in for the paper's classes W and A; patterns are over all hosts. No method lets the busiest
+channel's load rise. `static` is the paper's; "bridges allowed" is its connectivity rule; `greedy` and `optimal`
+beside it keep the fabric so that any one link may still fail. A cell is links off, percent saved, and the gap: how
+far its watts are above a lower bound for every choice under the same rule, in percent; 0.00 is a proof that there is
+none better. `optimal` had at most five minutes a row; CPU seconds are of all four methods with their bounds, the
+first row's with compiling.
 
 ## The arithmetic of the paper's 20, 19 and 25 %
 
