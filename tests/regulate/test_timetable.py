@@ -58,10 +58,24 @@ def test_where_sets_are_too_many_it_says_so_and_is_no_worse_than_with_fewer(seed
     offer = Offer(np.ones(8), joules, chance.random((6, 6)))
     exact = schedules(offer, 3, 0.0, 6)
     monkeypatch.setattr(timetable, "SETS", 6)
-    found = schedules(offer, 3, 0.0, 6)
-    assert [each.exact for each in found] == [True, False, False]
-    assert found[0].joules >= found[1].joules >= found[2].joules >= exact[2].joules - 1e-9
-    assert joules_of(offer, found[2].setting) == pytest.approx(found[2].joules)
+    for ranked in (0, 100):
+        monkeypatch.setattr(timetable, "RANKED", ranked)
+        found = schedules(offer, 3, 0.0, 6)
+        assert found[0].exact
+        assert ranked or not (found[1].exact or found[2].exact)
+        assert found[0].joules >= found[1].joules >= found[2].joules >= exact[2].joules - 1e-9
+        assert joules_of(offer, found[2].setting) == pytest.approx(found[2].joules)
+        for each, best in zip(found, exact, strict=True):
+            assert not each.exact or each.joules == pytest.approx(best.joules)
+
+
+def test_sets_left_out_are_known_to_be_worse_where_free_changes_say_so(monkeypatch):
+    """Two settings are cheap and carry half the day each; all others cost more however often they change."""
+    joules = np.full((8, 8), 10.0) + np.arange(8)[:, None]
+    joules[0, :4] = joules[1, 4:] = 1.0
+    monkeypatch.setattr(timetable, "SETS", 3)
+    found = schedules(Offer(np.ones(8), joules, np.full((8, 8), 0.5)), 2, 0.0, 6)
+    assert (found[1].exact, found[1].joules, found[1].used) == (True, 9.0, (0, 1))
 
 
 @pytest.mark.parametrize(("rest_seconds", "pays"), [(120, False), (128, True)])

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from tagloom.records.timetable import Offer
 
-SETS = 5_000  # sets of settings up to which all are tried
+SETS = 5_000  # sets of settings that are tried
+RANKED = 400_000  # sets up to which those are chosen by what they would cost if changes were free
 CELLS = 8_000_000  # numbers held at a time
 
 
@@ -26,8 +27,9 @@ def schedules(offer: Offer, most_settings: int, dwell_seconds: float, most_chang
 
     A day repeats: going from its last interval's settings to its first's is a change like others. Every stretch of one
     setting within the day lasts `dwell_seconds` or the whole day, and there are at most `most_changes` changes. All
-    sets of settings are tried while they are no more than SETS; beyond, the best set of one fewer is completed, and
-    then its members are exchanged one by one while that helps (`exact` says so).
+    sets of settings are tried while they are no more than SETS; beyond, those that would be cheapest if changes were
+    free (the best set of one fewer, completed, where even these are too many), and then members of the best are
+    exchanged one by one while that helps. `exact` says whether no set that was left out can be better.
     """
     found: list[Schedule] = []
     best: Schedule | None = None
@@ -36,12 +38,26 @@ def schedules(offer: Offer, most_settings: int, dwell_seconds: float, most_chang
         if comb(count, n) <= SETS:
             answer, exact = _best(offer, combinations(range(count), n), dwell_seconds, most_changes), True
         else:
-            answer, exact = _improved(offer, best, n, dwell_seconds, most_changes), False
+            start, exact = best, False
+            if comb(count, n) <= RANKED:
+                promising, rest = _promising(offer, n)
+                start = _best(offer, promising, dwell_seconds, most_changes)
+                exact = start is not None and start.joules <= rest
+            answer = start if exact else _improved(offer, start, n, dwell_seconds, most_changes)
         if answer is not None and (best is None or answer.joules < best.joules * (1 - 1e-12)):
             best = Schedule(answer.setting, answer.joules, answer.changes, exact)
         if best is not None:
             found.append(Schedule(best.setting, best.joules, best.changes, exact))
     return found
+
+
+def _promising(offer: Offer, n: int) -> tuple[list[tuple[int, ...]], float]:
+    """List the SETS sets of n that would be cheapest if changes were free, and what the best of the others would be."""
+    sets = np.array(list(combinations(range(len(offer.joules)), n)))
+    parts = np.array_split(sets, max(1, sets.size * len(offer.seconds) // CELLS))
+    least = np.concatenate([offer.joules[part].min(axis=1).sum(axis=1) for part in parts])
+    order = np.argsort(least, kind="stable")
+    return [tuple(each) for each in sets[order[:SETS]].tolist()], float(least[order[SETS]])
 
 
 def _improved(offer: Offer, start: Schedule | None, n: int, dwell: float, most: int) -> Schedule | None:
