@@ -78,9 +78,9 @@ aggregation (its abstract): a run time, computation included. Of its 650 % we co
 |---|---|---|---|
 """
 AFTER_TREE = """
-All-to-all on the testbed with 64 hosts comes to the paper's 650 %; since its load is not known here, that proves nothing,
-and 27 % of a run time stands beside no number of bandwidth. Where a pattern has fewer flows than links, as on 16 hosts, a bound link is worth more than two
-paths of which a flow can use one: the tree wins there.
+All-to-all on the testbed with 64 hosts comes to the paper's 650 %; since its load is not known here, that proves
+nothing, and 27 % of a run time stands beside no number of bandwidth. Where a pattern has fewer flows than links, as on
+16 hosts, a bound link is worth more than two paths of which a flow can use one: the tree wins there.
 
 ## Latency: switches on a path (table 4)
 

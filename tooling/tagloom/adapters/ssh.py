@@ -338,16 +338,20 @@ class SshSwitch(Session):
         self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
 
     def _introduce(self) -> None:
-        """Answer what the ROS family asks inside the session, each question once and not before it was asked."""
-        answers = {"user": self._access.user, "pass": self._access.password}
+        """Answer what the ROS family asks inside the session, each question not before it was asked.
+
+        A password is given once. Some firmware asks for the name twice before it (netmiko, cisco_s300).
+        """
+        names, passwords = [self._access.user] * 2, [self._access.password]
         while True:
             _, found = self._until(_LOGIN_SAYS, "login", self._access.login_seconds)
             if _LOGGED_IN.search(found):
                 return
-            answer = answers.pop(found.strip().lower()[:4], None)
-            if answer is None:
+            said = found.lower()
+            answers = [] if "failed" in said or not passwords else passwords if "password" in said else names
+            if not answers:
                 raise DeviceError(self.name, "login", f"refused for user {self._access.user!r}")
-            self._write(f"{answer}\n", "login")
+            self._write(f"{answers.pop()}\n", "login")
 
     def _leave(self) -> None:
         self._leave_configuration()
