@@ -264,14 +264,14 @@ def main() -> None:
         print(f"    {ratio:.1f} times as fast (goal {GOAL_RATIO:g}), {cpu:.1f} times less CPU of the pusher\n")
         rack = Rack(place / "many", many)
         try:
-            whole_pool = measure(rack, partial(ours, rack, place))
-            show(f"(b) tagloom, {many} switches", whole_pool)
+            wide = measure(rack, partial(ours, rack, place))
+            show(f"(b) tagloom, {many} switches", wide)
             threads = measure(rack, partial(pool, rack))
             show(f"    bare netmiko, {many} threads", threads)
         finally:
             process.down(rack.home)
         limit = GOAL_POOL_RATIO * threads.wall + GOAL_POOL_SECONDS
-        print(f"    {whole_pool.wall:.1f} s (goal: at most {limit:.1f} s)\n")
+        print(f"    {wide.wall:.1f} s (goal: at most {limit:.1f} s)\n")
         (place / "fabric.yml").write_text(mesh(few))
         rack = Rack(place / "whole", few)
         try:

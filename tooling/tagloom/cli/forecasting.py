@@ -28,14 +28,10 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
-    from tagloom.predict.energy import Rates
     from tagloom.report import terminal
 
     all_found = Findings()
-    rates = Rates(args.price, args.co2, args.host_watts)
-    all_found.findings += rates.findings()
-    eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
-    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    rates, eee, power = _assumed(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
     traffic = None
     if build is not None:
@@ -65,6 +61,18 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*lines, *said, *drawn, *([f"wrote     {args.csv}"] if args.csv is not None else []))
     screen.answer(page)
     return GOOD
+
+
+def _assumed(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, Any]:
+    """Read what a forecast assumes: rates, the sleep policy and watts of models, None where not given."""
+    from tagloom import pipeline
+    from tagloom.predict.energy import Rates
+
+    rates = Rates(args.price, args.co2, args.host_watts)
+    all_found.findings += rates.findings()
+    eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
+    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    return rates, eee, power
 
 
 def _export(args: argparse.Namespace, screen: Screen) -> int:
@@ -121,27 +129,22 @@ def _score(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline.scoring import score, score_page
     from tagloom.report.scores import score_lines
 
-    findings = []
+    all_found = Findings()
+    file = all_found.of(lambda: Forecasts(args.store, new=False))
     if not 0 <= args.tolerance < float("inf"):
-        findings.append(Finding("--tolerance", "percent from 0", f"{args.tolerance:g}"))
-    fresh: list[Any] = []
-    try:
-        fresh = read_measured(args.measured)
-    except InputError as error:
-        findings += error.findings
-    try:
-        file = Forecasts(args.store, new=False)
-    except InputError as error:
-        raise InputError([*error.findings, *findings]) from None
+        all_found.findings.append(Finding("--tolerance", "percent from 0", f"{args.tolerance:g}"))
+    fresh = all_found.of(lambda: read_measured(args.measured), [])
+    if file is None:
+        all_found.end()
     with closing(file):
         kept = file.forecasts()
         names = {name for forecast in kept for name in forecast.quantities}
         for each in fresh:
             if each.origin == "given" and each.quantity not in names:
                 known = ", ".join(sorted(name for name in names if "/" not in name)) or "none: predict --record first"
-                findings.append(Finding(f"--measured {each.quantity}", f"a quantity forecast: {known}", "another"))
-        if findings:
-            raise InputError(findings)
+                where, expected = f"--measured {each.quantity}", f"a quantity forecast: {known}"
+                all_found.findings.append(Finding(where, expected, "another"))
+        all_found.end()
         file.measure(fresh)
         page = score_page(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
     screen.say(*score_lines(page))
@@ -183,17 +186,13 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline.sweeping import csv_text, read_sweep, sweep
     from tagloom.report.scores import sweep_lines
 
-    findings = []
+    all_found = Findings()
     if args.jobs is not None and args.jobs < 1:
-        findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
+        all_found.findings.append(Finding("--jobs", "1 or more", str(args.jobs)))
     if args.output is not None and args.output.suffix not in {".csv", ".json"}:
-        findings.append(Finding("--output", "a file that ends in .csv or .json", str(args.output)))
-    try:
-        cells = read_sweep(args.sweep)
-    except InputError as error:
-        findings += error.findings
-    if findings:
-        raise InputError(findings)
+        all_found.findings.append(Finding("--output", "a file that ends in .csv or .json", str(args.output)))
+    cells = all_found.of(lambda: read_sweep(args.sweep))
+    all_found.end()
     with screen.progress("forecasts") as note, workers(args.scheduler, args.jobs) as executor:
         rows = sweep(cells, executor, note)
     failed = sum(bool(row["error"]) for row in rows)
@@ -208,16 +207,11 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _report_page(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom import pipeline
     from tagloom.pipeline.reporting import report
-    from tagloom.predict.energy import Rates
     from tagloom.report.html import page
 
     all_found = Findings()
-    rates = Rates(args.price, args.co2, args.host_watts)
-    all_found.findings += rates.findings()
-    eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
-    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    rates, eee, power = _assumed(args, all_found)
     with screen.waiting("proving, loading and drawing"):
         found = all_found.of(
             lambda: report(

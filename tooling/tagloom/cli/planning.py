@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import traffic_given, write_file
+from tagloom.cli.inputs import Findings, traffic_given, write_file
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
@@ -127,7 +128,9 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     allow = args.allow or []
-    findings = pipeline.unfit(args.strategy, allow_drain="drain" in allow)
+    all_found = Findings()
+    findings = all_found.findings
+    findings += pipeline.unfit(args.strategy, allow_drain="drain" in allow)
     if len(args.builds) != (1 if args.greenfield else 2):
         findings.append(Finding("rollout", "OLD NEW, or --greenfield NEW", " ".join(map(str, args.builds))))
     if args.greenfield and args.strategy != "auto":
@@ -135,14 +138,8 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     if (args.root or args.blocked) and not args.greenfield:
         findings.append(Finding("--root, --blocked", "--greenfield beside them", "a rollout between two builds"))
     findings += pipeline.occupied(args.output, "rollout.json")
-    builds = []
-    for path in args.builds:
-        try:
-            builds.append(pipeline.read_build(path))
-        except InputError as error:
-            findings += error.findings
-    if findings:
-        raise InputError(findings)
+    builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
+    all_found.end()
     with screen.waiting("ordering and proving waves"):
         drain = "drain" in allow
         if args.greenfield:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from tagloom.cli.inputs import LAB
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def snmp_words() -> Parser:
     snmp.add_argument("--timeout", type=float, default=1.0, metavar="S", help="seconds for one answer (default 1)")
     snmp.add_argument("--retries", type=int, default=2, metavar="N", help="times asked again (default 2)")
     snmp.add_argument(
-        "-i", "--inventory", type=Path, metavar="INVENTORY", help="inventory (default inventory/lab, where a lab runs)"
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
     return snmp
 

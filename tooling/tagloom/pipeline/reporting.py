@@ -14,10 +14,11 @@ from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import prove, with_links_off
 from tagloom.pipeline.regulating import chosen, link_ends
-from tagloom.platforms.power import DEFAULT_SPEED_MBPS, fabric_watts
+from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
 from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.routes import channel_load
 from tagloom.records.timetable import ALL_ON

@@ -13,6 +13,7 @@ import yaml
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms import PortWatts
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
-DEFAULT_SPEED_MBPS = 1000
 LPI_POWER = 0.1  # of a port's watts while it sleeps, as the Vigo group's simulators take it; Miwa et al. quote 0.3
 LATENCY_SECONDS = 2.75e-6  # of a PowerConnect 5324, the shortest of Koibuchi et al. 2011, table 4
 ABSURD_WATTS = 100_000.0

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.platforms.power import DEFAULT_SPEED_MBPS, link_watts, switch_watts
+from tagloom.platforms.power import link_watts, switch_watts
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forecast import Energy, Figure, SwitchPower
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.power import DEFAULT_SPEED_MBPS, port_watts
+from tagloom.platforms.power import port_watts
 from tagloom.predict.eee import (
     POWERCONNECT_5548,
     idle_seconds,
@@ -18,6 +18,7 @@ from tagloom.predict.eee import (
     sleeping_share,
 )
 from tagloom.predict.performance import Moved, performance, worst_ratio
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.flows import HOST_BPS
 from tagloom.records.forecast import Figure, Forecast, PortVerdict
 

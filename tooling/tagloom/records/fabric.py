@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
+DEFAULT_SPEED_MBPS = 1000  # of a link that names no speed
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -83,7 +85,7 @@ class Link:
         """List the cables as (port of a, port of b)."""
         return self.members or ((self.a_port, self.b_port),)
 
-    def capacity_mbps(self, best: int = 1000) -> int:
+    def capacity_mbps(self, best: int = DEFAULT_SPEED_MBPS) -> int:
         """Give what all cables carry together in each direction; `best` is the ports' best speed."""
         return (self.speed_mbps or best) * len(self.cables)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
-BEST_MBPS = 1000  # of a link that names no speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class LinkSettings:
 
 def speeds_mbps(fabric: Fabric) -> list[int]:
     """Give every link's speed in Mb/s, 0 where it is off."""
-    return [(link.speed_mbps or BEST_MBPS) if link.up else 0 for link in fabric.links]
+    return [(link.speed_mbps or DEFAULT_SPEED_MBPS) if link.up else 0 for link in fabric.links]
 
 
 def withheld(whole: Fabric, fabric: Fabric) -> frozenset[tuple[int, int]]:
