@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 def _completion(args: argparse.Namespace, screen: Screen) -> int:
     import shtab
 
-    from tagloom.cli import parser
-
-    whole = parser()
-    _complete_files(whole)
-    text = shtab.complete(whole, shell=args.shell)
+    _complete_files(args.whole)
+    text = shtab.complete(args.whole, shell=args.shell)
     screen.say(text.rstrip())
     screen.answer({"shell": args.shell, "text": text})
     return GOOD
@@ -42,3 +39,4 @@ def add(commands: Commands) -> None:
     """Add this command to the parser."""
     completion = commands.add("completion", _completion, "print what makes a shell complete tagloom's words")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
+    completion.set_defaults(whole=commands.parser)

@@ -92,7 +92,7 @@ class Commands:
     """Add commands to a parser, each with its example and the options that all commands have."""
 
     def __init__(self, parser: argparse.ArgumentParser, metavar: str, of: str = "") -> None:
-        self._of = of
+        self.parser, self._of = parser, of
         self._parsers = parser.add_subparsers(dest=of or "command", metavar=metavar, required=True)
         self.common = Parser(add_help=False)
         self.common.add_argument(
