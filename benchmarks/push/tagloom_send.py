@@ -1,31 +1,44 @@
-"""Send lines to one switch as `tagloom apply` does, without its read-back, journal and save."""
+"""Send lines to all switches as `tagloom apply` does, without its read-back, journal and save."""
 
 from __future__ import annotations
 
-import gc
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
+from tagloom.adapters.crew import side_by_side
+from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
 
-gc.freeze()  # what Ansible holds by now is of no use to a worker: its collector would walk, and so copy, all of it
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     """Unpack the arguments and send."""
 
     TRANSFERS_FILES = False
+    BYPASS_HOST_LOOP = True
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send `lines`. Raises DeviceError."""
+        """Send `lines` to every host of the play."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = task_vars or {}
-        access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
-        platform = platforms.load(str(variables["tagloom_model"]))
-        with connect(str(variables["inventory_hostname"]), platform, Access.of_host(access)) as connection:
-            connection.send(self._task.args["lines"])
-        return result | {"changed": True}
+        hosts = list((task_vars or {})["ansible_play_hosts_all"])
+        variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, "tagloom_model"))
+
+        def prepare(switch: str) -> Callable[[], bool]:
+            known = variables(host=switch)
+
+            def send() -> bool:
+                platform = platforms.load(str(known["tagloom_model"]))
+                with connect(switch, platform, Access.of_host(known)) as connection:
+                    return bool(connection.send(self._task.args["lines"]))
+
+            return send
+
+        sent = side_by_side(prepare, hosts)
+        return result | {"changed": True, "failed": sorted(sent) != sorted(hosts)}

@@ -15,7 +15,7 @@ SHARE = share_directory()
 
 
 def ansible(*words, bench):
-    environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, SHARE, 4)
+    environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, SHARE)
     command = [sys.executable, "-m", "ansible", *map(str, words)]
     return subprocess.run(command, env=environment, cwd=bench.directory, capture_output=True, text=True, check=False)
 

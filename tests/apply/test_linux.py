@@ -177,7 +177,7 @@ def play(ring, playbook, **arguments):
             *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / playbook)),
             *("--inventory", str(inventory_source(ring.rack)), "--extra-vars", json.dumps(arguments)),
         ],
-        env=ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, share, 4),
+        env=ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, share),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

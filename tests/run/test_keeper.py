@@ -14,10 +14,10 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom.adapters.clock_metrics import ClockMetrics
 from tagloom.adapters.ledger import Ledger
+from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
 from tagloom.pipeline.clock import Jobs, Keeper
-from tagloom.pipeline.operating import Site
 from tagloom.read.calendar import read_timetable
 from tagloom.records.timetable import ClockStatus, Standing, Watch
 

@@ -14,12 +14,12 @@ from tagloom.adapters.snmp import Snmp
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.pipeline import observing
 from tagloom.pipeline.clock import Eyes, Jobs, Keeper
-from tagloom.pipeline.operating import Site
 from tagloom.pipeline.runs import Desk
 from tagloom.read import read_fabric, read_snmp_settings
 from tagloom.read.calendar import read_timetable

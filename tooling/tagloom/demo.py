@@ -12,6 +12,8 @@ from tagloom import pipeline
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.apply.site import Site
+from tagloom.apply.survey import survey
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.pipeline import applying, operating, runs
@@ -98,7 +100,7 @@ def run(
             *_indent(terminal.table(("switch", "address", "SSH port"), shown, right=(2,))),
             f"{'':<10}... {len(ports)} in all",
         )
-        site = operating.Site(rack, share, environment, "demo")
+        site = Site(rack, share, environment, "demo")
         with FabricLock(site.home / LOCK, "tagloom demo", say) as lock, Journal(site.home / JOURNAL) as journal:
             _mission(demo, home, build, runs.Desk(site, journal, lock), say, progress, step)
     finally:
@@ -124,7 +126,7 @@ def _mission(
     push = operating.prepare(home / "build")
     hosts = len(fabric.switches)
     with progress("switches read") as note:
-        found = operating.survey(push.directory, fabric, site, on_progress=_count(note, hosts))
+        found = survey(push.directory, fabric, site, on_progress=_count(note, hosts))
     say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
     if found.outcomes:
         lines = found.outcomes[0].diff.splitlines()
@@ -158,7 +160,7 @@ def _mission(
 
     step(7, "Apply the same build again")
     with progress("switches compared") as note:
-        found = operating.survey(push.directory, fabric, site, on_progress=_count(note, hosts))
+        found = survey(push.directory, fabric, site, on_progress=_count(note, hosts))
         again = applying.fresh(desk, push, found, applying.Wishes()).outcomes
     say(*terminal.outcome_lines(again, checked=False))
     say(
@@ -210,7 +212,7 @@ def _save_power(
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
         push = operating.prepare(home / "rollout")
-        found = operating.survey(push.directory, fabric, site, wave=1)
+        found = survey(push.directory, fabric, site, wave=1)
         pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, pushes)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
@@ -238,7 +240,7 @@ def _describe(fabric: Fabric, say: Callable[..., None]) -> None:
     say(*_indent(terminal.table(("what", "count", "which"), rows, right=(1,))))
 
 
-def _prove_running(demo: Demo, fabric: Fabric, site: operating.Site, say: Callable[..., None]) -> dict[str, Any]:
+def _prove_running(demo: Demo, fabric: Fabric, site: Site, say: Callable[..., None]) -> dict[str, Any]:
     texts = operating.read_back(fabric, site)
     _, proof = pipeline.prove(fabric, texts, None)
     demo.held &= proof.proven

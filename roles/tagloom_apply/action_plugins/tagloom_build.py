@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 
 from tagloom.apply.build import between, fabric_file, read_waves
-from tagloom.apply.playbook import RunDirectory
+from tagloom.apply.playbook import WORD, RunDirectory
 from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
 
@@ -36,8 +37,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "directory": {"type": "path", "required": True},
                 "first_wave": {"type": "int", "default": 0},
                 "last_wave": {"type": "int", "default": 0},
+                "controller": {"type": "int", "default": -1},
             }
         )
+        if arguments["controller"] >= 0 and not os.read(arguments["controller"], len(WORD)):
+            return result | {"failed": True, "msg": "Ended before it began: the command that started it did not go on."}
         variables = task_vars or {}
         build, files = Path(arguments["build"]).absolute(), RunDirectory(Path(arguments["directory"]).absolute())
         files.path.mkdir(parents=True, exist_ok=True)
@@ -69,8 +73,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 
 
 def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:
-    """List the hosts of the play that a wave reaches for."""
-    return [host for host in play if wave.switches is None or host in wave.switches]
+    """List the hosts of the play that a wave reaches for, in the order in which they begin."""
+    return list(play) if wave.switches is None else [name for name in wave.switches if name in play]
 
 
 def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str]) -> None:

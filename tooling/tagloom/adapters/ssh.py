@@ -7,13 +7,17 @@ import logging
 import re
 import time
 from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import paramiko
 from netmiko import ConnectHandler, NetmikoAuthenticationException
 from netmiko.exceptions import NetmikoBaseException
+from pydantic import TypeAdapter
 
-from tagloom.errors import DeviceError
+from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 _WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, ValueError)
 LOGIN_SECONDS = 30.0
 ANSWER_SECONDS = 120.0
+SSH_PORT = 22
 _ESCAPE, _ESCAPES = "\x1b", re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
@@ -37,6 +42,7 @@ _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
 _SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
 _ECHO_ENDS = re.compile(r"[ \t]*\n")
 _SUBMODES_DEEP = 4
+_FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
 _SECRETS = re.compile(
     r"(?i)(\b(?:"
@@ -49,6 +55,33 @@ _SECRETS = re.compile(
 
 # Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+@cache
+def _host_keys(path: Path, changed_ns: int) -> paramiko.HostKeys:
+    """Read a known_hosts file once: to read n keys for each of n switches takes longer than to talk to them."""
+    del changed_ns  # another file by the same name
+    return paramiko.HostKeys(str(path))
+
+
+_reading_host_keys = Lock()
+
+
+def _introduce_host(wire: BaseConnection, access: Access) -> None:
+    """Let a connection know the keys that known_hosts has of its host, and no others."""
+    path = Path(access.known_hosts or "~/.ssh/known_hosts").expanduser()
+    name = access.host if access.port == SSH_PORT else f"[{access.host}]:{access.port}"
+    with _reading_host_keys:
+        keys = _host_keys(path, path.stat().st_mtime_ns).lookup(name) if path.is_file() else None
+    build = wire._build_ssh_client  # noqa: SLF001 - netmiko itself can only be told of a file, which it reads whole
+
+    def build_and_introduce() -> paramiko.SSHClient:
+        client = build()
+        for kind, key in (keys or {}).items():
+            client.get_host_keys().add(name, kind, key)
+        return client
+
+    wire._build_ssh_client = build_and_introduce  # type: ignore[method-assign]  # noqa: SLF001 - as above
 
 
 def scrub(text: str) -> str:
@@ -74,7 +107,7 @@ class Access:
     """
 
     host: str
-    port: int = 22
+    port: int = SSH_PORT
     user: str = ""
     password: str = field(default="", repr=False)
     enable_password: str = field(default="", repr=False)
@@ -96,28 +129,39 @@ class Access:
 
     @classmethod
     def of_host(cls, variables: Mapping[str, Any]) -> Access:
-        """Read `VARIABLES`, which Ansible has of a host, as they come out of its templates."""
-        say = variables.get
-        return cls(
-            host=str(say("ansible_host") or say("inventory_hostname")),
-            port=int(say("ansible_port") or 22),
+        """Read `VARIABLES`, which Ansible has of a host, as they come out of its templates.
+
+        Raises InputError for what is no number, and neither yes nor no.
+        """
+        say, host = variables.get, str(variables.get("ansible_host") or variables.get("inventory_hostname"))
+        wrong: list[Finding] = []
+
+        def read(name: str, otherwise: Any, of: Callable[[Any], Any], expected: str) -> Any:
+            try:
+                return of(variables.get(name, otherwise))
+            except (TypeError, ValueError):
+                wrong.append(Finding(f"{variables.get('inventory_hostname')}: {name}", expected, str(variables[name])))
+
+        flag = partial(read, of=_FLAG.validate_python, expected="true or false")
+        number = partial(read, of=float, expected="a number")
+        access = cls(
+            host=host,
+            port=read("ansible_port", SSH_PORT, of=int, expected="a port"),
             user=str(say("ansible_user") or ""),
             password=str(say("ansible_password") or ""),
             enable_password=str(say("ansible_become_password") or ""),
             known_hosts=str(say("tagloom_known_hosts") or ""),
-            host_key_checking=_yes(say("tagloom_host_key_checking", True)),
-            fast_cli=_yes(say("tagloom_fast_cli", False)),
-            echo=_yes(say("tagloom_echo", True)),
+            host_key_checking=flag("tagloom_host_key_checking", True),
+            fast_cli=flag("tagloom_fast_cli", False),
+            echo=flag("tagloom_echo", True),
             become=str(say("tagloom_become") or ""),
             save_to=str(say("tagloom_save_to") or ""),
-            login_seconds=float(say("tagloom_login_seconds", LOGIN_SECONDS)),
-            answer_seconds=float(say("tagloom_answer_seconds", ANSWER_SECONDS)),
+            login_seconds=number("tagloom_login_seconds", LOGIN_SECONDS),
+            answer_seconds=number("tagloom_answer_seconds", ANSWER_SECONDS),
         )
-
-
-def _yes(value: object) -> bool:
-    """Read a switch of the inventory, which comes as text from a command line's key=value."""
-    return str(value).strip().lower() not in ("false", "no", "off", "0", "n", "f", "none", "")
+        if wrong:
+            raise InputError(wrong)
+        return access
 
 
 class Session:
@@ -156,12 +200,10 @@ class Session:
                 banner_timeout=access.login_seconds,
                 auth_timeout=access.login_seconds,
                 auto_connect=False,
-                # netmiko takes any host key unless it is told not to. AutoAddPolicy would write into known_hosts.
-                ssh_strict=access.host_key_checking,
-                system_host_keys=access.host_key_checking and not access.known_hosts,
-                alt_host_keys=access.host_key_checking and bool(access.known_hosts),
-                alt_key_file=access.known_hosts,
+                ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
             )
+            if access.host_key_checking:
+                _introduce_host(self._wire, access)
             self._log_in(self._wire)
             self._wire.ansi_escape_codes = False  # its 33 patterns at every read cost more than all else; see `_until`
         except _WIRE_ERRORS as error:

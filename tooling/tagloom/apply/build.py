@@ -20,7 +20,8 @@ class WaveOrder:
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
     `paused` says that hosts are cut off on purpose after it, `terms` what it was proven under. `switches` are those it
-    reaches for, None being all. Wave 0 sends nothing: it makes switches start with what they hold, whatever that is.
+    reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start with what
+    they hold, whatever that is.
     """
 
     number: int
@@ -87,8 +88,13 @@ def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -
 
 
 def _changed(before: Path, after: Path) -> tuple[str, ...]:
-    names = sorted(path.stem for path in after.glob("*.cfg"))
-    return tuple(n for n in names if (before / f"{n}.cfg").read_bytes() != (after / f"{n}.cfg").read_bytes())
+    """List the switches whose text differs; those with the most such lines, whose push takes longest, begin."""
+    lines: dict[str, int] = {}
+    for path in sorted(after.glob("*.cfg")):
+        here, there = (text.read_bytes() for text in (before / path.name, path))
+        if here != there:
+            lines[path.stem] = len(set(here.splitlines()) ^ set(there.splitlines()))
+    return tuple(sorted(lines, key=lambda name: -lines[name]))
 
 
 def fabric_file(build: Path) -> Path:

@@ -67,6 +67,12 @@ class Outcome:
         return bool(self.error)
 
     @property
+    def trouble(self) -> str:
+        """Say what went wrong, and at which line."""
+        at = f" at {self.command!r}" if self.command else ""
+        return f"{self.switch}{at}: {self.error}" if self.error else ""
+
+    @property
     def diff(self) -> str:
         """Give the change as a unified diff of rendered states."""
         lines = difflib.unified_diff(

@@ -9,8 +9,9 @@ import select
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.build import WaveOrder, between, read_waves
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-MAX_FORKS = 64
+    Progress = Callable[[Outcome], None]
+    Go = Callable[[Sequence[str], Progress | None], Outcomes]
+
+WORD = b"g"  # what tells a run that waits to go
 _POLL_SECONDS = 0.1
 _PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
 _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!")
@@ -95,6 +99,12 @@ class RunDirectory:
             seen.add(path.name)
             yield Outcome.of_json(json.loads(path.read_text("utf-8")))
 
+    def read_switch(self, switch: str) -> list[Outcome]:
+        """Give what became of one switch, wave by wave."""
+        found = [path for path in self.outcomes.glob("*.json") if path.name.partition(".")[2] == f"{switch}.json"]
+        found.sort(key=lambda each: int(each.name.partition(".")[0]))
+        return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
+
     def start(self) -> None:
         """Begin a new journal; backups stay."""
         for old in (
@@ -131,11 +141,11 @@ class Booking:
     descriptor: int
 
 
-def run(
+@contextmanager
+def started(
     build: Path,
     inventory: Path,
     *,
-    switches: Sequence[str],
     directory: Path,
     share: Path,
     environment: Mapping[str, str],
@@ -146,16 +156,11 @@ def run(
     last_wave: int = 0,
     booking: Booking | None = None,
     verbosity: int = 0,
-    on_progress: Callable[[Outcome], None] | None = None,
-) -> Outcomes:
-    """Push a build or a rollout with ``playbooks/apply.yml`` of `share`, and give every switch's outcome.
+) -> Iterator[Go]:
+    """Let Ansible start, which takes a second of imports and inventory, and wait for the word to go, which this gives.
 
-    `switches` is the fabric's order. `directory` takes the run's files. `environment` is the process's, on which
-    ours is laid. Waves are sent from `first_wave` up to `last_wave`, 0 being the last there is. The run is a process
-    group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a
-    second one before the next line, a third ends it. It also begins no further wave once this process is gone. All its
-    workers have ended when this returns. A switch of which a begun wave brought no word has failed. Raises InputError
-    where nothing could be begun: no build, or none of this inventory; no host of that limit.
+    The word is a call with the fabric's switches, which gives their outcomes once all of it has ended. Left without,
+    it ends before it has reached for a switch. The arguments are those of `run`.
     """
     began = time.monotonic()
     waves = between(read_waves(build), first_wave, last_wave, check=check)
@@ -175,17 +180,18 @@ def run(
         *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "apply.yml")),
         *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
         *(["--check"] if check else []),
-        *(["--diff"] if diff else []),
+        # A process for each switch: what became of it is read from the directory; its variables, by the push itself.
+        *(["--diff"] if diff else ["--skip-tags", "tagloom_apply_outcome,always"]),
         *(["--limit", limit] if limit else []),
         *(["-" + "v" * verbosity] if verbosity else []),
     ]
-    found: list[Outcome] = []
-    seen: set[str] = set()
+    ends = [*ours, *theirs]
+    process: subprocess.Popen[bytes] | None = None
     try:
         with files.log.open("wb") as log:
             process = subprocess.Popen(
                 command,
-                env=ansible_environment(environment, share, len(switches)),
+                env=ansible_environment(environment, share),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -193,41 +199,53 @@ def run(
                 pass_fds=(ours[0], theirs[1], *([booking.descriptor] if booking else [])),
             )
         os.close(theirs[1])
-        interrupts = 0
-        while True:
-            try:
-                ended = _wait(process, theirs[0])
-                for outcome in files.read(seen):
-                    found.append(outcome)
-                    if on_progress is not None:
-                        on_progress(outcome)
-                if ended:
-                    break
-            except KeyboardInterrupt:
-                interrupts += 1
-                if interrupts > _PATIENCE:
-                    process.terminate()
-                request_stop(files.path, now=interrupts > 1)
+        ends.remove(theirs[1])
+
+        def go(switches: Sequence[str], on_progress: Progress | None) -> Outcomes:
+            os.write(ours[1], WORD)
+            found = _follow(process, theirs[0], files, on_progress)
+            if not files.hosts.is_file():
+                raise InputError(_findings(files, inventory, limit))
+            outcomes = _gather(files, tuple(switches), waves, found, process.returncode)
+            return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
+
+        yield go
     finally:
-        for end in (*ours, theirs[0]):
+        for end in ends:
             os.close(end)
-    if not files.hosts.is_file():
-        raise InputError(_findings(files, inventory, limit))
-    return replace(
-        _gather(files, tuple(switches), waves, found, process.returncode),
-        waves=max(wave.number for wave in waves),
-        seconds=time.monotonic() - began,
-    )
+        if process is not None:
+            process.wait()
 
 
-def ansible_environment(environment: Mapping[str, str], share: Path, switches: int) -> dict[str, str]:
+def run(
+    build: Path,
+    inventory: Path,
+    *,
+    switches: Sequence[str],
+    on_progress: Progress | None = None,
+    **how: Any,
+) -> Outcomes:
+    """Push a build or a rollout with ``playbooks/apply.yml`` of `share`, and give every switch's outcome.
+
+    `switches` is the fabric's order. `directory` takes the run's files. `environment` is the process's, on which
+    ours is laid. Waves are sent from `first_wave` up to `last_wave`, 0 being the last there is. The run is a process
+    group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a
+    second one before the next line, a third ends it. It also begins no further wave once this process is gone. All its
+    workers have ended when this returns. A switch of which a begun wave brought no word has failed. Raises InputError
+    where nothing could be begun: no build, or none of this inventory; no host of that limit.
+    """
+    with started(build, inventory, **how) as go:
+        return go(switches, on_progress)
+
+
+def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str, str]:
     """Give the environment in which Ansible finds our roles and plugins and keeps its own counsel."""
     return dict(environment) | {
         "LC_ALL": "C.UTF-8",  # Ansible does not start without a UTF-8 locale
         "ANSIBLE_ROLES_PATH": str(share / "roles"),
         "ANSIBLE_INVENTORY_PLUGINS": str(share / "playbooks" / "inventory_plugins"),
         "ANSIBLE_INVENTORY_ENABLED": "tagloom,auto,yaml,ini,host_list",
-        "ANSIBLE_FORKS": str(max(1, min(switches, MAX_FORKS))),
+        "ANSIBLE_FORKS": "64",
         "ANSIBLE_NOCOWS": "1",
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_RETRY_FILES_ENABLED": "0",
@@ -240,6 +258,29 @@ def inventory_source(inventory: Path) -> Path:
     """Give the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
     page = inventory / "tagloom.yml"
     return page if page.is_file() else inventory
+
+
+def _follow(
+    process: subprocess.Popen[bytes], workers: int, files: RunDirectory, on_progress: Progress | None
+) -> list[Outcome]:
+    """Gather outcomes until the run and all its workers have ended; an interrupt asks them to stop."""
+    found: list[Outcome] = []
+    seen: set[str] = set()
+    interrupts = 0
+    while True:
+        try:
+            ended = _wait(process, workers)
+            for outcome in files.read(seen):
+                found.append(outcome)
+                if on_progress is not None:
+                    on_progress(outcome)
+            if ended:
+                return found
+        except KeyboardInterrupt:
+            interrupts += 1
+            if interrupts > _PATIENCE:
+                process.terminate()
+            request_stop(files.path, now=interrupts > 1)
 
 
 def _wait(process: subprocess.Popen[bytes], workers: int) -> bool:

@@ -32,7 +32,7 @@ def read_running(
             *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "read.yml")),
             *("--inventory", str(inventory_source(inventory)), "--extra-vars", arguments),
         ],
-        env=ansible_environment(environment, share, len(switches)),
+        env=ansible_environment(environment, share),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -18,26 +18,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tagloom.apply.outcomes import Outcomes
+    from tagloom.apply.site import Site
+    from tagloom.apply.survey import Look
+    from tagloom.pipeline.applying import Wishes
 
 
 ABORT_POLL_SECONDS = 0.2
 
 
 def _apply(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import applying, operating
-    from tagloom.report import terminal
+    from tagloom.apply import survey
 
-    wishes = applying.Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
     if args.resume:
-        return _resume(args, screen, wishes)
+        return _resume(args, screen)
     if args.build is None:
         raise InputError([Finding("apply", "a build or a rollout, or --resume", "neither")])
     site = site_of(args)
-    kind = "rollout" if (args.build / "rollout.json").exists() else "build"
-    if kind == "rollout" and args.limit:
+    rollout = (args.build / "rollout.json").exists()
+    if rollout and args.limit:
         raise InputError(
             [Finding("--limit", "a build: the waves of a rollout need all their switches", str(args.build))]
         )
+    only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+    with survey.started(args.build, site, limit=args.limit, wave=only) as look:
+        return _prove_and_apply(args, screen, site, look)
+
+
+def _prove_and_apply(args: argparse.Namespace, screen: Screen, site: Site, look: Look) -> int:
+    from tagloom.pipeline import applying, operating
+    from tagloom.report import terminal
+
+    wishes = _wishes(args)
     with screen.waiting("proving what would be pushed"):
         push = operating.prepare(args.build)
     if not push.proof.proven:
@@ -53,27 +64,29 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         if not args.check:
             applying.refuse_unfinished(desk, push.fabric.name, wishes, lambda what: _next_words(args, what))
         with screen.progress("switches read") as note:
-            looks = len(wanted) * (push.waves if kind == "rollout" and args.check else 1)
-            only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
-            survey = operating.survey(
-                push.directory, push.fabric, site, limit=args.limit, wave=only, on_progress=counting(note, looks)
-            )
+            found = look(push.fabric, counting(note, len(wanted) * (push.waves if args.check else 1)))
         if args.check:
             if not args.drift:
-                _show(survey, screen, diff=args.diff)
-            result = applying.preview(desk, push, survey, wishes)
+                _show(found, screen, diff=args.diff)
+            result = applying.preview(desk, push, found, wishes)
             if args.drift:  # which may lead elsewhere than what was surveyed
                 _show(result.outcomes, screen, diff=args.diff)
             return _show_result(result, screen, args, desk, checked=True)
         if args.diff:
-            _show(survey, screen, diff=True)
+            _show(found, screen, diff=True)
         with screen.progress("pushes") as note:
             on_progress = counting(note, push.waves * len(wanted))
-            result = applying.fresh(desk, push, survey, wishes, on_progress)
+            result = applying.fresh(desk, push, found, wishes, on_progress)
         return _show_result(result, screen, args, desk)
 
 
-def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
+def _wishes(args: argparse.Namespace) -> Wishes:
+    from tagloom.pipeline.applying import Wishes
+
+    return Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
+
+
+def _resume(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline import applying
 
     said = {"--allow": args.allow, "--drift": args.drift, "--limit": args.limit}
@@ -86,7 +99,7 @@ def _resume(args: argparse.Namespace, screen: Screen, wishes: Any) -> int:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
         screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
         with screen.progress("switches read" if args.check else "pushes") as note:
-            result = applying.resume(desk, run, wishes, counting(note, None), check=args.check)
+            result = applying.resume(desk, run, _wishes(args), counting(note, None), check=args.check)
         if args.check or args.diff:
             _show(result.outcomes, screen, diff=args.diff)
         return _show_result(result, screen, args, desk, checked=args.check)

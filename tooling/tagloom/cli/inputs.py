@@ -130,10 +130,10 @@ def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[obje
 
 def site_of(args: argparse.Namespace) -> Any:
     """Say where switches, templates and the environment are, and what hour it is."""
-    from tagloom.pipeline import operating
+    from tagloom.apply.site import Site
     from tagloom.share import share_directory
 
-    return operating.Site(inventory_of(args), share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
+    return Site(inventory_of(args), share_directory(), dict(os.environ), time.strftime("%Y%m%dT%H%M%S"))
 
 
 def inventory_of(args: argparse.Namespace) -> Path:

@@ -9,6 +9,7 @@ from tagloom import platforms
 from tagloom.apply.build import read_waves
 from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
 from tagloom.apply.outcomes import Fault
+from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.pipeline import operating, runs
@@ -99,10 +100,12 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
         )
-    if is_rollout and arrived(push, found):
+    order = runs.read_order(push.directory)
+    if is_rollout and order.holds(_read(push, found), order.waves):
         push, is_rollout, found = replace(push, directory=push.directory / "build"), False, _unchanged(found)
+        order = runs.read_order(push.directory)
     source = str(push.directory.absolute())
-    stray, findings = strayed(desk, push, found, wishes)
+    stray, findings = strayed(desk, push, order, found, wishes)
     if stray and not wishes.drift:
         return Result(_unsent(found), drift=findings)
     remarks = _told(wishes, findings)
@@ -123,11 +126,13 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     _announce(desk, push.directory)
     run = desk.begin(push.directory, "apply", source, save=unsaved)
     order = desk.own_order(run)
-    if order.states:
-        standing = runs.stand(order, 1, found)
-        runs.on(order, standing, 1)
+
+    def prove_from_here() -> None:
+        if order.states:
+            runs.on(order, runs.stand(order, 1, found), 1)
+
     limit = [name for name in wishes.limit.replace(":", ",").split(",") if name]
-    outcomes = desk.push(run, order, limit=limit, on_progress=on_progress)
+    outcomes = desk.push(run, order, limit=limit, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks))
 
@@ -136,12 +141,6 @@ def _announce(desk: Desk, directory: Path) -> None:
     """Say for how long hosts will be paused, before a line is sent."""
     if seconds := runs.downtime(directory):
         desk.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
-
-
-def arrived(push: Push, found: Outcomes) -> bool:
-    """Tell whether every switch holds already what a rollout leads to."""
-    order = runs.read_order(push.directory)
-    return order.holds(_read(push, found), order.waves)
 
 
 def _unchanged(found: Outcomes) -> Outcomes:
@@ -163,9 +162,10 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     is_rollout = (push.directory / "rollout.json").exists()
     seconds = runs.downtime(push.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
-    if is_rollout and arrived(push, found):
+    order = runs.read_order(push.directory)
+    if is_rollout and order.holds(_read(push, found), order.waves):
         return Result(_unchanged(found))
-    stray, findings = strayed(desk, push, found, wishes)
+    stray, findings = strayed(desk, push, order, found, wishes)
     if stray and not wishes.drift:
         return Result(found, drift=findings, remarks=remarks)
     if (
@@ -264,16 +264,17 @@ def _targets(push: Push, found: Outcomes) -> FabricState:
 
 
 def strayed(
-    desk: Desk, push: Push, found: Outcomes, wishes: Wishes
+    desk: Desk, push: Push, order: Order, found: Outcomes, wishes: Wishes
 ) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
-    Of a rollout that is what stands in the way of its first wave; of a build, what differs from where the last run left
-    each switch, if the build does not want it so itself; what that one kept is still by hand. A switch with nothing of
-    tagloom on it was reset or replaced, and is set up like a new one. Also gives them as findings. Raises PlanError for
-    a rollout from another state than that in which a run has left the fabric, unless it may be overwritten.
+    `order` are the waves of the push. Of a rollout that is what stands in the way of its first wave; of a build, what
+    differs from where the last run left each switch, if the build does not want it so itself; what that one kept is
+    still by hand. A switch with nothing of tagloom on it was reset or replaced, and is set up like a new one. Also
+    gives them as findings. Raises PlanError for a rollout from another state than that in which a run has left the
+    fabric, unless it may be overwritten.
     """
-    read, order = _read(push, found), runs.read_order(push.directory)
+    read = _read(push, found)
     if order.states:
         live = {switch.name for switch in push.fabric.live}
         by_switch = {name: order.strays(running, name, 1) for name, running in read.items() if name in live}
@@ -460,7 +461,7 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
 def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = None) -> Outcomes:
     """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
     runs.set_saved_first(order.directory, ())
-    return operating.survey(order.directory, order.fabric, desk.site, wave=max(1, wave), on_progress=on_progress)
+    return survey(order.directory, order.fabric, desk.site, wave=max(1, wave), on_progress=on_progress)
 
 
 def interrupted(desk: Desk) -> Run:

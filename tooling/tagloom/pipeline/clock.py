@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tagloom.apply.survey import survey
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.pipeline import applying, observing, operating
 from tagloom.pipeline.files import write_build
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tagloom.apply.outcomes import Outcomes
+    from tagloom.apply.site import Site
     from tagloom.pipeline.observing import Ask
-    from tagloom.pipeline.operating import Push, Site
+    from tagloom.pipeline.operating import Push
     from tagloom.pipeline.planning import Build
     from tagloom.pipeline.runs import Desk
     from tagloom.records.fabric import Fabric
@@ -298,7 +300,7 @@ class Keeper:
             run = desk.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(applying.resume(desk, run, wishes)).stopped:
                 return 0, True
-            found = operating.survey(push.directory, fabric, desk.site, wave=1)
+            found = survey(push.directory, fabric, desk.site, wave=1)
             try:
                 result = applying.fresh(desk, push, found, wishes)
             except PlanError:
@@ -306,7 +308,7 @@ class Keeper:
                     fabric, {each.switch: each.before for each in found.outcomes if each.read}
                 )
                 build, push = self._prepared(fabric, brought, replace(build, state=running))
-                found = operating.survey(push.directory, fabric, desk.site, wave=1)
+                found = survey(push.directory, fabric, desk.site, wave=1)
                 result = applying.fresh(desk, push, found, wishes)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped

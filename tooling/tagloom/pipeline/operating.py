@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply import playbook
-from tagloom.apply.abort import home_of
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
@@ -18,49 +16,13 @@ from tagloom.render import parse_configuration
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.apply.site import Site
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
-
-    Progress = Callable[[Outcome], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Say where the switches are and how to reach them.
-
-    inventory    Ansible inventory, a directory or a file; runs leave their outcomes and backups in `runs` beside it
-    share        the directory with playbooks, roles and templates
-    environment  the process's own, for ansible-playbook
-    run          names the runs of this command
-    """
-
-    inventory: Path
-    share: Path
-    environment: Mapping[str, str]
-    run: str
-
-    @property
-    def home(self) -> Path:
-        """Give the directory of all runs, with the journal and the lock."""
-        return home_of(self.inventory)
-
-    def directory(self, what: str) -> Path:
-        """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.
-
-        Raises InputError where it cannot be made.
-        """
-        path = self.home / f"{self.run}-{what}"
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            actual = error.strerror or str(error)
-            raise InputError([Finding(str(path), "a directory that can be made", actual)]) from error
-        return path
 
 
 @dataclass(frozen=True)
@@ -97,38 +59,6 @@ def prepare(directory: Path) -> Push:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
     return Push(directory, fabric, len(waves), proof)
-
-
-def survey(
-    directory: Path,
-    fabric: Fabric,
-    site: Site,
-    *,
-    limit: str = "",
-    wave: int = 0,
-    on_progress: Progress | None = None,
-) -> Outcomes:
-    """Read every switch and say what a push would change, or one wave of it; nothing is sent.
-
-    An interrupt is told once every switch has been read.
-    """
-    place = site.directory("check")
-    found = playbook.run(
-        directory,
-        site.inventory,
-        switches=[switch.name for switch in fabric.live],
-        directory=place,
-        share=site.share,
-        environment=site.environment,
-        check=True,
-        limit=limit,
-        first_wave=wave,
-        last_wave=wave,
-        on_progress=on_progress,
-    )
-    if playbook.RunDirectory(place).stop.exists():
-        raise KeyboardInterrupt
-    return found
 
 
 def order(push: Push, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False) -> Push:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.lock import FabricLock
     from tagloom.apply.outcomes import Outcome, Outcomes
-    from tagloom.pipeline.operating import Site
+    from tagloom.apply.site import Site
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -195,17 +195,20 @@ class Desk:
         last: int = 0,
         limit: Collection[str] = (),
         whole: bool = True,
+        meanwhile: Callable[[], object] = lambda: None,
         on_progress: Progress | None = None,
     ) -> Outcomes:
-        """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`."""
+        """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`.
+
+        `meanwhile` is called while Ansible starts; what it raises ends the run before a switch is reached.
+        """
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
         self.lock.announce(directory)
         self.journal.set_state(run.id, RUNNING)
-        outcomes = playbook.run(
+        with playbook.started(
             order.directory,
             self.site.inventory,
-            switches=[switch.name for switch in order.fabric.live],
             directory=directory,
             share=self.site.share,
             environment=self.site.environment,
@@ -213,8 +216,9 @@ class Desk:
             first_wave=first,
             last_wave=last,
             booking=playbook.Booking(self.journal.path, run.id, self.lock.descriptor),
-            on_progress=on_progress,
-        )
+        ) as go:
+            meanwhile()
+            outcomes = go([switch.name for switch in order.fabric.live], on_progress)
         if playbook.RunDirectory(directory).stop.exists():
             playbook.request_stop(self.site.home)  # no further push of this command begins
         try:

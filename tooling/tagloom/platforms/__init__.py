@@ -137,7 +137,9 @@ def load(model: str, firmware: Firmware = ()) -> Platform:
     """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware."""
     if model not in models():
         raise KeyError(model)
-    raw: dict[str, Any] = yaml.safe_load((files("tagloom.platforms") / f"{model}.yml").read_text("utf-8"))
+    raw: dict[str, Any] = yaml.load(
+        (files("tagloom.platforms") / f"{model}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     names: list[str] = []
     for block in raw["ports"]:
         names.extend(block["name"].format(n=n) for n in range(block["first"], block["first"] + block["count"]))

@@ -47,7 +47,9 @@ def families() -> tuple[str, ...]:
 def _whole(name: str) -> dict[str, Any]:
     if name not in families():  # spoken by code of its own
         return {}
-    own: dict[str, Any] = yaml.safe_load((files("tagloom.platforms") / "grammars" / f"{name}.yml").read_text("utf-8"))
+    own: dict[str, Any] = yaml.load(
+        (files("tagloom.platforms") / "grammars" / f"{name}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     relative = own.pop("extends", "")
     return _merged(_whole(relative), own) if relative else own
 

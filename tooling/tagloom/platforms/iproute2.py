@@ -79,7 +79,7 @@ class Commands:
 def commands() -> Commands:
     """Read the family's page."""
     page = files("tagloom.platforms") / "grammars" / f"{FAMILY}.yml"
-    return Commands(yaml.safe_load(page.read_text("utf-8")))
+    return Commands(yaml.load(page.read_text("utf-8"), Loader=yaml.CSafeLoader))
 
 
 def _pattern(spelling: str) -> str:

@@ -44,7 +44,9 @@ class Phy:
 @cache
 def phys() -> dict[str, Phy]:
     """Read all PHYs and measured devices, by name."""
-    page: dict[str, Any] = yaml.safe_load((files("tagloom.predict") / "phys.yml").read_text("utf-8"))
+    page: dict[str, Any] = yaml.load(
+        (files("tagloom.predict") / "phys.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
+    )
     rows = {name: (row, TABLES) for name, row in page["phys"].items()}
     for name, row in page["devices"].items():
         rows[name] = ({**page["phys"][row["phy"]], **row}, row["source"])

@@ -24,5 +24,6 @@ def _environment(templates: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,  # a template is not asked for its age each time it prints
         autoescape=False,  # noqa: S701 - switches read text, not HTML
     )

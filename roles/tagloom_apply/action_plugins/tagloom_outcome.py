@@ -1,0 +1,42 @@
+"""Tell Ansible what became of one switch in all waves of a run."""  # noqa: INP001 - Ansible loads plugins by path
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible.plugins.action import ActionBase
+
+from tagloom.apply.playbook import RunDirectory
+
+if TYPE_CHECKING:
+    from tagloom.apply.outcomes import Outcome
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
+    """Read the outcomes that `tagloom_push` left of this host."""
+
+    TRANSFERS_FILES = False
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Give `changed`, `failed`, the lines as `commands` and `sent`, and a `diff` for each wave."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec({"directory": {"type": "path", "required": True}})
+        switch = str((task_vars or {})["inventory_hostname"])
+        outcomes = RunDirectory(Path(arguments["directory"])).read_switch(switch)
+        wrong = [outcome.trouble for outcome in outcomes if outcome.failed]
+        return result | {
+            "changed": any(outcome.changed for outcome in outcomes),
+            "commands": [line for outcome in outcomes for line in outcome.commands],
+            "sent": [line for outcome in outcomes for line in outcome.sent],
+            **({"diff": [_difference(each) for each in outcomes if each.changed]} if self._task.diff else {}),
+            **({"failed": True, "msg": "; ".join(wrong)} if wrong else {}),
+        }
+
+
+def _difference(outcome: Outcome) -> dict[str, str]:
+    """Give what Ansible shows as a diff."""
+    headers = {"before_header": outcome.switch, "after_header": f"{outcome.switch} ({outcome.wave})"}
+    return {"before": outcome.before, "after": outcome.after, **headers}

@@ -1,0 +1,47 @@
+"""Say where switches are, how to reach them, and where a command's runs leave their files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tagloom.apply.abort import home_of
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Say where the switches are and how to reach them.
+
+    inventory    Ansible inventory, a directory or a file; runs leave their outcomes and backups in `runs` beside it
+    share        the directory with playbooks, roles and templates
+    environment  the process's own, for ansible-playbook
+    run          names the runs of this command
+    """
+
+    inventory: Path
+    share: Path
+    environment: Mapping[str, str]
+    run: str
+
+    @property
+    def home(self) -> Path:
+        """Give the directory of all runs, with the journal and the lock."""
+        return home_of(self.inventory)
+
+    def directory(self, what: str) -> Path:
+        """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.
+
+        Raises InputError where it cannot be made.
+        """
+        path = self.home / f"{self.run}-{what}"
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            actual = error.strerror or str(error)
+            raise InputError([Finding(str(path), "a directory that can be made", actual)]) from error
+        return path
