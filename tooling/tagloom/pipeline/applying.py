@@ -124,8 +124,7 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
         if asked:  # so that the next apply knows what was kept, and asks again
             write_texts(push.directory / ASKED, asked)
     _announce(desk, push.directory)
-    run = desk.begin(push.directory, "apply", source, save=unsaved)
-    order = desk.own_order(run)
+    run, order = desk.begin(push.directory, "apply", source, save=unsaved)
 
     def prove_from_here() -> None:
         if order.states:
@@ -238,8 +237,8 @@ def _save_only(
     found = _unchanged(found)
     if not unsaved:
         return Result(found, remarks=remarks)
-    run = desk.begin(push.directory, "save", str(push.directory.absolute()))
-    outcomes = desk.push(run, desk.own_order(run), limit=unsaved, on_progress=on_progress)
+    run, order = desk.begin(push.directory, "save", str(push.directory.absolute()))
+    outcomes = desk.push(run, order, limit=unsaved, on_progress=on_progress)
     remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
     return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(*remarks, remark))
 
@@ -444,9 +443,9 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
         runs.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
     except PlanError as error:
         return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
-    undo = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run)
+    undo, way = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run)
     reached = [switch.name for switch in order.fabric.live if switch.name not in lost]
-    back = desk.push(undo, desk.own_order(undo), limit=reached, on_progress=on_progress)
+    back = desk.push(undo, way, limit=reached, on_progress=on_progress)
     remark = (
         f"wave {number} was undone on {len(back.changed)} switches" if back.good else f"undoing wave {number} failed"
     )
@@ -543,8 +542,7 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
     directory = desk.site.directory("rollback") / "back"
     runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
     _announce(desk, directory)
-    back = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
-    own = desk.own_order(back)
+    back, own = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
     outcomes = desk.push(back, own, on_progress=on_progress)
     return _after(desk, back, own, _whole(outcomes, found), wishes, on_progress)
 

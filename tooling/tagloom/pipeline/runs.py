@@ -144,8 +144,8 @@ class Desk:
         *,
         save: Collection[str] = (),
         undoes: Run | None = None,
-    ) -> Run:
-        """Take a copy of a directory of waves as a new run's own, and write the run down.
+    ) -> tuple[Run, Order]:
+        """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
         `save` lists switches that would start with something else than they hold: they are saved before the first
         line. Runs that were not finished are left to this one.
@@ -166,7 +166,7 @@ class Desk:
             if older.unfinished and undoes is None:
                 self.journal.set_state(older.id, LEFT, "for a later run")
         holder = self.lock.command
-        return self.journal.begin(
+        run = self.journal.begin(
             name=self.site.run,
             kind=kind,
             fabric=fabric.name,
@@ -178,9 +178,10 @@ class Desk:
             order=own,
             undoes=undoes.id if undoes else None,
         )
+        return run, read_order(own)
 
     def own_order(self, run: Run) -> Order:
-        """Unpack and read a run's own copy of its waves."""
+        """Unpack and read an older run's own copy of its waves."""
         directory = self.site.directory(f"run{run.id}") / "order"
         shutil.rmtree(directory, ignore_errors=True)
         self.journal.unpack(run.id, directory)
