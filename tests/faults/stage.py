@@ -136,7 +136,7 @@ class Stage:
             time.sleep(0.02)
         return True
 
-    def worker(self, root, switch):
+    def speaker(self, root, switch):
         """List the process under `root` that holds the session to a switch; none where it has hung up."""
         inodes = set()
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -148,6 +148,10 @@ class Stage:
                 if inodes & {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}:
                     return [pid]
         return []
+
+    def worker(self, root, switch):
+        """List Ansible's worker, which waits for those who speak to the switches."""
+        return [parent(pid) for pid in self.speaker(root, switch)]
 
     # --- judgement ---
 
@@ -229,13 +233,18 @@ class Stage:
         assert (ping["lost"], ping["storm"], ping["duplicated"]) == (0, "", [])
 
 
+def parent(pid):
+    """Give the parent of a process, by proc(5)."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def family(root):
-    """List a process and all its descendants, by proc(5)."""
+    """List a process and all its descendants."""
     parents = {}
     for page in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            fields = page.read_text().rpartition(")")[2].split()
-            parents.setdefault(int(fields[1]), []).append(int(page.parent.name))
+            pid = int(page.parent.name)
+            parents.setdefault(parent(pid), []).append(pid)
     found = [root]
     for pid in found:
         found += parents.get(pid, [])

@@ -1,4 +1,4 @@
-"""Kill -9 the controller, a worker, or both with all their kin at every command of a rollout.
+"""Kill -9 the controller, Ansible's worker, the process that speaks to a switch, or all at every command of a rollout.
 
 Run `python tests/faults/sweep.py`. Every command typed on either switch is a point: held back (slow) or done and
 unanswered (late), in turn. Two racks take the points side by side, in an order that is spread over the whole rollout
@@ -27,7 +27,7 @@ GOLDEN = (5**0.5 - 1) / 2  # steps of this share of a row never bunch (three-dis
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, metavar="N")
-    parser.add_argument("--who", nargs="+", default=["controller", "worker", "everything"])
+    parser.add_argument("--who", nargs="+", default=["controller", "worker", "speaker", "everything"])
     parser.add_argument("--switch", nargs="+", default=["s0", "s1"])
     parser.add_argument("--racks", type=int, default=2, metavar="R")
     parser.add_argument("--minutes", type=float, default=math.inf, metavar="M")

@@ -186,7 +186,7 @@ def test_a_disk_that_is_full_stops_a_rollout_before_a_line_is_sent(pair):
     pair.check_frames()
 
 
-@pytest.mark.parametrize("who", ["controller", "worker", "everything"])
+@pytest.mark.parametrize("who", ["controller", "worker", "speaker", "everything"])
 def test_killed_at_a_line(pair, seed, who):
     """A sample; `sweep.py` takes every command there is."""
     chance = random.Random(f"{seed} {who}")
@@ -208,7 +208,7 @@ def kill_at(stage, who, switch, hold, at, line):
         elif who == "everything":
             kill(family(running.pid))
         else:
-            found = stage.worker(running.pid, switch)
+            found = getattr(stage, who)(running.pid, switch)
             assert found or stage.struck()[-1]["line"] == "exit", "nobody talks to it, and nobody has logged out"
             kill(found)
         process.mend(stage.rack)

@@ -21,7 +21,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Write the wave's number into the run's directory and, where there is one, the journal."""
+        """Write the wave's number into the run's directory and, where there is one, the journal; `go` says that it did.
+
+        After a wave that did not land on all its switches it does not: Ansible shows what became of each in the end.
+        """
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -33,6 +36,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             }
         )
         number, files = arguments["wave"], RunDirectory(Path(arguments["directory"]))
+        if files.begun.exists() and not files.has_landed(int(files.begun.read_text("utf-8"))):
+            return result | {"changed": False, "go": False}
         if files.stop.exists():
             return result | {"failed": True, "msg": f"Stopped before wave {number}, as asked."}
         # Nothing is ever written to this pipe: it is ready to be read once its other end is gone with its process.
@@ -44,4 +49,4 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 Journal(Path(arguments["journal"])).set_wave(arguments["run"], number)
         except (TagloomError, OSError) as error:
             return result | {"failed": True, "msg": f"Stopped before wave {number}: {error}"}
-        return result | {"changed": False}
+        return result | {"changed": False, "go": True}

@@ -44,7 +44,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return result | {"failed": True, "msg": "Ended before it began: the command that started it did not go on."}
         variables = task_vars or {}
         build, files = Path(arguments["build"]).absolute(), RunDirectory(Path(arguments["directory"]).absolute())
-        files.path.mkdir(parents=True, exist_ok=True)
+        if arguments["controller"] < 0:  # else the command that started this has begun it
+            files.start()
         play = list(variables["ansible_play_hosts_all"])
         try:
             waves, fabric = read_waves(build), read_fabric(fabric_file(build))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec({"directory": {"type": "path", "required": True}})
         switch = str((task_vars or {})["inventory_hostname"])
-        outcomes = RunDirectory(Path(arguments["directory"])).read_switch(switch)
+        files = RunDirectory(Path(arguments["directory"]))
+        outcomes = files.read_switch(switch)
         wrong = [outcome.trouble for outcome in outcomes if outcome.failed]
+        last = files.begun.read_text("utf-8")
+        reached = json.loads(files.order.read_text("utf-8"))["waves"][last]["switches"]
+        if switch in reached and int(last) not in [outcome.number for outcome in outcomes]:
+            wrong.append(f"{switch}: no word from it: the process that spoke to it is gone")
         return result | {
             "changed": any(outcome.changed for outcome in outcomes),
             "commands": [line for outcome in outcomes for line in outcome.commands],

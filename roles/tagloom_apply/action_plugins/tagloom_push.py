@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import SwitchState
 
 OUT_OF_BAND = "tagloom_out_of_band"
-TOLD = 3  # switches, of those that failed: the others' outcomes are in the run's directory
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -47,7 +46,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Bring the wave's switches to its target; in check mode say what that would take."""
+        """Bring the wave's switches to its target, in check mode say what that would take; `landed` says if all are.
+
+        What changed or failed is another host's than this task's: `tagloom_outcome` tells of it.
+        """
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -83,14 +85,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return push
 
         outcomes = side_by_side(prepare, wave["switches"])
-        silent = [switch for switch in wave["switches"] if switch not in outcomes]
-        wrong = [outcome.trouble for outcome in outcomes.values() if outcome.failed]
-        wrong += [f"{switch}: the process that spoke to it is gone" for switch in silent]
-        more = [f"and {len(wrong) - TOLD} more"] if len(wrong) > TOLD else []
-        return result | {
-            "changed": any(outcome.changed for outcome in outcomes.values()),
-            **({"failed": True, "msg": "; ".join([*wrong[:TOLD], *more])} if wrong else {}),
-        }
+        landed = len(outcomes) == len(wave["switches"]) and not any(outcome.failed for outcome in outcomes.values())
+        if landed:
+            files.landed.write_text(str(wave["number"]), "utf-8")
+        return result | {"changed": False, "landed": landed}
 
 
 def bring_one(

@@ -70,6 +70,15 @@ class RunDirectory:
         return self.path / "begun"
 
     @property
+    def landed(self) -> Path:
+        """Hold the number of the wave that landed last, on all its switches."""
+        return self.path / "landed"
+
+    def has_landed(self, wave: int) -> bool:
+        """Tell whether a wave landed on all its switches."""
+        return self.landed.is_file() and self.landed.read_text("utf-8") == str(wave)
+
+    @property
     def hosts(self) -> Path:
         """Hold the switches that the run reaches for, as Ansible's limit left them."""
         return self.path / "hosts.json"
@@ -112,6 +121,7 @@ class RunDirectory:
             self.stop,
             self.stop_now,
             self.begun,
+            self.landed,
             self.hosts,
             self.order,
             self.findings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,27 +25,35 @@ def started(directory: Path, site: Site, *, limit: str = "", wave: int = 0) -> I
     """Let Ansible start for a survey of what `directory` would change, and give the survey.
 
     No switch is reached for before that is called, which raises KeyboardInterrupt at its end if it was interrupted.
+    Where it never is, no file of it stays.
     """
     place = site.directory("check")
-    with playbook.started(
-        directory,
-        site.inventory,
-        directory=place,
-        share=site.share,
-        environment=site.environment,
-        check=True,
-        limit=limit,
-        first_wave=wave,
-        last_wave=wave,
-    ) as go:
+    begun = False
+    try:
+        with playbook.started(
+            directory,
+            site.inventory,
+            directory=place,
+            share=site.share,
+            environment=site.environment,
+            check=True,
+            limit=limit,
+            first_wave=wave,
+            last_wave=wave,
+        ) as go:
 
-        def look(fabric: Fabric, on_progress: Progress | None) -> Outcomes:
-            found = go([switch.name for switch in fabric.live], on_progress)
-            if playbook.RunDirectory(place).stop.exists():
-                raise KeyboardInterrupt
-            return found
+            def look(fabric: Fabric, on_progress: Progress | None) -> Outcomes:
+                nonlocal begun
+                begun = True
+                found = go([switch.name for switch in fabric.live], on_progress)
+                if playbook.RunDirectory(place).stop.exists():
+                    raise KeyboardInterrupt
+                return found
 
-        yield look
+            yield look
+    finally:
+        if not begun:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def survey(
