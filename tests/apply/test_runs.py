@@ -371,6 +371,16 @@ def test_what_cannot_be_kept_and_what_comes_too_late_are_told_and_a_resume_is_pr
     assert page["changed"] == list(NAMES)
     assert process.configurations(ring.rack) == held
 
+    run = ring.journal.unfinished()
+    page = ring.answer("rollback", "--check")
+    assert page["remarks"] == ["each state on the way back is proven from what was read"]
+    assert (page["changed"], page["waves"], page["state"]) == (list(NAMES), 2, "failed")
+    assert (process.configurations(ring.rack), ring.journal.unfinished()) == (held, run)
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    page = ring.answer("rollback")
+    assert (page["changed"], page["waves"], page["state"]) == (list(NAMES), 2, "done")
+    assert ring.standing(ring.running(), 0)
+
 
 def test_a_switch_that_runs_what_it_must_but_would_start_with_something_else_is_saved(ring):
     ring.load(3)

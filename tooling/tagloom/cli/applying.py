@@ -109,9 +109,12 @@ def _rollback(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline import applying
 
     wishes = applying.Wishes(args.on_failure)
-    with desk_of(args, screen, site_of(args)) as desk, screen.progress("pushes") as note:
-        result = applying.rollback(desk, args.build, wishes, counting(note, None))
-        return _show_result(result, screen, args, desk)
+    with desk_of(args, screen, site_of(args)) as desk:
+        with screen.progress("switches read" if args.check else "pushes") as note:
+            result = applying.rollback(desk, args.build, wishes, counting(note, None), check=args.check)
+        if args.check or args.diff:
+            _show(result.outcomes, screen, diff=args.diff)
+        return _show_result(result, screen, args, desk, checked=args.check)
 
 
 def _abort(args: argparse.Namespace, screen: Screen) -> int:
@@ -175,7 +178,8 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
     resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
     waves = max(outcomes.waves, 1)
     shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
-    verb = args.command if args.command == "rollback" or not args.resume else "resume"
+    resuming = getattr(args, "resume", False)
+    verb = "resume" if resuming else args.command
     screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
     screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
     if drifted:
@@ -187,12 +191,9 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
     elif checked and outcomes.changed:
-        allowed = "".join(
-            f" {name} {value}" for name, value in (("--drift", args.drift), ("--allow", args.allow)) if value
-        )
-        screen.say(
-            f"next      {_next_words(args, 'apply --resume' if args.resume else f'apply {args.build}')}{allowed}"
-        )
+        allowed = [f" --{name} {value}" for name in ("drift", "allow") if (value := getattr(args, name, ""))]
+        again = [args.command, *(["--resume"] if resuming else [str(args.build)] if args.build else [])]
+        screen.say(f"next      {_next_words(args, ' '.join(again))}{''.join(allowed)}")
     screen.answer({**result.as_json(), "resume_with": resume})
     if drifted:
         return NO
@@ -233,8 +234,13 @@ def add(commands: Commands) -> None:
         default="stop",
         help="where a switch fails: stop after its wave (default), finish what proves without it, or undo the wave",
     )
+    looking = Parser(add_help=False)
+    looking.add_argument(
+        "--check", action="store_true", help="read every switch and say what would change; send nothing"
+    )
+    looking.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
     apply = commands.add(
-        "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, failing
+        "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, looking, failing
     )
     apply.add_argument(
         "build",
@@ -243,8 +249,6 @@ def add(commands: Commands) -> None:
         metavar="BUILD-or-ROLLOUT",
         help="directory made by tagloom plan or tagloom rollout",
     )
-    apply.add_argument("--check", action="store_true", help="read every switch and say what would change; send nothing")
-    apply.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
     apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
     apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
     apply.add_argument("--allow", choices=["drain"], help="drain: the rollout may pause hosts")
@@ -257,7 +261,7 @@ def add(commands: Commands) -> None:
     )
 
     rollback = commands.add(
-        "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, failing
+        "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, looking, failing
     )
     rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="what was applied last, to be sure")
 

@@ -508,15 +508,17 @@ def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = 
     return _after(desk, run, order, _whole(gathered, found), wishes, on_progress)
 
 
-def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progress | None = None) -> Result:
+def rollback(
+    desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progress | None = None, *, check: bool = False
+) -> Result:
     """Undo the last rollout, finished or not, by the inverse of its waves, each proven from what was read.
 
-    An interrupted rollback is gone on with. Raises InputError where `source` is not what was applied last, PlanError
-    where there is nothing that a proven way leads back from.
+    An interrupted rollback is gone on with. With `check`, only say what would be sent. Raises InputError where
+    `source` is not what was applied last, PlanError where there is nothing that a proven way leads back from.
     """
     while (run := desk.journal.unfinished()) is not None and run.kind != "apply":
-        result = resume(desk, run, wishes, on_progress)
-        if not result.good or run.kind == "rollback":
+        result = resume(desk, run, wishes, on_progress, check=check)
+        if check or not result.good or run.kind == "rollback":
             return result
     if run is None:
         done = (r for r in desk.journal.runs() if r.state == DONE and r.kind == "apply")
@@ -536,11 +538,17 @@ def rollback(desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progr
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
         return Result(_unsent(found), run, drift=standing.findings)
     if run.unfinished and not standing.unsaved and order.holds(standing.read, 0):  # cut short before its first line
-        desk.journal.set_state(run.id, UNDONE)
+        if not check:
+            desk.journal.set_state(run.id, UNDONE)
         remark = "no line had reached a switch: all hold what they held before the run"
         return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
     directory = desk.site.directory("rollback") / "back"
     runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
+    if check:
+        way = runs.read_order(directory)
+        found = _instead(order.fabric, found, standing.read, way.states[-1], desk.site.share / "templates")
+        remark = "each state on the way back is proven from what was read"
+        return Result(replace(found, waves=way.waves), run, remarks=(remark,))
     _announce(desk, directory)
     back, own = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
     outcomes = desk.push(back, own, on_progress=on_progress)
