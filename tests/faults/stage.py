@@ -159,6 +159,10 @@ class Stage:
         """Give what every switch must hold of a build, on top of what is others'."""
         return {name: (self.home / build / "configs" / f"{name}.cfg").read_text() for name in self.names}
 
+    def texts_of(self, *waves):
+        """Give what every switch must hold after each of these waves of the rollout."""
+        return [{n: (self.home / f"r/waves/{wave}/{n}.cfg").read_text() for n in self.names} for wave in waves]
+
     def read(self, texts):
         """Parse configurations, of switches or of a build."""
         read = {}

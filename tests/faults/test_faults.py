@@ -89,6 +89,22 @@ def test_a_switch_that_stays_away_is_left_behind_or_waited_for(ring, policy):
     ring.check_frames()
 
 
+def test_a_wave_is_undone_around_a_switch_that_has_done_it_and_is_then_out_of_reach(ring):
+    """s1 refuses its line of the flip wave, and s3, which took it, refuses every login after it."""
+    ring.fault("s1", "reject", at=20)
+    ring.fault("s3", "refuse-login", at=21)
+    page = ring("apply", "r", "--on-failure", "undo", expect=(3,))
+    assert page["remarks"] == ["wave 2 was undone on 2 switches; s3 could not be reached"]
+    assert (page["failed"], page["state"], page["wave"]) == (["s1"], "stopped", 2)
+    ring.check_frames()
+    here, flipped, before = (ring.read(texts) for texts in (process.configurations(ring.rack), *ring.texts_of(2, 1)))
+    assert not ring.missing("s3", here["s3"], flipped["s3"])
+    assert not any(ring.missing(name, here[name], before[name]) for name in ("s0", "s1", "s2"))
+    recover(ring, "rollback")
+    ring.check_frames()
+    ring.check_sessions()
+
+
 # --- hosts that are paused on purpose ---------------------------------------------------------------------------------
 
 
