@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
@@ -12,7 +14,7 @@ import yaml
 
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
-from tagloom.apply.playbook import run
+from tagloom.apply.playbook import ansible_environment, started
 from tagloom.apply.switch import Language, bring
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
@@ -174,10 +176,38 @@ class Bench:
         shutil.copy(self.rack / "fabric.yml", place / "build/fabric.yml")
         return place
 
-    def apply(self, build=None, **options):
-        environment = {key: os.environ[key] for key in ("PATH", "HOME")}
+    def apply(self, build=None, on_progress=None, **options):
         options = {"inventory": self.rack, "directory": self.run_directory} | options
-        return run(build or self.build, switches=self.names, share=SHARE, environment=environment, **options)
+        with started(build or self.build, share=SHARE, environment=self.environment(), **options) as go:
+            return go(self.names, on_progress)
+
+    def by_hand(self, *words, inventory=None, page=SHARE / "playbooks/apply.yml"):
+        """Push the build by ansible-playbook alone; what it prints is in `log()`."""
+        inventory, values = inventory or self.rack, [f"build={self.build}", f"directory={self.run_directory}"]
+        arguments = [word for value in values for word in ("-e", f"tagloom_apply_{value}")]
+        self.run_directory.mkdir(exist_ok=True)
+        with (self.run_directory / "ansible.log").open("w") as log:
+            return subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "ansible",
+                    "playbook",
+                    page,
+                    "-i",
+                    inventory / "tagloom.yml",
+                    *arguments,
+                    *words,
+                ],
+                env=ansible_environment(self.environment(), SHARE),
+                stdout=log,
+                stderr=log,
+                check=False,
+            ).returncode
+
+    @staticmethod
+    def environment():
+        return {key: os.environ[key] for key in ("PATH", "HOME")}
 
     def log(self):
         return (self.run_directory / "ansible.log").read_text()

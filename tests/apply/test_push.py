@@ -7,21 +7,17 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tagloom.apply.outcomes import Outcome
-from tagloom.apply.playbook import ansible_environment, request_stop
+from tagloom.apply.playbook import RunDirectory, request_stop
 from tagloom.errors import InputError
 from tagloom.pipeline import operating
 from tagloom.records.ownership import overlay
-from tagloom.share import share_directory
 
-SHARE = share_directory()
 NAMES = ("s0", "s1", "s2", "s3")
 
 
@@ -38,7 +34,7 @@ def everything_written(bench, *, but="backups"):
 
 def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
     bench.write_build()
-    outcomes = bench.apply(check=True, diff=True)
+    outcomes = bench.apply(check=True)
     assert outcomes.changed == NAMES
     assert bench.configurations() == bench.born
     assert not (bench.run_directory / "backups").exists()
@@ -49,10 +45,12 @@ def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
         assert "+vlan 100-101\n" in outcome.diff
     assert "+bridge address 02:00:00:00:00:09 ethernet g1\n" in ros.diff
     assert "+bridge address 0200.0000.0009 ethernet 1/g1 permanent\n" in fastpath.diff
-    assert bench.log().count("+vlan 100-101") == len(NAMES)
     plain = json.loads(json.dumps(outcomes.as_json()))
     assert [plain[key] for key in ("changed", "unchanged", "failed")] == [list(NAMES), [], []]
     assert outcomes.outcomes == tuple(map(Outcome.of_json, plain["outcomes"]))
+    assert bench.by_hand("--check", "--diff") == 0
+    assert bench.log().count("+vlan 100-101") == len(NAMES)
+    assert bench.configurations() == bench.born
 
 
 def test_a_push_reaches_the_target_saves_it_and_a_second_push_finds_nothing_to_do(bench):
@@ -183,8 +181,9 @@ def test_no_password_is_ever_shown_or_written_but_in_backups(bench, succeeds):
     word = "ansible_become_password" if succeeds else "ansible_password"
     inventory = bench.with_variables(**{"vault_word": secret, word: "{{ vault_word }}"})
     bench.quirk("s2", reject_line="^name ")
-    outcomes = bench.apply(inventory=inventory, diff=True, verbosity=3)
-    assert outcomes.changed == (("s0", "s1", "s3") if succeeds else ())
+    assert bench.by_hand("--diff", "-vvv", inventory=inventory) == 2
+    outcomes = RunDirectory(bench.run_directory).read(set())
+    assert {o.switch for o in outcomes if not o.failed} == ({"s0", "s1", "s3"} if succeeds else set())
     texts = everything_written(bench)
     assert {"ansible.log", "1.s0.json", "hosts.json"} <= texts.keys()
     for name, text in texts.items():
@@ -232,25 +231,23 @@ def test_a_play_of_ones_own_lays_its_variables_over_a_hosts_and_hears_of_every_s
         "hosts": "all",
         "connection": "local",
         "gather_facts": False,
-        "vars": {"tagloom_apply_build": str(bench.build), "ansible_password": "{{ the_word }}", "the_word": "lab"},
+        "vars": {"ansible_password": "{{ the_word }}", "the_word": "lab"},
         "roles": ["tagloom_apply"],
     }
     page = bench.directory / "own.yml"
     page.write_text(yaml.safe_dump([play]))
     bench.quirk("s2", reject_line="^name ")
-    command = [sys.executable, "-m", "ansible", "playbook", page, "-i", inventory / "tagloom.yml", "--diff"]
-    environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, SHARE)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 2, done.stdout
-    recap = {line.split()[0]: line for line in done.stdout.splitlines() if " ok=" in line}
-    assert [name for name, line in recap.items() if "changed=1" in line] == ["s0", "s1", "s3"], done.stdout
+    assert bench.by_hand("--diff", inventory=inventory, page=page) == 2
+    recap = {line.split()[0]: line for line in bench.log().splitlines() if " ok=" in line}
+    assert [name for name, line in recap.items() if "changed=1" in line] == ["s0", "s1", "s3"]
     assert "failed=1" in recap["s2"]
-    (told,) = [line for line in done.stdout.splitlines() if line.startswith("fatal: [s2]")]
+    (told,) = [line for line in bench.log().splitlines() if line.startswith("fatal: ")]
+    assert told.startswith("fatal: [s2]")
     assert "s2 at 'name tagloom'" in told
-    assert "+++ after: s1 (apply)" in done.stdout
+    assert "+++ after: s1 (apply)" in bench.log()
     assert bench.state("s1") == bench.target("s1")
     bench.quirk("s2", reject_line="")
-    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    assert bench.by_hand(inventory=inventory, page=page) == 0
     assert bench.state("s2") == bench.target("s2")
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagloom.apply.build import WaveOrder, between, read_waves
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
@@ -160,17 +160,21 @@ def started(
     share: Path,
     environment: Mapping[str, str],
     check: bool = False,
-    diff: bool = False,
     limit: str = "",
     first_wave: int = 0,
     last_wave: int = 0,
     booking: Booking | None = None,
-    verbosity: int = 0,
 ) -> Iterator[Go]:
-    """Let Ansible start, which takes a second of imports and inventory, and wait for the word to go, which this gives.
+    """Let Ansible start to push a build or a rollout with ``playbooks/apply.yml`` of `share`; give the word to go.
 
-    The word is a call with the fabric's switches, which gives their outcomes once all of it has ended. Left without,
-    it ends before it has reached for a switch. The arguments are those of `run`.
+    Ansible needs a second, and waits for that word: left without it, it ends before it has reached for a switch.
+    The word takes the fabric's switches in order, and gives every switch's outcome once all workers have ended.
+    `directory` takes the run's files. `environment` is the process's, on which ours is laid. Waves are sent from
+    `first_wave` up to `last_wave`, 0 being the last there is. The run is a process group of its own: an interrupt
+    (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a second one before the next
+    line, a third ends it. It also begins no further wave once this process is gone. A switch of which a begun wave
+    brought no word has failed. Raises InputError where nothing could be begun: no build, or none of this inventory; no
+    host of that limit.
     """
     began = time.monotonic()
     waves = between(read_waves(build), first_wave, last_wave, check=check)
@@ -191,9 +195,8 @@ def started(
         *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
         *(["--check"] if check else []),
         # A process for each switch: what became of it is read from the directory; its variables, by the push itself.
-        *(["--diff"] if diff else ["--skip-tags", "tagloom_apply_outcome,always"]),
+        *("--skip-tags", "tagloom_apply_outcome,always"),
         *(["--limit", limit] if limit else []),
-        *(["-" + "v" * verbosity] if verbosity else []),
     ]
     ends = [*ours, *theirs]
     process: subprocess.Popen[bytes] | None = None
@@ -225,27 +228,6 @@ def started(
             os.close(end)
         if process is not None:
             process.wait()
-
-
-def run(
-    build: Path,
-    inventory: Path,
-    *,
-    switches: Sequence[str],
-    on_progress: Progress | None = None,
-    **how: Any,
-) -> Outcomes:
-    """Push a build or a rollout with ``playbooks/apply.yml`` of `share`, and give every switch's outcome.
-
-    `switches` is the fabric's order. `directory` takes the run's files. `environment` is the process's, on which
-    ours is laid. Waves are sent from `first_wave` up to `last_wave`, 0 being the last there is. The run is a process
-    group of its own: an interrupt (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a
-    second one before the next line, a third ends it. It also begins no further wave once this process is gone. All its
-    workers have ended when this returns. A switch of which a begun wave brought no word has failed. Raises InputError
-    where nothing could be begun: no build, or none of this inventory; no host of that limit.
-    """
-    with started(build, inventory, **how) as go:
-        return go(switches, on_progress)
 
 
 def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str, str]:
