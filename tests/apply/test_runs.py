@@ -97,7 +97,8 @@ class Ring:
         return all(state[name] == self.order.on(state[name], name, wave) for name in NAMES)
 
     def start(self, *words, **how):
-        command = [sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
+        heard = ["env", "--default-signal=INT"]  # which is ignored where the tests themselves run in the background
+        command = [*heard, sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
         return subprocess.Popen(
             command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
         )
@@ -421,6 +422,27 @@ def test_abort_stops_a_run_in_a_proven_state_and_says_how_to_go_on(ring, now):
     assert ring.standing(held, 1) is not now
     assert all(not ring.order.strays(held[name], name, 1) for name in NAMES)
     assert process.ping(ring.rack)["lost"] == 0
+
+
+@pytest.mark.parametrize("times", [1, 2, 3], ids=["after the wave", "before the line", "at once"])
+def test_each_interrupt_stops_a_run_sooner_and_always_in_a_proven_state(ring, times):
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.4}})
+    begun = ring.start("apply", "change")
+    ring.until(begun, "select 1 from switches where wave = 1 and state = 'sending'")
+    for _ in range(times):
+        begun.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    out, err = begun.communicate()
+    page = json.loads(out)
+    assert (begun.returncode, page["state"]) == ((3, "failed") if times == 3 else (1, "stopped")), err
+    assert page["wave"] == 1
+    held = ring.running()
+    assert ring.standing(held, 1) is (times == 1)
+    assert all(not ring.order.strays(held[name], name, 1) for name in NAMES)
+    assert process.ping(ring.rack)["lost"] == 0
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    assert ring.answer("apply", "--resume")["state"] == "done"
+    assert ring.standing(ring.running(), 3)
 
 
 def test_abort_with_nothing_to_stop_says_so(ring):

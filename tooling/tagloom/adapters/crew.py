@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,6 +43,8 @@ def side_by_side(prepare: Callable[[str], Callable[[], T]], names: Sequence[str]
 
 
 def _crew(prepare: Callable[[str], Callable[[], T]], names: Sequence[str], at_once: int, wire: Connection) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):  # what the caller does at these is not for its forks to do
+        signal.signal(number, signal.SIG_DFL)
     with ThreadPoolExecutor(max(1, at_once)) as threads:
         begun = {name: threads.submit(prepare(name)) for name in names}
     with contextlib.suppress(BrokenPipeError):  # nobody is left to hear it
