@@ -154,31 +154,28 @@ class Desk:
         shutil.rmtree(own, ignore_errors=True)
         try:
             shutil.copytree(directory, own, ignore=_FORGOTTEN)
-            waves = [wave for wave in read_waves(own) if wave.number]
-            proven = waves[0].expected is not None
-            if save and proven:
+            order = read_order(own)
+            if save and order.states:
                 set_saved_first(own, save)
         except OSError as error:
             actual = error.strerror or str(error)
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
-        fabric = read_fabric(fabric_file(own))
-        for older in self.journal.runs(fabric.name):
+        for older in self.journal.runs(order.fabric.name):
             if older.unfinished and undoes is None:
                 self.journal.set_state(older.id, LEFT, "for a later run")
-        holder = self.lock.command
         run = self.journal.begin(
             name=self.site.run,
             kind=kind,
-            fabric=fabric.name,
+            fabric=order.fabric.name,
             source=source,
-            command=holder,
+            command=self.lock.command,
             operator=self.lock.operator,
-            waves=len(waves),
-            proven=proven,
+            waves=order.waves,
+            proven=bool(order.states),
             order=own,
             undoes=undoes.id if undoes else None,
         )
-        return run, read_order(own)
+        return run, order
 
     def own_order(self, run: Run) -> Order:
         """Unpack and read an older run's own copy of its waves."""
