@@ -5,6 +5,9 @@ import os
 import subprocess
 import sys
 
+# Put before a command that a test interrupts: SIGINT is ignored where the tests themselves run in the background.
+HEARS_INTERRUPTS = ("env", "--default-signal=INT")
+
 
 class Terminal:
     """Run commands in a directory of their own, as separate processes."""

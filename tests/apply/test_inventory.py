@@ -1,7 +1,6 @@
 """What Ansible sees of a fabric file, and what the read playbook leaves behind."""
 
 import json
-import os
 import stat
 import subprocess
 import sys
@@ -15,7 +14,7 @@ SHARE = share_directory()
 
 
 def ansible(*words, bench):
-    environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, SHARE)
+    environment = ansible_environment(bench.environment(), SHARE)
     command = [sys.executable, "-m", "ansible", *map(str, words)]
     return subprocess.run(command, env=environment, cwd=bench.directory, capture_output=True, text=True, check=False)
 

@@ -29,6 +29,7 @@ from tagloom.pipeline import runs
 from tagloom.records.change import difference
 from tagloom.render import render_commands
 from tagloom.share import share_directory
+from terminal import HEARS_INTERRUPTS
 
 TEMPLATES = share_directory() / "templates"
 FABRIC = make_fabric("ring", 3, model="powerconnect-5324", extra="switches:\n  s1: {model: powerconnect-6248}\n")
@@ -97,8 +98,7 @@ class Ring:
         return all(state[name] == self.order.on(state[name], name, wave) for name in NAMES)
 
     def start(self, *words, **how):
-        heard = ["env", "--default-signal=INT"]  # which is ignored where the tests themselves run in the background
-        command = [*heard, sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
+        command = [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
         return subprocess.Popen(
             command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
         )

@@ -22,6 +22,7 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.read import read_fabric
 from tagloom.records.switch_state import SwitchEditor
+from terminal import HEARS_INTERRUPTS
 
 
 @pytest.fixture(scope="module")
@@ -158,9 +159,8 @@ def free_port():
 def test_it_runs_on_until_ctrl_c_and_prometheus_is_shown_each_reading(site, tmp_path):
     port, file = free_port(), tmp_path / "h.db"
     words = ["observe", "-i", site / "lab", "-o", file, "--every", "0.3s", "--prometheus", port, "--json"]
-    heard = ["env", "--default-signal=INT"]  # which is ignored where the tests themselves run in the background
     running = subprocess.Popen(
-        [*heard, sys.executable, "-m", "tagloom.cli", *map(str, words)],
+        [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *map(str, words)],
         stdout=subprocess.PIPE,
         env=os.environ,
         text=True,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from tagloom.errors import Finding
+from tagloom.errors import DeviceError, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,9 +68,8 @@ class Outcome:
 
     @property
     def trouble(self) -> str:
-        """Say what went wrong, and at which line."""
-        at = f" at {self.command!r}" if self.command else ""
-        return f"{self.switch}{at}: {self.error}" if self.error else ""
+        """Say what went wrong, and at which line; only of one that failed."""
+        return str(DeviceError(self.switch, self.command, self.error))
 
     @property
     def diff(self) -> str:

@@ -103,16 +103,19 @@ class RunDirectory:
 
     def read(self, seen: set[str]) -> Iterator[Outcome]:
         """Give the outcomes written since, and add their file names to `seen`."""
-        found = [path for path in self.outcomes.glob("*.json") if path.name not in seen]
-        for path in sorted(found, key=lambda each: int(each.name.partition(".")[0])):
+        for path in self._written(lambda name: name not in seen):
             seen.add(path.name)
             yield Outcome.of_json(json.loads(path.read_text("utf-8")))
 
     def read_switch(self, switch: str) -> list[Outcome]:
         """Give what became of one switch, wave by wave."""
-        found = [path for path in self.outcomes.glob("*.json") if path.name.partition(".")[2] == f"{switch}.json"]
-        found.sort(key=lambda each: int(each.name.partition(".")[0]))
+        found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
         return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
+
+    def _written(self, wanted: Callable[[str], bool]) -> list[Path]:
+        """List the files of outcomes whose name is wanted, wave by wave."""
+        found = (path for path in self.outcomes.glob("*.json") if wanted(path.name))
+        return sorted(found, key=lambda each: int(each.name.partition(".")[0]))
 
     def start(self) -> None:
         """Begin a new journal; backups stay."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.apply.outcomes import Outcomes
+    from tagloom.apply.playbook import Progress
     from tagloom.apply.site import Site
     from tagloom.records.fabric import Fabric
 
-    Progress = Callable[[Outcome], None]
     Look = Callable[[Fabric, Progress | None], Outcomes]
 
 

@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tagloom.apply.journal import Run
-    from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.apply.outcomes import Outcomes
+    from tagloom.apply.playbook import Progress
     from tagloom.pipeline.operating import Push
     from tagloom.pipeline.runs import Desk, Order
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
-
-    Progress = Callable[[Outcome], None]
 
 ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 

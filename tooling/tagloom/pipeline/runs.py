@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.lock import FabricLock
     from tagloom.apply.outcomes import Outcome, Outcomes
+    from tagloom.apply.playbook import Progress
     from tagloom.apply.site import Site
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import Terms
-
-    Progress = Callable[[Outcome], None]
 
 _FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
 _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
