@@ -14,7 +14,9 @@ import yaml
 
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
-from tagloom.apply.playbook import ansible_environment, started
+from tagloom.apply.playbook import Ansible, ansible_environment
+from tagloom.apply.run_directory import Job
+from tagloom.apply.site import Site
 from tagloom.apply.switch import Language, bring
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
@@ -100,7 +102,7 @@ class Bench:
         if self.configurations() != self.born:
             with ThreadPoolExecutor() as pool:
                 list(pool.map(self.load, self.names, map(self.born.get, self.names)))
-        for folder in (self.build, self.run_directory, self.directory / "rollout"):
+        for folder in (self.build, self.run_directory, self.directory / "rollout", self.rack / "runs"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def quirk(self, switch, **quirks):
@@ -176,10 +178,15 @@ class Bench:
         shutil.copy(self.rack / "fabric.yml", place / "build/fabric.yml")
         return place
 
-    def apply(self, build=None, on_progress=None, **options):
-        options = {"inventory": self.rack, "directory": self.run_directory} | options
-        with started(build or self.build, share=SHARE, environment=self.environment(), **options) as go:
-            return go(self.names, on_progress)
+    def ansible(self, inventory=None, limit=""):
+        return Ansible(Site(inventory or self.rack, SHARE, self.environment(), "test"), limit)
+
+    def do(self, ansible, job, **how):
+        return ansible.do(job, self.run_directory, self.names, **how)
+
+    def apply(self, build=None, on_progress=None, inventory=None, limit="", **options):
+        with self.ansible(inventory, limit) as ansible:
+            return self.do(ansible, Job(build or self.build, **options), on_progress=on_progress)
 
     def by_hand(self, *words, inventory=None, page=SHARE / "playbooks/apply.yml"):
         """Push the build by ansible-playbook alone; what it prints is in `log()`."""

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import time
 
 import pytest
 
@@ -15,23 +16,63 @@ def test_everybody_is_at_work_at_the_same_time():
     everybody = multiprocessing.get_context("fork").Barrier(len(NAMES))
 
     def prepare(name):
-        return lambda: (everybody.wait(30), name.upper())[1]
+        return lambda _released: (everybody.wait(30), name.upper())[1]
 
     assert side_by_side(prepare, NAMES) == {name: name.upper() for name in NAMES}
 
 
 def test_more_than_may_be_at_work_at_once_and_none_at_all():
     names = [f"s{number}" for number in range(3 * AT_ONCE)]
-    assert side_by_side(lambda name: lambda: len(name), names) == {name: len(name) for name in names}
-    assert side_by_side(lambda name: lambda: name, []) == {}
+    assert side_by_side(lambda name: lambda _released: len(name), names) == {name: len(name) for name in names}
+    assert side_by_side(lambda name: lambda _released: name, []) == {}
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one process for all")
 def test_what_was_done_by_a_process_that_was_killed_is_missing():
     def prepare(name):
-        return lambda: os.kill(os.getpid(), signal.SIGKILL) if name == "s1" else os.getpid()
+        return lambda _released: os.kill(os.getpid(), signal.SIGKILL) if name == "s1" else os.getpid()
 
     done = side_by_side(prepare, NAMES)
     assert 0 < len(done) < len(NAMES)
     assert "s1" not in done
     assert os.getpid() not in done.values()
+
+
+@pytest.mark.parametrize("word", [True, False])
+def test_everybody_waits_for_the_word_and_hears_it(word):
+    everybody = multiprocessing.get_context("fork").Barrier(len(NAMES) + 1)
+    heard = multiprocessing.get_context("fork").Value("i", 0)
+
+    def prepare(_name):
+        def work(released):
+            everybody.wait(30)
+            said = released()
+            with heard:
+                heard.value += 1
+            return said
+
+        return work
+
+    def release():
+        everybody.wait(30)  # they have all begun before the word is given
+        assert heard.value == 0
+        return word
+
+    assert side_by_side(prepare, NAMES, release) == dict.fromkeys(NAMES, word)
+
+
+def test_nobody_waits_for_the_word_of_one_who_was_killed(tmp_path):
+    """As a worker of Ansible's may be, which leaves its crews behind."""
+    caller = os.fork()
+    if not caller:
+        os.setsid()
+
+        def prepare(name):
+            return lambda released: (tmp_path / name).write_text(str(released()))
+
+        side_by_side(prepare, NAMES, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    os.waitpid(caller, 0)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and [path.read_text() for path in tmp_path.iterdir()] != ["False"] * len(NAMES):
+        time.sleep(0.05)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(NAMES, "False")

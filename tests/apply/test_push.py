@@ -7,14 +7,16 @@ import re
 import shutil
 import signal
 import stat
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tagloom.apply.outcomes import Outcome
-from tagloom.apply.playbook import RunDirectory, request_stop
-from tagloom.errors import InputError
+from tagloom.apply.run_directory import Job, RunDirectory, request_stop
+from tagloom.errors import InputError, PlanError
+from tagloom.lab import process
 from tagloom.pipeline import operating
 from tagloom.records.ownership import overlay
 
@@ -290,7 +292,7 @@ def test_a_switch_whose_worker_was_killed_has_failed(bench):
     def kill_the_last_worker(outcome):
         heard.append(outcome.switch)
         if len(heard) == len(NAMES) - 1:
-            for worker in workers(str(bench.run_directory)):
+            for worker in workers(bench.rack):
                 os.kill(worker, signal.SIGKILL)
 
     outcomes = bench.apply(on_progress=kill_the_last_worker)
@@ -300,14 +302,26 @@ def test_a_switch_whose_worker_was_killed_has_failed(bench):
     assert outcomes.by_switch["s0"][0].error.startswith("no word from it: ")
 
 
-def workers(directory):
-    """Find the processes that the ansible-playbook of a run directory forked."""
+def workers(inventory):
+    """Find the processes that the ansible-playbook of an inventory forked."""
+    found = family(inventory)
+    return [pid for pid, parent in found.items() if parent in found]
+
+
+def ansibles(inventory):
+    """Find the ansible-playbooks of an inventory."""
+    found = family(inventory)
+    return [pid for pid, parent in found.items() if parent not in found]
+
+
+def family(inventory):
+    """Find the ansible-playbooks of an inventory and what they forked, each with its parent."""
     found = {}
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if directory in (place / "cmdline").read_text():
+            if f"{inventory}/tagloom.yml" in (place / "cmdline").read_text():
                 found[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-    return [process for process, parent in found.items() if parent in found]
+    return found
 
 
 # Rollouts
@@ -356,12 +370,84 @@ def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift(b
         )
 
 
-def test_a_run_asked_to_stop_does_so_between_two_waves(bench):
-    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=1)
-    outcomes = bench.apply(place, on_progress=lambda _: request_stop(bench.run_directory))
-    assert outcomes.stopped
-    assert (outcomes.failed, outcomes.reached, outcomes.error) == ((), 1, "")
+def test_switches_are_logged_in_to_while_old_frames_leave_and_hear_no_line_before(bench):
+    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=3)
+    heard, seen = [], {}
+
+    def look_while_frames_leave(outcome):
+        heard.append((outcome.number, time.monotonic()))
+        if len(heard) == len(NAMES):  # the first wave has landed
+            time.sleep(2)
+            seen.update(process.status(bench.rack)["switches"])
+            assert not any(bench.state(name) == bench.target(name, pvid=101) for name in NAMES)
+
+    outcomes = bench.apply(place, on_progress=look_while_frames_leave)
+    assert outcomes.good
+    assert [seen[name]["sessions"] for name in NAMES] == [1] * len(NAMES)
+    landed, first = (min(at for number, at in heard if number == wave) for wave in (1, 2))
+    assert first - landed > 3
+    assert time.monotonic() - max(at for number, at in heard if number == 2) > 2, "the last wave's frames leave too"
+    assert all(each.seconds < 3 for each in outcomes.outcomes), "nobody's fault that it waited"
+
+
+@pytest.mark.parametrize("how", ["asked", "gone"])
+def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_wave(bench, how):
+    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=60)
+
+    def end(_outcome):
+        if how == "gone":
+            raise ConnectionResetError("as if this process were gone")
+        request_stop(bench.run_directory)
+
+    began = time.monotonic()
+    if how == "asked":
+        outcomes = bench.apply(place, on_progress=end)
+        assert outcomes.stopped
+        assert (outcomes.failed, outcomes.reached, outcomes.error) == ((), 1, "")
+    else:
+        with pytest.raises(ConnectionResetError):
+            bench.apply(place, on_progress=end)
+        log = next(bench.rack.glob("runs/*-ansible.log")).read_text()
+        assert "Stopped before wave 2: the command that began is gone." in log
+    assert time.monotonic() - began < 50
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
+    assert {o.number for o in RunDirectory(bench.run_directory).read(set())} == {1}
+    assert [each["sessions"] for each in process.status(bench.rack)["switches"].values()] == [0] * len(NAMES)
+
+
+# One ansible-playbook
+
+
+def test_one_ansible_does_a_job_after_the_other_and_a_new_one_what_comes_after_its_end(bench):
+    place = bench.write_rollout({}, {"pvid": 101})
+    with bench.ansible() as ansible:
+        look = bench.do(ansible, Job(place, check=True, last_wave=1))
+        (first,) = ansibles(bench.rack)
+        assert (look.changed, bench.configurations()) == (NAMES, bench.born)
+        some = bench.do(ansible, Job(place, last_wave=1, limit=("s0", "s2")))
+        assert (some.changed, some.waves) == (("s0", "s2"), 1)
+        rest = bench.do(ansible, Job(place, last_wave=1))
+        assert (rest.changed, rest.unchanged) == (("s1", "s3"), ("s0", "s2"))
+        assert ansibles(bench.rack) == [first]
+
+        def find_that_it_must_not_be():
+            raise PlanError("every state must be proven", "this one is not")
+
+        with pytest.raises(PlanError, match="every state must be proven"):
+            bench.do(ansible, Job(place, first_wave=2), meanwhile=find_that_it_must_not_be)
+        assert ansibles(bench.rack) == []
+        assert all(bench.state(name) == bench.target(name) for name in NAMES), "it was logged in to, and no more"
+        assert bench.do(ansible, Job(place, first_wave=2)).changed == NAMES
+    assert ansibles(bench.rack) == []
+
+
+def test_an_ansible_without_a_job_reaches_for_nothing_and_leaves_nothing(bench):
+    logins = {name: each["logins"] for name, each in process.status(bench.rack)["switches"].items()}
+    before = sorted(bench.rack.rglob("*"))
+    with bench.ansible() as ansible:
+        ansible.start()
+    assert {name: each["logins"] for name, each in process.status(bench.rack)["switches"].items()} == logins
+    assert [path for path in sorted(bench.rack.rglob("*")) if path not in before and path.name != "runs"] == []
 
 
 def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):

@@ -138,15 +138,15 @@ def ring(running_ring):
     return running_ring
 
 
-def processes_of(directory):
-    """Find the processes that have a run's directory on their command line, the controller's own not among them."""
+def processes_of(inventory):
+    """Find the processes of an inventory's ansible-playbook, the controller's own not among them."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "cmdline").read_text()
         except OSError:
             continue
-        if f"{directory}/" in words and "ansible" in words:
+        if f"{inventory}/tagloom.yml" in words and "ansible" in words:
             found.append(int(place.name))
     return found
 
@@ -205,7 +205,7 @@ def test_a_vlan_that_was_cut_off_from_its_name_goes_with_the_rollback(ring):
     begun = ring.start("apply", "change")
     ring.until(begun, "select 1 from switches where wave = 1 and state = 'sending'")
     begun.send_signal(signal.SIGSTOP)
-    for pid in processes_of(ring.runs):
+    for pid in processes_of(ring.rack):
         os.kill(pid, signal.SIGKILL)
     begun.kill()
     begun.communicate()
@@ -225,10 +225,10 @@ def test_a_killed_run_is_refused_anew_and_goes_on_or_back_from_where_it_stands(r
     begun = ring.start("apply", "change")
     ring.until(begun, "select 1 from switches where wave = ? and state = 'sending'", wave)
     if victims == "one worker":
-        workers = [pid for pid in processes_of(ring.runs) if parent(pid) in processes_of(ring.runs)]
+        workers = [pid for pid in processes_of(ring.rack) if parent(pid) in processes_of(ring.rack)]
         os.kill(max(workers), signal.SIGKILL)
     elif victims == "everybody":
-        for pid in processes_of(ring.runs):
+        for pid in processes_of(ring.rack):
             os.kill(pid, signal.SIGKILL)
     if victims != "one worker":
         begun.kill()

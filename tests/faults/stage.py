@@ -78,10 +78,14 @@ class Stage:
 
     def without_waits(self, rollout):
         """Let a rollout's waves follow one another at once, a frame of the rack being never old: gives its page."""
+        return self.with_waits(rollout, 0.0)
+
+    def with_waits(self, rollout, seconds):
+        """Let every wave of a rollout wait so long for old frames to leave: gives its page."""
         path = self.home / rollout / "rollout.json"
         page = json.loads(path.read_text())
         for wave in page["waves"]:
-            wave["drain_seconds"] = 0.0
+            wave["drain_seconds"] = seconds
         path.write_text(json.dumps(page))
         return page
 

@@ -21,6 +21,7 @@ from stage import Stage
 from tagloom.lab import process
 from test_faults import kill_at
 
+WAIT_SECONDS = 0.5  # for old frames: the next wave's logins fall into it
 GOLDEN = (5**0.5 - 1) / 2  # steps of this share of a row never bunch (three-distance theorem)
 
 
@@ -40,6 +41,7 @@ def main():
             home = Path(folder) / str(number)
             home.mkdir()
             racks.put(stage := Stage(home, "mesh", "--dims", 2, 1, "--parallel", 2))
+            stage.with_waits("r", WAIT_SECONDS)
             ends.callback(process.down, stage.rack)
         stage.begin()
         stage("apply", "r")

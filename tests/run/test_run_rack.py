@@ -14,6 +14,7 @@ from tagloom.adapters.snmp import Snmp
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
@@ -31,9 +32,10 @@ EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()
 @contextlib.contextmanager
 def desk(site):
     """Take the fabric's lock and open its journal, as the command does."""
-    with FabricLock(site.home / LOCK, "test", print) as lock, Journal(site.home / JOURNAL) as journal:
+    home = site.home
+    with Ansible(site) as ansible, FabricLock(home / LOCK, "test", print) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
-        yield Desk(site, journal, lock)
+        yield Desk(ansible, journal, lock)
 
 
 class FastClock:

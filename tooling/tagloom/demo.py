@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from tagloom import pipeline
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.apply.survey import survey
 from tagloom.lab import process
@@ -100,9 +102,12 @@ def run(
             *_indent(terminal.table(("switch", "address", "SSH port"), shown, right=(2,))),
             f"{'':<10}... {len(ports)} in all",
         )
-        site = Site(rack, share, environment, "demo")
-        with FabricLock(site.home / LOCK, "tagloom demo", say) as lock, Journal(site.home / JOURNAL) as journal:
-            _mission(demo, home, build, runs.Desk(site, journal, lock), say, progress, step)
+        with ExitStack() as stack:
+            site = Site(rack, share, environment, "demo")
+            ansible = stack.enter_context(Ansible(site))
+            lock = stack.enter_context(FabricLock(site.home / LOCK, "tagloom demo", say))
+            journal = stack.enter_context(Journal(site.home / JOURNAL))
+            _mission(demo, home, build, runs.Desk(ansible, journal, lock), say, progress, step)
     finally:
         process.down(rack)
     return demo
@@ -126,7 +131,7 @@ def _mission(
     push = operating.prepare(home / "build")
     hosts = len(fabric.switches)
     with progress("switches read") as note:
-        found = survey(push.directory, fabric, site, on_progress=_count(note, hosts))
+        found = survey(desk.ansible, push.directory, fabric, on_progress=_count(note, hosts))
     say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
     if found.outcomes:
         lines = found.outcomes[0].diff.splitlines()
@@ -160,7 +165,7 @@ def _mission(
 
     step(7, "Apply the same build again")
     with progress("switches compared") as note:
-        found = survey(push.directory, fabric, site, on_progress=_count(note, hosts))
+        found = survey(desk.ansible, push.directory, fabric, on_progress=_count(note, hosts))
         again = applying.fresh(desk, push, found, applying.Wishes()).outcomes
     say(*terminal.outcome_lines(again, checked=False))
     say(
@@ -212,7 +217,7 @@ def _save_power(
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
         push = operating.prepare(home / "rollout")
-        found = survey(push.directory, fabric, site, wave=1)
+        found = survey(desk.ansible, push.directory, fabric, wave=1)
         pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, pushes)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 
 from tagloom.apply.build import between, fabric_file, read_waves
-from tagloom.apply.playbook import WORD, RunDirectory
+from tagloom.apply.controller import Controller
+from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
 
@@ -29,7 +29,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Write the order that `tagloom_push` reads; give `waves` in brief, and the absolute `directory` of the run."""
+        """Write the order that `tagloom_push` reads; give `waves` in brief, and the absolute `directory` of the run.
+
+        With a `controller`, what is to be done is asked of that, and there may be more (`again`) until it has ended.
+        """
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
@@ -40,37 +43,60 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "controller": {"type": "int", "default": -1},
             }
         )
-        if arguments["controller"] >= 0 and not os.read(arguments["controller"], len(WORD)):
-            return result | {"failed": True, "msg": "Ended before it began: the command that started it did not go on."}
+        controller = Controller(arguments["controller"])
+        if controller.by_hand:
+            files = RunDirectory(Path(arguments["directory"]).absolute())
+            waves = {name: arguments[name] for name in ("first_wave", "last_wave")}
+            files.start(Job(Path(arguments["build"]).absolute(), check=self._task.check_mode, **waves))
+        elif directory := controller.job():
+            files = RunDirectory(directory)
+        else:
+            return result | {"changed": False, "waves": [], "directory": "", "again": False}
         variables = task_vars or {}
-        build, files = Path(arguments["build"]).absolute(), RunDirectory(Path(arguments["directory"]).absolute())
-        if arguments["controller"] < 0:  # else the command that started this has begun it
-            files.start()
-        play = list(variables["ansible_play_hosts_all"])
         try:
-            waves, fabric = read_waves(build), read_fabric(fabric_file(build))
-            same_switches(fabric, play, variables["groups"]["all"])
+            order = order_of(files.read_job(), list(variables["ansible_play_hosts_all"]), variables["groups"]["all"])
         except InputError as error:
             files.findings.write_text(json.dumps([finding.as_json() for finding in error.findings]), "utf-8")
             return result | {"failed": True, "msg": str(error)}
-        files.hosts.write_text(json.dumps(play), "utf-8")
-        names = [switch.name for switch in fabric.switches]
-        wanted = between(waves, arguments["first_wave"], arguments["last_wave"], check=self._task.check_mode)
-        first = max(1, arguments["first_wave"])
-        order = {
-            "waves": {
-                str(wave.number): wave.as_json()
-                | {"switches": reached(wave, play), "ahead": self._task.check_mode and wave.number > first}
-                for wave in wanted
-            },
-            "models": {switch.name: switch.model for switch in fabric.switches},
-            "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
-            "ports": dict(zip(names, map(list, fabric.used_ports), strict=True)),
-            "in_band": fabric.management is not None,
-        }
+        files.hosts.write_text(json.dumps(order.pop("hosts")), "utf-8")
         files.order.write_text(json.dumps(order), "utf-8")
-        brief = [{"number": w.number, "name": w.name, "drain_seconds": w.drain_seconds} for w in wanted]
-        return result | {"changed": False, "waves": brief, "directory": str(files.path)}
+        brief = [{"number": wave["number"], "name": wave["name"]} for wave in order["waves"].values()]
+        again = not controller.by_hand
+        return result | {"changed": False, "waves": brief, "directory": str(files.path), "again": again}
+
+
+def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[str, Any]:
+    """Give what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
+
+    `play` are the hosts that Ansible was limited to. Raises InputError.
+    """
+    waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
+    same_switches(fabric, play, inventory)
+    play = [host for host in play if not job.limit or host in job.limit]
+    wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
+    first = max(1, job.first_wave)
+    numbers = [wave.number for wave in wanted]
+    befores = dict(zip(numbers, [None, *numbers[:-1]], strict=True))
+    return {
+        "hosts": play,
+        "waves": {
+            str(wave.number): wave.as_json()
+            | {
+                "switches": reached(wave, play),
+                "ahead": job.check and wave.number > first,
+                "after": befores[wave.number],
+                "last": wave.number == numbers[-1],
+            }
+            for wave in wanted
+        },
+        "check": job.check,
+        "journal": job.journal,
+        "run": job.run,
+        "models": {switch.name: switch.model for switch in fabric.switches},
+        "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
+        "ports": {s.name: list(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)},
+        "in_band": fabric.management is not None,
+    }
 
 
 def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 
-from tagloom.apply.playbook import RunDirectory
+from tagloom.apply.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcome

@@ -16,9 +16,11 @@ from tagloom.adapters.connect import connect
 from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
+from tagloom.apply.controller import Controller
+from tagloom.apply.gate import Gate
 from tagloom.apply.journal import Journal
 from tagloom.apply.outcomes import Fault, Outcome
-from tagloom.apply.playbook import RunDirectory
+from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.switch import Language, bring
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
@@ -45,7 +47,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Bring the wave's switches to its target, in check mode say what that would take; `landed` says if all are.
+        """Bring the wave's switches to its target, in check mode say what that would take.
 
         What changed or failed is another host's than this task's: `tagloom_outcome` tells of it.
         """
@@ -54,26 +56,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             {
                 "wave": {"type": "int", "required": True},
                 "directory": {"type": "path", "required": True},
-                "journal": {"type": "path"},
-                "run": {"type": "int", "default": 0},
+                "controller": {"type": "int", "default": -1},
             }
         )
-        files = RunDirectory(Path(arguments["directory"]))
+        files, controller = RunDirectory(Path(arguments["directory"])), Controller(arguments["controller"])
         order = json.loads(files.order.read_text("utf-8"))
-        wave = order["waves"][str(arguments["wave"])]
-        book = (Path(arguments["journal"]), arguments["run"]) if arguments["journal"] else None
+        gate = Gate(files, order, arguments["wave"], controller)
+        if not gate.reached:
+            return result | {"changed": False, "skipped": True}
+        if gate.first:
+            controller.hold_lock()
+        if not gate.approach():
+            return result | {"failed": True, "msg": gate.reason}
+        wave = gate.wave
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, OUT_OF_BAND))
 
-        def prepare(switch: str) -> Callable[[], Outcome]:
-            def push() -> Outcome:
+        def prepare(switch: str) -> Callable[[Callable[[], bool]], Outcome | None]:
+            def push(released: Callable[[], bool]) -> Outcome | None:
                 try:
-                    outcome = bring_one(switch, order, wave, known, files, book, check=self._task.check_mode)
+                    outcome = bring_one(switch, order, wave, known, files, released)
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
                     outcome = failed(str(error))
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
                     outcome = failed(f"tagloom has a fault: {error!r}; what it was about to send is in the journal")
-                files.write(outcome)
-                return outcome
+                return told(outcome, released)
 
             def failed(error: str) -> Outcome:
                 return Outcome(switch, wave["name"], wave["number"], error=error, fault=Fault.CONTROLLER)
@@ -81,15 +87,23 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             try:
                 known = variables(host=switch)
             except AnsibleError as error:
-                unreadable = failed(f"nothing was sent: {error}")
-                return lambda: files.write(unreadable) or unreadable
+                return partial(told, failed(f"nothing was sent: {error}"))
             return push
 
-        outcomes = side_by_side(prepare, wave["switches"])
-        landed = len(outcomes) == len(wave["switches"]) and not any(outcome.failed for outcome in outcomes.values())
-        if landed:
-            files.landed.write_text(str(wave["number"]), "utf-8")
-        return result | {"changed": False, "landed": landed}
+        def told(outcome: Outcome, released: Callable[[], bool]) -> Outcome | None:
+            if not released():  # the wave has not begun: nothing became of its switches
+                return None
+            files.write(outcome)
+            return outcome
+
+        outcomes = side_by_side(prepare, wave["switches"], gate.opens)
+        if gate.reason:
+            return result | {"failed": True, "msg": gate.reason}
+        if len(outcomes) == len(wave["switches"]) and not any(
+            each is None or each.failed for each in outcomes.values()
+        ):
+            gate.close()
+        return result | {"changed": False}
 
 
 def bring_one(
@@ -98,11 +112,10 @@ def bring_one(
     wave: Mapping[str, Any],
     variables: Mapping[str, Any],
     files: RunDirectory,
-    book: tuple[Path, int] | None,
-    *,
-    check: bool,
+    released: Callable[[], bool],
 ) -> Outcome:
     """Bring one switch to a wave's target. Raises TagloomError and OSError before anything is sent."""
+    check, journal = order["check"], order["journal"]
     model, firmware, ports = order["models"][switch], order["firmware"][switch], order["ports"][switch]
     platform, templates = platforms.load(model, tuple(sorted(firmware.items()))), share_directory() / "templates"
 
@@ -141,6 +154,7 @@ def bring_one(
         ahead=wave["ahead"],
         wave=wave["name"],
         number=wave["number"],
-        ledger=Journal(book[0]).ledger(book[1], wave["number"], switch) if book else None,
+        ledger=Journal(Path(journal)).ledger(order["run"], wave["number"], switch) if journal else None,
         stop=files.stop_now.exists,
+        released=released,
     )

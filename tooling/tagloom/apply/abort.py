@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import held, holder
-from tagloom.apply.playbook import request_stop
+from tagloom.apply.run_directory import request_stop
 
 if TYPE_CHECKING:
     from tagloom.apply.lock import Holder

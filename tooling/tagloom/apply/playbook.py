@@ -1,4 +1,4 @@
-"""Run the apply playbook for a build, and gather what became of every switch."""
+"""Run the apply playbook, one job after another, and gather what became of every switch."""
 
 from __future__ import annotations
 
@@ -6,231 +6,191 @@ import json
 import os
 import re
 import select
+import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
-from tagloom.apply.build import WaveOrder, between, read_waves
+from tagloom.apply.build import between, read_waves
+from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
+from tagloom.apply.run_directory import RunDirectory, request_stop
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    Progress = Callable[[Outcome], None]
-    Go = Callable[[Sequence[str], Progress | None], Outcomes]
+    from tagloom.apply.build import WaveOrder
+    from tagloom.apply.run_directory import Job
+    from tagloom.apply.site import Site
 
-WORD = b"g"  # what tells a run that waits to go
+    Progress = Callable[[Outcome], None]
+
 _POLL_SECONDS = 0.1
 _PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
 _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!")
 
 
-@dataclass(frozen=True, slots=True)
-class RunDirectory:
-    """Name the files of one run, which the playbook's plugins write: outcomes, backups, Ansible's log.
+class Ansible:
+    """Hold one ansible-playbook that pushes what it is told to, one job after another; leave it to end it.
 
-    One directory per run; a rerun in the same one begins a new journal and keeps the older backups.
+    It runs ``playbooks/apply.yml`` of a site, on the switches of `limit`, Ansible's own pattern. It starts with the
+    first job, or before, since that takes a second, and ends without having reached for a switch where no job comes.
+    It is a process group of its own, and begins nothing further once this process is gone. One that ended is started
+    anew for the next job. What it prints is in the site's log, which is not there without a job.
     """
 
-    path: Path
+    def __init__(self, site: Site, limit: str = "") -> None:
+        self.site, self.limit = site, limit
+        self._lock = -1
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+        self._owed = 0  # how often it says that it is ready before the last job is over
+        self._jobs = 0
+        self._shown = 0  # bytes of its log that are not of the job to come
 
-    @property
-    def outcomes(self) -> Path:
-        """Hold one JSON file per wave and switch."""
-        return self.path / "outcomes"
+    def __enter__(self) -> Self:
+        """Give it as it is."""
+        return self
 
-    @property
-    def backups(self) -> Path:
-        """Hold whole running configurations, secrets and all: mode 0600 in 0700."""
-        return self.path / "backups"
+    def __exit__(self, *_: object) -> None:
+        """Let it end."""
+        self.end()
+        if not self._jobs:
+            self.site.log.unlink(missing_ok=True)
 
-    @property
-    def log(self) -> Path:
-        """Hold what ansible-playbook printed."""
-        return self.path / "ansible.log"
-
-    @property
-    def stop(self) -> Path:
-        """Exist when somebody wants the run to end between two waves."""
-        return self.path / "stop"
-
-    @property
-    def stop_now(self) -> Path:
-        """Exist when somebody wants the run to end before the next line."""
-        return self.path / "stop-now"
-
-    @property
-    def begun(self) -> Path:
-        """Hold the number of the wave that was begun last."""
-        return self.path / "begun"
-
-    @property
-    def landed(self) -> Path:
-        """Hold the number of the wave that landed last, on all its switches."""
-        return self.path / "landed"
-
-    def has_landed(self, wave: int) -> bool:
-        """Tell whether a wave landed on all its switches."""
-        return self.landed.is_file() and self.landed.read_text("utf-8") == str(wave)
-
-    @property
-    def hosts(self) -> Path:
-        """Hold the switches that the run reaches for, as Ansible's limit left them."""
-        return self.path / "hosts.json"
-
-    @property
-    def order(self) -> Path:
-        """Hold what a push of each wave needs to know: a task's arguments would be templated for every switch."""
-        return self.path / "order.json"
-
-    @property
-    def findings(self) -> Path:
-        """Hold what is wrong with the order itself, where that kept every switch from being reached."""
-        return self.path / "findings.json"
-
-    def write(self, outcome: Outcome) -> None:
-        """Leave an outcome for `read`, whole or not at all."""
-        self.outcomes.mkdir(parents=True, exist_ok=True)
-        path = self.outcomes / f"{outcome.number}.{outcome.switch}.json"
-        draft = path.with_suffix(".new")
-        draft.write_text(json.dumps(outcome.as_json()) + "\n", "utf-8")
-        draft.replace(path)
-
-    def read(self, seen: set[str]) -> Iterator[Outcome]:
-        """Give the outcomes written since, and add their file names to `seen`."""
-        for path in self._written(lambda name: name not in seen):
-            seen.add(path.name)
-            yield Outcome.of_json(json.loads(path.read_text("utf-8")))
-
-    def read_switch(self, switch: str) -> list[Outcome]:
-        """Give what became of one switch, wave by wave."""
-        found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
-        return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
-
-    def _written(self, wanted: Callable[[str], bool]) -> list[Path]:
-        """List the files of outcomes whose name is wanted, wave by wave."""
-        found = (path for path in self.outcomes.glob("*.json") if wanted(path.name))
-        return sorted(found, key=lambda each: int(each.name.partition(".")[0]))
+    def hold(self, descriptor: int) -> None:
+        """Let all that speak to switches hold on to an open file, whose lock so lasts until the last has ended."""
+        self._lock = descriptor
 
     def start(self) -> None:
-        """Begin a new journal; backups stay."""
-        for old in (
-            *self.outcomes.glob("*.json"),
-            self.stop,
-            self.stop_now,
-            self.begun,
-            self.landed,
-            self.hosts,
-            self.order,
-            self.findings,
-        ):
-            old.unlink(missing_ok=True)
-        self.outcomes.mkdir(parents=True, exist_ok=True)
-
-
-def request_stop(directory: Path, *, now: bool = False) -> None:
-    """Ask the run of a directory to end after the wave it is in, or before the next line of any switch."""
-    files = RunDirectory(directory)
-    files.stop.touch()
-    if now:
-        files.stop_now.touch()
-
-
-@dataclass(frozen=True, slots=True)
-class Booking:
-    """Say where the workers of a run write down what they do, and what they hold on to while they live.
-
-    journal     the journal's file; `run` is the run's number in it
-    descriptor  an open file whose lock stays held until the last worker has ended
-    """
-
-    journal: Path
-    run: int
-    descriptor: int
-
-
-@contextmanager
-def started(
-    build: Path,
-    inventory: Path,
-    *,
-    directory: Path,
-    share: Path,
-    environment: Mapping[str, str],
-    check: bool = False,
-    limit: str = "",
-    first_wave: int = 0,
-    last_wave: int = 0,
-    booking: Booking | None = None,
-) -> Iterator[Go]:
-    """Let Ansible start to push a build or a rollout with ``playbooks/apply.yml`` of `share`; give the word to go.
-
-    Ansible needs a second, and waits for that word: left without it, it ends before it has reached for a switch.
-    The word takes the fabric's switches in order, and gives every switch's outcome once all workers have ended.
-    `directory` takes the run's files. `environment` is the process's, on which ours is laid. Waves are sent from
-    `first_wave` up to `last_wave`, 0 being the last there is. The run is a process group of its own: an interrupt
-    (KeyboardInterrupt) asks it to stop after the wave it is in and goes on waiting; a second one before the next
-    line, a third ends it. It also begins no further wave once this process is gone. A switch of which a begun wave
-    brought no word has failed. Raises InputError where nothing could be begun: no build, or none of this inventory; no
-    host of that limit.
-    """
-    began = time.monotonic()
-    waves = between(read_waves(build), first_wave, last_wave, check=check)
-    files = RunDirectory(directory.absolute())
-    files.start()
-    # Ansible and its workers inherit one end of each: the first tells them that we live, the second us that they do.
-    ours, theirs = os.pipe(), os.pipe()
-    arguments = {
-        "tagloom_apply_build": str(build.absolute()),
-        "tagloom_apply_directory": str(files.path),
-        "tagloom_apply_first_wave": first_wave,
-        "tagloom_apply_last_wave": last_wave,
-        "tagloom_apply_controller": ours[0],
-        **({"tagloom_apply_journal": str(booking.journal), "tagloom_apply_run": booking.run} if booking else {}),
-    }
-    command = [
-        *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "apply.yml")),
-        *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
-        *(["--check"] if check else []),
-        # A process for each switch: what became of it is read from the directory; its variables, by the push itself.
-        *("--skip-tags", "tagloom_apply_outcome,always"),
-        *(["--limit", limit] if limit else []),
-    ]
-    ends = [*ours, *theirs]
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        with files.log.open("wb") as log:
-            process = subprocess.Popen(
+        """Start it, where it does not run. Raises InputError where there is no place for its log."""
+        if self._process is not None:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [
+            *(sys.executable, "-m", "ansible", "playbook", str(self.site.share / "playbooks" / "apply.yml")),
+            *("--inventory", str(inventory_source(self.site.inventory))),
+            *("--extra-vars", json.dumps({"tagloom_apply_controller": theirs.fileno()})),
+            # A process for each switch: what became of it is read from the directory, its variables by the push itself.
+            *("--skip-tags", "tagloom_apply_outcome,always"),
+            *(["--limit", self.limit] if self.limit else []),
+        ]
+        self._line, self._owed = ours, 1
+        with theirs, self.site.open_log() as log:
+            self._shown = log.tell()
+            self._process = subprocess.Popen(
                 command,
-                env=ansible_environment(environment, share),
+                env=ansible_environment(self.site.environment, self.site.share),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=(ours[0], theirs[1], *([booking.descriptor] if booking else [])),
+                pass_fds=(theirs.fileno(),),
             )
-        os.close(theirs[1])
-        ends.remove(theirs[1])
 
-        def go(switches: Sequence[str], on_progress: Progress | None) -> Outcomes:
-            os.write(ours[1], WORD)
-            found = _follow(process, theirs[0], files, on_progress)
-            if not files.hosts.is_file():
-                raise InputError(_findings(files, inventory, limit))
-            outcomes = _gather(files, tuple(switches), waves, found, process.returncode)
-            return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
+    def end(self) -> int:
+        """Let it end, and wait for that: gives its exit status."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        status = self._process.wait() if self._process is not None else 0
+        self._process = None
+        return status
 
-        yield go
-    finally:
-        for end in ends:
-            os.close(end)
-        if process is not None:
-            process.wait()
+    def do(
+        self,
+        job: Job,
+        directory: Path,
+        switches: Sequence[str],
+        *,
+        meanwhile: Callable[[], object] = lambda: None,
+        on_progress: Progress | None = None,
+    ) -> Outcomes:
+        """Do one job, and give every switch's outcome, of `switches` in order, once all workers have ended.
+
+        `directory` takes the run's files. `meanwhile` is called while switches are logged in to; what it raises ends
+        the job before more is asked of them. An interrupt (KeyboardInterrupt) asks the job to stop after the wave it is
+        in and goes on waiting; a second one before the next line, a third ends it. A switch of which a begun wave
+        brought no word has failed. Raises InputError where nothing could be begun: no build, or none of this inventory;
+        no host of that limit.
+        """
+        began = time.monotonic()
+        job = replace(job, build=job.build.absolute())
+        waves = between(read_waves(job.build), job.first_wave, job.last_wave, check=job.check)
+        files = RunDirectory(directory.absolute())
+        files.start(job)
+        self.start()
+        self._jobs += 1
+        self._owed += 1
+        self._say(os.fsencode(files.path))
+        self._say(LOCK, self._lock)
+        try:
+            meanwhile()
+        except BaseException:
+            self.end()
+            raise
+        self._say(GO)
+        status = self._follow(files, on_progress)
+        trouble = _trouble(self.site.log, self._shown) if status else ""
+        self._shown = self.site.log.stat().st_size
+        if not files.hosts.is_file():
+            raise InputError(self._findings(files, trouble))
+        outcomes = _gather(files, tuple(switches), waves, trouble, status)
+        return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
+
+    def _say(self, message: bytes, descriptor: int = -1) -> None:
+        assert self._line is not None  # noqa: S101 - it was started
+        try:
+            socket.send_fds(self._line, [message], [descriptor] if descriptor >= 0 else [])
+        except (BrokenPipeError, ConnectionResetError):
+            return  # it has ended: that is found out where its word is waited for
+
+    def _follow(self, files: RunDirectory, on_progress: Progress | None) -> int:
+        """Tell of outcomes until the job is over; an interrupt asks it to stop. Gives the status of one that ended."""
+        seen: set[str] = set()
+        interrupts = 0
+        while True:
+            try:
+                self._hear()
+                for outcome in files.read(seen):
+                    if on_progress is not None:
+                        on_progress(outcome)
+                if self._line is None:
+                    return self.end()
+                if not self._owed:
+                    return 0
+            except KeyboardInterrupt:
+                interrupts += 1
+                if interrupts > _PATIENCE and self._process is not None:
+                    self._process.terminate()
+                request_stop(files.path, now=interrupts > 1)
+
+    def _hear(self) -> None:
+        """Wait a moment for its word: that it is ready for another job, or its end, and that of whatever it forked."""
+        assert self._line is not None  # noqa: S101 - it was started
+        if not select.select([self._line], [], [], _POLL_SECONDS)[0]:
+            return
+        # Between a word that is heard and one that is counted, no interrupt may fall.
+        interrupts = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            if _word(self._line):
+                self._owed -= 1
+            else:
+                self._line.close()
+                self._line = None
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, interrupts)
+
+    def _findings(self, files: RunDirectory, trouble: str) -> tuple[Finding, ...]:
+        if files.findings.is_file():
+            return tuple(Finding(**each) for each in json.loads(files.findings.read_text("utf-8")))
+        where = str(self.site.inventory) + (f", limit {self.limit!r}" if self.limit else "")
+        return (Finding(where, "an inventory with switches to reach", trouble),)
 
 
 def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str, str]:
@@ -255,41 +215,20 @@ def inventory_source(inventory: Path) -> Path:
     return page if page.is_file() else inventory
 
 
-def _follow(
-    process: subprocess.Popen[bytes], workers: int, files: RunDirectory, on_progress: Progress | None
-) -> list[Outcome]:
-    """Gather outcomes until the run and all its workers have ended; an interrupt asks them to stop."""
-    found: list[Outcome] = []
-    seen: set[str] = set()
-    interrupts = 0
-    while True:
-        try:
-            ended = _wait(process, workers)
-            for outcome in files.read(seen):
-                found.append(outcome)
-                if on_progress is not None:
-                    on_progress(outcome)
-            if ended:
-                return found
-        except KeyboardInterrupt:
-            interrupts += 1
-            if interrupts > _PATIENCE:
-                process.terminate()
-            request_stop(files.path, now=interrupts > 1)
-
-
-def _wait(process: subprocess.Popen[bytes], workers: int) -> bool:
-    """Wait a moment; True where the process has ended, and whatever it forked: nobody holds the pipe `workers` then."""
-    ended = bool(select.select([workers], [], [], _POLL_SECONDS)[0])
-    return ended and process.wait() is not None
+def _word(line: socket.socket) -> bytes:
+    """Give what was said, b"" where nobody is left to say anything."""
+    try:
+        return line.recv(MESSAGE_BYTES)
+    except ConnectionResetError:  # it ended before it had heard all
+        return b""
 
 
 def _gather(
-    files: RunDirectory, switches: tuple[str, ...], waves: Sequence[WaveOrder], found: list[Outcome], status: int
+    files: RunDirectory, switches: tuple[str, ...], waves: Sequence[WaveOrder], trouble: str, status: int
 ) -> Outcomes:
+    found = list(files.read(set()))
     order = {switch: place for place, switch in enumerate(switches)}
     reached = int(files.begun.read_text("utf-8")) if files.begun.is_file() else 0
-    trouble = _trouble(files.log) if status else ""
     for wave in waves:
         if files.begun.is_file() and wave.number == reached:
             heard = {outcome.switch for outcome in found if outcome.number == reached}
@@ -303,14 +242,8 @@ def _gather(
     return Outcomes(switches, outcomes, reached=reached, stopped=stopped, error="" if failed or stopped else trouble)
 
 
-def _findings(files: RunDirectory, inventory: Path, limit: str) -> tuple[Finding, ...]:
-    if files.findings.is_file():
-        return tuple(Finding(**each) for each in json.loads(files.findings.read_text("utf-8")))
-    where = f"{inventory}, limit {limit!r}" if limit else str(inventory)
-    return (Finding(where, "an inventory with switches to reach", _trouble(files.log)),)
-
-
-def _trouble(log: Path) -> str:
-    """Give the line in which Ansible says what stopped it."""
-    lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
+def _trouble(log: Path, shown: int) -> str:
+    """Give the line in which Ansible says what stopped it, of what it printed after the first `shown` bytes."""
+    said = log.read_bytes()[shown:].decode("utf-8", errors="replace")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if _TROUBLE.search(line)), lines[-1] if lines else "ansible-playbook is silent")

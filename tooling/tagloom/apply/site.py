@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from tagloom.apply.abort import home_of
 from tagloom.errors import Finding, InputError
@@ -32,6 +33,19 @@ class Site:
     def home(self) -> Path:
         """Give the directory of all runs, with the journal and the lock."""
         return home_of(self.inventory)
+
+    @property
+    def log(self) -> Path:
+        """Name the file of what ansible-playbook prints."""
+        return self.home / f"{self.run}-ansible.log"
+
+    def open_log(self) -> BinaryIO:
+        """Open the log to add to it; only the user may read it. Raises InputError where that cannot be done."""
+        try:
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.fdopen(os.open(self.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
+        except OSError as error:
+            raise InputError([Finding(str(self.log), "a file that can be written", error.strerror or "")]) from error
 
     def directory(self, what: str) -> Path:
         """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.

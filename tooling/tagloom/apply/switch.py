@@ -106,6 +106,7 @@ def bring(
     number: int = 1,
     ledger: SwitchLedger | None = None,
     stop: Callable[[], bool] = lambda: False,
+    released: Callable[[], bool] = lambda: True,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
@@ -117,7 +118,8 @@ def bring(
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and
     what is about to be sent is on `ledger`, synced: where either cannot be written, nothing is sent. `stop` is asked
-    before every line. A switch with nothing to change that would start with something else is saved; where `target` is
+    before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
+    asked nothing more. A switch with nothing to change that would start with something else is saved; where `target` is
     None, that is all that is done.
     Never raises a TagloomError: a failing switch is an outcome.
     """
@@ -133,6 +135,10 @@ def bring(
         with connection:
             if wrong := language.mistaken(connection.identity()):
                 return replace(outcome, **_refused(wrong), seconds=clock() - began)
+            waited = clock()
+            if not released():
+                return outcome
+            began += clock() - waited
             text = connection.running_configuration()
             running, unknown = language.parse(text)
             wanted = running

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, counting, inventory_of, inventory_words, site_of
+from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tagloom.apply.outcomes import Outcomes
-    from tagloom.apply.site import Site
-    from tagloom.apply.survey import Look
+    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline.applying import Wishes
 
 
@@ -27,24 +26,28 @@ ABORT_POLL_SECONDS = 0.2
 
 
 def _apply(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.apply import survey
+    from tagloom.apply.build import read_waves
+    from tagloom.apply.playbook import Ansible
 
     if args.resume:
         return _resume(args, screen)
+    wrong = Findings()
+    site = wrong.of(lambda: site_of(args))
     if args.build is None:
-        raise InputError([Finding("apply", "a build or a rollout, or --resume", "neither")])
-    site = site_of(args)
-    rollout = (args.build / "rollout.json").exists()
-    if rollout and args.limit:
-        raise InputError(
-            [Finding("--limit", "a build: the waves of a rollout need all their switches", str(args.build))]
-        )
-    only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
-    with survey.started(args.build, site, limit=args.limit, wave=only) as look:
-        return _prove_and_apply(args, screen, site, look)
+        wrong.findings.append(Finding("apply", "a build or a rollout, or --resume", "neither"))
+    else:
+        wrong.of(lambda: read_waves(args.build))
+        if (args.build / "rollout.json").exists() and args.limit:
+            rule = "a build: the waves of a rollout need all their switches"
+            wrong.findings.append(Finding("--limit", rule, str(args.build)))
+    wrong.end()
+    with Ansible(site, args.limit) as ansible:
+        ansible.start()
+        return _prove_and_apply(args, screen, ansible)
 
 
-def _prove_and_apply(args: argparse.Namespace, screen: Screen, site: Site, look: Look) -> int:
+def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> int:
+    from tagloom.apply.survey import survey
     from tagloom.pipeline import applying, operating
     from tagloom.report import terminal
 
@@ -60,11 +63,13 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, site: Site, look:
         return NO
     names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
-    with desk_of(args, screen, site) as desk:
+    only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+    with desk_of(args, screen, ansible) as desk:
         if not args.check:
             applying.refuse_unfinished(desk, push.fabric.name, wishes, lambda what: _next_words(args, what))
         with screen.progress("switches read") as note:
-            found = look(push.fabric, counting(note, len(wanted) * (push.waves if args.check else 1)))
+            on_progress = counting(note, len(wanted) * (push.waves if args.check else 1))
+            found = survey(ansible, args.build, push.fabric, wave=only, on_progress=on_progress)
         if args.check:
             if not args.drift:
                 _show(found, screen, diff=args.diff)
@@ -83,17 +88,20 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, site: Site, look:
 def _wishes(args: argparse.Namespace) -> Wishes:
     from tagloom.pipeline.applying import Wishes
 
-    return Wishes(args.on_failure, args.drift, args.allow == "drain", args.limit)
+    return Wishes(args.on_failure, args.drift, args.allow == "drain")
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import applying
 
+    wrong = Findings()
+    site = wrong.of(lambda: site_of(args))
     said = {"--allow": args.allow, "--drift": args.drift, "--limit": args.limit}
-    if wrong := [name for name, value in said.items() if value]:
-        actual = "a run goes on as it was begun"
-        raise InputError([Finding(name, "nothing beside --resume", actual) for name in wrong])
-    with desk_of(args, screen, site_of(args)) as desk:
+    actual = "a run goes on as it was begun"
+    wrong.findings += [Finding(name, "nothing beside --resume", actual) for name, value in said.items() if value]
+    wrong.end()
+    with Ansible(site) as ansible, desk_of(args, screen, ansible) as desk:
         run = applying.interrupted(desk)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
@@ -106,10 +114,11 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import applying
 
     wishes = applying.Wishes(args.on_failure)
-    with desk_of(args, screen, site_of(args)) as desk:
+    with Ansible(site_of(args)) as ansible, desk_of(args, screen, ansible) as desk:
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = applying.rollback(desk, args.build, wishes, counting(note, None), check=args.check)
         if args.check or args.diff:
@@ -140,7 +149,7 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
 
 
 @contextmanager
-def desk_of(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any]:
+def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Iterator[Any]:
     """Take the fabric's lock and open its journal, for one command at a time."""
     from tagloom.apply.abort import JOURNAL, LOCK
     from tagloom.apply.journal import Journal
@@ -149,9 +158,10 @@ def desk_of(args: argparse.Namespace, screen: Screen, site: Any) -> Iterator[Any
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
-    with FabricLock(site.home / LOCK, words, screen.remark) as lock, Journal(site.home / JOURNAL) as journal:
+    home = ansible.site.home
+    with FabricLock(home / LOCK, words, screen.remark) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
-        yield runs.Desk(site, journal, lock, screen.remark)
+        yield runs.Desk(ansible, journal, lock, screen.remark)
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:

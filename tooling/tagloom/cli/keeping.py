@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,10 @@ from tagloom.errors import Finding
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
+
+    from tagloom.apply.site import Site
+    from tagloom.pipeline.runs import Desk
 
 
 class _WallClock:
@@ -33,6 +37,7 @@ class _WallClock:
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.ledger import Ledger
+    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import clock, observing, timetabling
     from tagloom.read.calendar import read_timetable
     from tagloom.records.timetable import Watch
@@ -58,6 +63,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
     told: list[dict[str, Any]] = []
 
+    @contextmanager
+    def desk(at: Site) -> Iterator[Desk]:
+        with Ansible(at) as ansible, desk_of(args, screen, ansible) as found:
+            yield found
+
     def tell(at: float, text: str) -> None:
         told.append({"at": at, "text": text})
         del told[:-1000]
@@ -78,7 +88,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
                 fabric,
                 table,
                 site,
-                lambda each: desk_of(args, screen, each),
+                desk,
                 home,
                 memory,
                 _WallClock(),

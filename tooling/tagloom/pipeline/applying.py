@@ -43,7 +43,6 @@ class Wishes:
     on_failure: str = "stop"
     drift: str = ""
     allow_drain: bool = False
-    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,7 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
         if order.states:
             runs.on(order, runs.stand(order, 1, found), 1)
 
-    limit = [name for name in wishes.limit.replace(":", ",").split(",") if name]
-    outcomes = desk.push(run, order, limit=limit, meanwhile=prove_from_here, on_progress=on_progress)
+    outcomes = desk.push(run, order, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks))
 
@@ -459,7 +457,7 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
 def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = None) -> Outcomes:
     """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
     runs.set_saved_first(order.directory, ())
-    return survey(order.directory, order.fabric, desk.site, wave=max(1, wave), on_progress=on_progress)
+    return survey(desk.ansible, order.directory, order.fabric, wave=max(1, wave), on_progress=on_progress)
 
 
 def interrupted(desk: Desk) -> Run:

@@ -300,7 +300,7 @@ class Keeper:
             run = desk.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(applying.resume(desk, run, wishes)).stopped:
                 return 0, True
-            found = survey(push.directory, fabric, desk.site, wave=1)
+            found = survey(desk.ansible, push.directory, fabric, wave=1)
             try:
                 result = applying.fresh(desk, push, found, wishes)
             except PlanError:
@@ -308,7 +308,7 @@ class Keeper:
                     fabric, {each.switch: each.before for each in found.outcomes if each.read}
                 )
                 build, push = self._prepared(fabric, brought, replace(build, state=running))
-                found = survey(push.directory, fabric, desk.site, wave=1)
+                found = survey(desk.ansible, push.directory, fabric, wave=1)
                 result = applying.fresh(desk, push, found, wishes)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply import playbook
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.journal import DONE, FAILED, LEFT, RUNNING, STOPPED, UNDONE, Journal
 from tagloom.apply.outcomes import Fault
+from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.lock import FabricLock
     from tagloom.apply.outcomes import Outcome, Outcomes
-    from tagloom.apply.playbook import Progress
+    from tagloom.apply.playbook import Ansible, Progress
     from tagloom.apply.site import Site
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
@@ -125,15 +125,23 @@ def _nobody(line: str) -> None:
 
 @dataclass(frozen=True)
 class Desk:
-    """Hold what every command on switches needs: where they are, the journal, the lock that is held.
+    """Hold what every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent.
     """
 
-    site: Site
+    ansible: Ansible
     journal: Journal
     lock: FabricLock
     tell: Callable[[str], None] = _nobody
+
+    def __post_init__(self) -> None:
+        self.ansible.hold(self.lock.descriptor)
+
+    @property
+    def site(self) -> Site:
+        """Say where the switches are, and how to reach them."""
+        return self.ansible.site
 
     def begin(
         self,
@@ -197,27 +205,24 @@ class Desk:
     ) -> Outcomes:
         """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`.
 
-        `meanwhile` is called while Ansible starts; what it raises ends the run before a switch is reached.
+        `meanwhile` is called while switches are logged in to; what it raises ends the run before a line is sent.
         """
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
         self.lock.announce(directory)
         self.journal.set_state(run.id, RUNNING)
-        with playbook.started(
+        job = Job(
             order.directory,
-            self.site.inventory,
-            directory=directory,
-            share=self.site.share,
-            environment=self.site.environment,
-            limit=",".join(limit),
+            limit=tuple(limit),
             first_wave=first,
             last_wave=last,
-            booking=playbook.Booking(self.journal.path, run.id, self.lock.descriptor),
-        ) as go:
-            meanwhile()
-            outcomes = go([switch.name for switch in order.fabric.live], on_progress)
-        if playbook.RunDirectory(directory).stop.exists():
-            playbook.request_stop(self.site.home)  # no further push of this command begins
+            journal=str(self.journal.path.absolute()),
+            run=run.id,
+        )
+        names = [switch.name for switch in order.fabric.live]
+        outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
+        if RunDirectory(directory).stop.exists():
+            request_stop(self.site.home)  # no further push of this command begins
         try:
             self._settle(run, order, outcomes, whole=whole and (not last or last == order.waves))
         except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
@@ -225,7 +230,7 @@ class Desk:
         return outcomes
 
     def _heed_abort(self, run: Run) -> None:
-        if playbook.RunDirectory(self.site.home).stop.exists():
+        if RunDirectory(self.site.home).stop.exists():
             self.journal.set_state(run.id, STOPPED, "as asked")
             raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
 

@@ -1,0 +1,61 @@
+"""Hear, in a plugin of Ansible's, what the command that started it wants next, and whether that command lives.
+
+The line is a pair of sockets that keep messages apart (unix(7), SOCK_SEQPACKET). A plugin says READY where it takes a
+job, and is sent the run's directory, LOCK with the descriptor of the fabric's lock, and GO. The end of the line tells
+either side that the other is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from pathlib import Path
+
+READY, LOCK, GO = b"ready", b"lock", b"go"
+MESSAGE_BYTES = 4096  # PATH_MAX
+
+
+class Controller:
+    """Hold a plugin's end of the line; a `descriptor` below 0 stands for a run by hand, which nothing holds up."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    @property
+    def by_hand(self) -> bool:
+        """Tell whether no command of ours has started this."""
+        return self._descriptor < 0
+
+    def job(self) -> Path | None:
+        """Wait for the directory of the next run; None where the command has ended."""
+        with self._line() as line:
+            try:
+                line.send(READY)
+                return Path(os.fsdecode(said)) if (said := line.recv(MESSAGE_BYTES)) else None
+            except OSError:  # it ended before it had read what we said
+                return None
+
+    def hold_lock(self) -> None:
+        """Hold on to the fabric's lock until this process ends, and with it all that it forks from now on."""
+        if not self.by_hand:
+            with self._line() as line:
+                socket.recv_fds(line, len(LOCK), 1)  # the descriptor stays open: nobody closes it
+
+    def says_go(self) -> bool:
+        """Wait for the word to go on; False where the command has ended instead."""
+        if self.by_hand:
+            return True
+        with self._line() as line:
+            try:
+                return line.recv(len(GO)) == GO
+            except OSError:
+                return False
+
+    @property
+    def gone(self) -> bool:
+        """Tell whether the command has ended; after GO alone, since what it says before would be taken for its end."""
+        return not self.by_hand and bool(select.select([self._descriptor], [], [], 0)[0])
+
+    def _line(self) -> socket.socket:
+        return socket.socket(fileno=os.dup(self._descriptor))

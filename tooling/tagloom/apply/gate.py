@@ -1,0 +1,99 @@
+"""Let a wave begin where the one before has landed, its old frames have left, and nobody wants the run to stop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.apply.journal import Journal
+from tagloom.errors import TagloomError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tagloom.apply.controller import Controller
+    from tagloom.apply.run_directory import RunDirectory
+
+AHEAD_SECONDS = 5.0  # a session is opened this long before its wave may begin: a slow switch's login takes that
+_POLL_SECONDS = 0.1
+
+
+@dataclass
+class Gate:
+    """Stand before one wave of a run; `order` is what `tagloom_build` wrote of it, `reason` says why it stays shut."""
+
+    files: RunDirectory
+    order: Mapping[str, Any]
+    number: int
+    controller: Controller
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        self._may_go = not self.first  # the word to go is that of the first wave
+
+    @property
+    def wave(self) -> Mapping[str, Any]:
+        """Give the wave's part of the order."""
+        part: Mapping[str, Any] = self.order["waves"][str(self.number)]
+        return part
+
+    @property
+    def first(self) -> bool:
+        """Tell whether no wave of the run comes before."""
+        return self.wave["after"] is None
+
+    @property
+    def reached(self) -> bool:
+        """Tell whether the wave before, if there is one, has landed on all its switches."""
+        return self.first or self.files.landed_at(self.wave["after"]) is not None
+
+    def approach(self) -> bool:
+        """Wait until sessions may be opened for the wave. False, with the `reason`, where it need not be tried."""
+        self._wait(self._clear_at() - AHEAD_SECONDS, self._hindered)
+        return not self._hindered()
+
+    def opens(self) -> bool:
+        """Wait until lines may be sent, and write down that the wave begins. False, with the `reason`, where not."""
+        self._may_go = self._may_go or self.controller.says_go()
+        if not self._may_go:
+            self.reason = f"Stopped before wave {self.number}: the command that began did not go on."
+            return False
+        self._wait(self._clear_at(), self._hindered)
+        if self._hindered():
+            return False
+        try:
+            self.files.begun.write_text(str(self.number), "utf-8")
+            if self.order["journal"] and not self.order["check"]:
+                Journal(Path(self.order["journal"])).set_wave(self.order["run"], self.number)
+        except (TagloomError, OSError) as error:
+            self.reason = f"Stopped before wave {self.number}: {error}"
+        return not self.reason
+
+    def close(self) -> None:
+        """Write down that the wave has landed; after the last one, wait until its old frames have left."""
+        self.files.land(self.number)
+        if self.wave["last"] and not self.order["check"]:
+            end = time.monotonic() + self.wave["drain_seconds"]
+            self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone)
+
+    def _clear_at(self) -> float:
+        """Tell when frames of the kind before the last wave have left the fabric, by the monotonic clock."""
+        if self.first or self.order["check"]:
+            return 0.0
+        before = self.wave["after"]
+        return float((self.files.landed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
+
+    def _hindered(self) -> bool:
+        if self.files.stop.exists():
+            self.reason = f"Stopped before wave {self.number}, as asked."
+        elif self._may_go and self.controller.gone:  # it says nothing after that word: only its end can be heard
+            self.reason = f"Stopped before wave {self.number}: the command that began is gone."
+        return bool(self.reason)
+
+    @staticmethod
+    def _wait(until: float, ended: Callable[[], bool]) -> None:
+        """Wait until a time by the monotonic clock, or until something makes that needless."""
+        while (rest := until - time.monotonic()) > 0 and not ended():
+            time.sleep(min(rest, _POLL_SECONDS))

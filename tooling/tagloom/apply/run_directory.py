@@ -1,0 +1,158 @@
+"""Name and read the files of one run, by which a command and Ansible's plugins tell each other what is done."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.apply.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Say what one run is to do.
+
+    build        the directory of a build or a rollout
+    check        only read, and say what would be sent
+    limit        the switches it may reach for; none = all that Ansible was limited to
+    first_wave   the wave to begin with; `last_wave` the one to end with, 0 = the last there is
+    journal      the journal's file, "" = none is kept; `run` is the run's number in it
+    """
+
+    build: Path
+    check: bool = False
+    limit: tuple[str, ...] = ()
+    first_wave: int = 0
+    last_wave: int = 0
+    journal: str = ""
+    run: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Give it as plain values; `of_json` reads them back."""
+        return asdict(self) | {"build": str(self.build)}
+
+    @classmethod
+    def of_json(cls, plain: dict[str, Any]) -> Job:
+        """Read what `as_json` gave."""
+        return cls(**plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"])})
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """Name the files of one run, which the playbook's plugins write: outcomes, backups, how far it got.
+
+    One directory per run; a rerun in the same one begins a new journal and keeps the older backups.
+    """
+
+    path: Path
+
+    @property
+    def outcomes(self) -> Path:
+        """Hold one JSON file per wave and switch."""
+        return self.path / "outcomes"
+
+    @property
+    def backups(self) -> Path:
+        """Hold whole running configurations, secrets and all: mode 0600 in 0700."""
+        return self.path / "backups"
+
+    @property
+    def job(self) -> Path:
+        """Hold what the run is to do."""
+        return self.path / "job.json"
+
+    @property
+    def stop(self) -> Path:
+        """Exist when somebody wants the run to end between two waves."""
+        return self.path / "stop"
+
+    @property
+    def stop_now(self) -> Path:
+        """Exist when somebody wants the run to end before the next line."""
+        return self.path / "stop-now"
+
+    @property
+    def begun(self) -> Path:
+        """Hold the number of the wave that was begun last."""
+        return self.path / "begun"
+
+    @property
+    def landed(self) -> Path:
+        """Hold the number of the wave that landed last, on all its switches, and when."""
+        return self.path / "landed"
+
+    @property
+    def hosts(self) -> Path:
+        """Hold the switches that the run reaches for, as the limits left them."""
+        return self.path / "hosts.json"
+
+    @property
+    def order(self) -> Path:
+        """Hold what a push of each wave needs to know: a task's arguments would be templated for every switch."""
+        return self.path / "order.json"
+
+    @property
+    def findings(self) -> Path:
+        """Hold what is wrong with the order itself, where that kept every switch from being reached."""
+        return self.path / "findings.json"
+
+    def start(self, job: Job) -> None:
+        """Begin a new journal of a job; backups stay."""
+        told = (self.stop, self.stop_now, self.begun, self.landed, self.hosts, self.order, self.findings)
+        for old in (*self.outcomes.glob("*.json"), *told):
+            old.unlink(missing_ok=True)
+        self.outcomes.mkdir(parents=True, exist_ok=True)
+        self.job.write_text(json.dumps(job.as_json()), "utf-8")
+
+    def read_job(self) -> Job:
+        """Give the job that was begun."""
+        return Job.of_json(json.loads(self.job.read_text("utf-8")))
+
+    def land(self, wave: int) -> None:
+        """Write down that a wave has landed just now, on all its switches."""
+        self.landed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
+
+    def landed_at(self, wave: int) -> float | None:
+        """Tell when a wave landed on all its switches, by the monotonic clock; None where it was not the last to."""
+        if not self.landed.is_file():
+            return None
+        number, at = json.loads(self.landed.read_text("utf-8"))
+        return float(at) if number == wave else None
+
+    def write(self, outcome: Outcome) -> None:
+        """Leave an outcome for `read`, whole or not at all."""
+        self.outcomes.mkdir(parents=True, exist_ok=True)
+        path = self.outcomes / f"{outcome.number}.{outcome.switch}.json"
+        draft = path.with_suffix(".new")
+        draft.write_text(json.dumps(outcome.as_json()) + "\n", "utf-8")
+        draft.replace(path)
+
+    def read(self, seen: set[str]) -> Iterator[Outcome]:
+        """Give the outcomes written since, and add their file names to `seen`."""
+        for path in self._written(lambda name: name not in seen):
+            seen.add(path.name)
+            yield Outcome.of_json(json.loads(path.read_text("utf-8")))
+
+    def read_switch(self, switch: str) -> list[Outcome]:
+        """Give what became of one switch, wave by wave."""
+        found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
+        return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
+
+    def _written(self, wanted: Callable[[str], bool]) -> list[Path]:
+        """List the files of outcomes whose name is wanted, wave by wave."""
+        found = (path for path in self.outcomes.glob("*.json") if wanted(path.name))
+        return sorted(found, key=lambda each: int(each.name.partition(".")[0]))
+
+
+def request_stop(directory: Path, *, now: bool = False) -> None:
+    """Ask the run of a directory to end after the wave it is in, or before the next line of any switch."""
+    files = RunDirectory(directory)
+    files.stop.touch()
+    if now:
+        files.stop_now.touch()
