@@ -30,10 +30,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         hosts = list((task_vars or {})["ansible_play_hosts_all"])
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, "tagloom_model"))
 
-        def prepare(switch: str) -> Callable[[], bool]:
+        def prepare(switch: str) -> Callable[[Callable[[], bool]], bool]:
             known = variables(host=switch)
 
-            def send() -> bool:
+            def send(_released: Callable[[], bool]) -> bool:
                 platform = platforms.load(str(known["tagloom_model"]))
                 with connect(switch, platform, Access.of_host(known)) as connection:
                     return bool(connection.send(self._task.args["lines"]))

@@ -408,11 +408,31 @@ def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_
         with pytest.raises(ConnectionResetError):
             bench.apply(place, on_progress=end)
         log = next(bench.rack.glob("runs/*-ansible.log")).read_text()
-        assert "Stopped before wave 2: the command that began is gone." in log
+        assert "stopped before wave 2: the command that began is gone" in log
     assert time.monotonic() - began < 50
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
     assert {o.number for o in RunDirectory(bench.run_directory).read(set())} == {1}
     assert [each["sessions"] for each in process.status(bench.rack)["switches"].values()] == [0] * len(NAMES)
+
+
+def test_where_a_wave_cannot_be_written_down_neither_it_nor_one_after_it_begins_and_the_reason_is_told(bench):
+    place = bench.write_rollout({}, {"pvid": 101}, {"vlans": (101,), "pvid": 101}, drain_seconds=2)
+
+    def take_its_place(_outcome):
+        begun = RunDirectory(bench.run_directory).begun
+        if begun.is_file():
+            begun.unlink()
+            begun.mkdir()
+
+    try:
+        outcomes = bench.apply(place, on_progress=take_its_place)
+    finally:
+        RunDirectory(bench.run_directory).begun.rmdir()
+    assert (outcomes.failed, outcomes.stopped) == ((), False)
+    assert "stopped before wave 2: " in outcomes.error
+    assert "Is a directory" in outcomes.error
+    assert {o.number for o in RunDirectory(bench.run_directory).read(set())} == {1}
+    assert all(bench.state(name) == bench.target(name) for name in NAMES)
 
 
 # One ansible-playbook

@@ -59,13 +59,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "controller": {"type": "int", "default": -1},
             }
         )
-        files, controller = RunDirectory(Path(arguments["directory"])), Controller(arguments["controller"])
+        files = RunDirectory(Path(arguments["directory"]))
         order = json.loads(files.order.read_text("utf-8"))
-        gate = Gate(files, order, arguments["wave"], controller)
+        gate = Gate(files, order, arguments["wave"], Controller(arguments["controller"]))
         if not gate.reached:
             return result | {"changed": False, "skipped": True}
-        if gate.first:
-            controller.hold_lock()
         if not gate.approach():
             return result | {"failed": True, "msg": gate.reason}
         wave = gate.wave

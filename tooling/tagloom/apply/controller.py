@@ -36,11 +36,19 @@ class Controller:
             except OSError:  # it ended before it had read what we said
                 return None
 
-    def hold_lock(self) -> None:
-        """Hold on to the fabric's lock until this process ends, and with it all that it forks from now on."""
-        if not self.by_hand:
-            with self._line() as line:
-                socket.recv_fds(line, len(LOCK), 1)  # the descriptor stays open: nobody closes it
+    def hold_lock(self) -> bool:
+        """Hold on to the fabric's lock until this process ends, and with it all that it forks from now on.
+
+        False where the command has ended before it gave it.
+        """
+        if self.by_hand:
+            return True
+        with self._line() as line:
+            try:
+                said, *_ = socket.recv_fds(line, len(LOCK), 1)  # the descriptor stays open: nobody closes it
+            except OSError:
+                return False
+        return said == LOCK
 
     def says_go(self) -> bool:
         """Wait for the word to go on; False where the command has ended instead."""

@@ -51,6 +51,9 @@ class Gate:
 
     def approach(self) -> bool:
         """Wait until sessions may be opened for the wave. False, with the `reason`, where it need not be tried."""
+        if self.first and not self.controller.hold_lock():
+            self._stop("the command that began is gone")
+            return False
         self._wait(self._clear_at() - AHEAD_SECONDS, self._hindered)
         return not self._hindered()
 
@@ -58,7 +61,7 @@ class Gate:
         """Wait until lines may be sent, and write down that the wave begins. False, with the `reason`, where not."""
         self._may_go = self._may_go or self.controller.says_go()
         if not self._may_go:
-            self.reason = f"Stopped before wave {self.number}: the command that began did not go on."
+            self._stop("the command that began did not go on")
             return False
         self._wait(self._clear_at(), self._hindered)
         if self._hindered():
@@ -68,7 +71,7 @@ class Gate:
             if self.order["journal"] and not self.order["check"]:
                 Journal(Path(self.order["journal"])).set_wave(self.order["run"], self.number)
         except (TagloomError, OSError) as error:
-            self.reason = f"Stopped before wave {self.number}: {error}"
+            self._stop(str(error))
         return not self.reason
 
     def close(self) -> None:
@@ -87,10 +90,13 @@ class Gate:
 
     def _hindered(self) -> bool:
         if self.files.stop.exists():
-            self.reason = f"Stopped before wave {self.number}, as asked."
+            self._stop("as asked")
         elif self._may_go and self.controller.gone:  # it says nothing after that word: only its end can be heard
-            self.reason = f"Stopped before wave {self.number}: the command that began is gone."
+            self._stop("the command that began is gone")
         return bool(self.reason)
+
+    def _stop(self, why: str) -> None:
+        self.reason = f"stopped before wave {self.number}: {why}"
 
     @staticmethod
     def _wait(until: float, ended: Callable[[], bool]) -> None:

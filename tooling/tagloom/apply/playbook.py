@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.1
 _PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
-_TROUBLE = re.compile(r"ERROR|fatal:|FAILED!")
+_TROUBLE = re.compile(r"ERROR|fatal:|FAILED!|failed:")
 
 
 class Ansible:
@@ -69,8 +69,10 @@ class Ansible:
 
     def start(self) -> None:
         """Start it, where it does not run. Raises InputError where there is no place for its log."""
-        if self._process is not None:
-            return
+        if self._line is not None and self._process is not None:
+            if self._owed or self._process.poll() is None:  # one that ended before its first job says why
+                return
+            self.end()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [
             *(sys.executable, "-m", "ansible", "playbook", str(self.site.share / "playbooks" / "apply.yml")),
@@ -98,9 +100,7 @@ class Ansible:
         if self._line is not None:
             self._line.close()
             self._line = None
-        status = self._process.wait() if self._process is not None else 0
-        self._process = None
-        return status
+        return self._process.wait() if self._process is not None else 0
 
     def do(
         self,
@@ -156,7 +156,8 @@ class Ansible:
         interrupts = 0
         while True:
             try:
-                self._hear()
+                if self._line is not None and self._owed:
+                    self._hear(self._line)
                 for outcome in files.read(seen):
                     if on_progress is not None:
                         on_progress(outcome)
@@ -170,18 +171,17 @@ class Ansible:
                     self._process.terminate()
                 request_stop(files.path, now=interrupts > 1)
 
-    def _hear(self) -> None:
+    def _hear(self, line: socket.socket) -> None:
         """Wait a moment for its word: that it is ready for another job, or its end, and that of whatever it forked."""
-        assert self._line is not None  # noqa: S101 - it was started
-        if not select.select([self._line], [], [], _POLL_SECONDS)[0]:
+        if not select.select([line], [], [], _POLL_SECONDS)[0]:
             return
         # Between a word that is heard and one that is counted, no interrupt may fall.
         interrupts = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            if _word(self._line):
+            if _word(line):
                 self._owed -= 1
             else:
-                self._line.close()
+                line.close()
                 self._line = None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, interrupts)
