@@ -180,6 +180,24 @@ def test_a_new_plan_replaces_the_old_one_but_not_the_backups_of_a_run(torus, run
     assert (build / "apply" / "backups" / "s0.cfg").read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        (["apply", "nothing", "-i", "nowhere"], ["-i", "nothing"]),
+        (["apply", "-i", "nowhere"], ["-i", "apply"]),
+        (["apply", "--resume", "--drift", "keep", "--limit", "s0", "-i", "nowhere"], ["-i", "--drift", "--limit"]),
+    ],
+    ids=["no build", "neither", "a resume"],
+)
+def test_a_push_tells_at_once_what_is_wrong_with_inventory_build_and_options(
+    words, where, answer, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    status, page = answer(*words)
+    assert (status, [finding["where"] for finding in page["findings"]]) == (2, where)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_model_without_a_known_command_line_is_a_finding(tmp_path, run):
     run("new", "mesh", "--dims", 2, 2, "--model", "sf-0420g", "-o", tmp_path / "f.yml")
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b")

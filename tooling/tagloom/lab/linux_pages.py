@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom.platforms.iproute2 import ETHTOOL_PAGES, PAGES, commands, flow_words
 from tagloom.records.switch_state import FlowControl, Membership, PortMode
@@ -12,57 +12,75 @@ from tagloom.units import format_mac
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tagloom.lab.device import Device
+    from tagloom.platforms import Platform
+    from tagloom.platforms.iproute2 import Shell
+    from tagloom.records.switch_state import SwitchEditor
 
 GIGABIT_MBPS = 1000  # what its ports run at where nobody says a speed
 
 
-def page(device: Device, command: str) -> str | None:
+class Machine(Protocol):
+    """Hold what the pages tell of.
+
+    `learned` are the dynamic entries (VLAN, MAC) -> port; `shell` is the one that has changed `editor`.
+    """
+
+    platform: Platform
+    editor: SwitchEditor
+    learned: dict[tuple[int, int], int]
+    shell: Shell | None
+
+    def carrier(self, port: int, /) -> bool:
+        """Tell whether a port has link."""
+        ...
+
+
+def page(machine: Machine, command: str) -> str | None:
     """Answer a command that changes nothing; None for one there is no page of."""
     if command in PAGES:
-        return (_links, _vlans, _entries)[PAGES.index(command)](device)
-    for port in _ports(device):
-        name = device.platform.port_name(port)
+        return (_links, _vlans, _entries)[PAGES.index(command)](machine)
+    for port in _ports(machine):
+        name = machine.platform.port_name(port)
         if command in (asked := [page.format(port=name) for page in ETHTOOL_PAGES]):
-            return (_settings, _pause, _eee)[asked.index(command)](device, port, name)
+            return (_settings, _pause, _eee)[asked.index(command)](machine, port, name)
     return None
 
 
-def transcript(device: Device) -> str:
+def transcript(machine: Machine) -> str:
     """Give all pages of the machine, each behind its command, as a connection reads them."""
-    names = [device.platform.port_name(port) for port in _bridged(device)]
+    names = [machine.platform.port_name(port) for port in _bridged(machine)]
     asked = [*PAGES, *(page.format(port=name) for name in names for page in ETHTOOL_PAGES)]
-    return "".join(f"$ {command}\n{page(device, command)}\n" for command in asked)
+    return "".join(f"$ {command}\n{page(machine, command)}\n" for command in asked)
 
 
-def _ports(device: Device) -> Iterable[int]:
-    return range(1, device.platform.ports + 1)
+def _ports(machine: Machine) -> Iterable[int]:
+    return range(1, machine.platform.ports + 1)
 
 
-def _bridged(device: Device) -> list[int]:
-    return [port for port in _ports(device) if device.editor.mode[port - 1] is PortMode.GENERAL]
+def _bridged(machine: Machine) -> list[int]:
+    return [port for port in _ports(machine) if machine.editor.mode[port - 1] is PortMode.GENERAL]
 
 
 def _rows(rows: Iterable[dict[str, Any]]) -> str:
     return "[" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "]"
 
 
-def _links(device: Device) -> str:
+def _links(machine: Machine) -> str:
     """Answer `ip -j -d link show`: loopback, the port it is managed by, its ports, and the bridge if there is one."""
-    editor, bridge = device.editor, commands().bridge
+    editor, bridge = machine.editor, commands().bridge
     rows = [
         _link(1, "lo", "loopback", ["LOOPBACK", "UP", "LOWER_UP"]),
         _link(2, "eth0", "ether", ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"]),
     ]
-    for port in _ports(device):
+    for port in _ports(machine):
         flags = ["BROADCAST", "MULTICAST"]
         if editor.enabled[port - 1]:
-            flags += ["UP", "LOWER_UP" if device.carrier(port) else "NO-CARRIER"]
-        row = _link(2 + port, device.platform.port_name(port), "ether", flags)
+            flags += ["UP", "LOWER_UP" if machine.carrier(port) else "NO-CARRIER"]
+        row = _link(2 + port, machine.platform.port_name(port), "ether", flags)
         if editor.mode[port - 1] is PortMode.GENERAL:
             row |= {"master": bridge, "linkinfo": {"info_slave_kind": "bridge"}}
         rows.append(row)
-    if device.shell is not None and device.shell.has_bridge:
+    if machine.shell is not None and machine.shell.has_bridge:
         about = {
             "ageing_time": 100 * editor.aging_seconds,
             "stp_state": int(editor.spanning_tree),
@@ -71,7 +89,7 @@ def _links(device: Device) -> str:
             "vlan_default_pvid": 0,
             "mcast_snooping": 0,
         }
-        itself = _link(3 + device.platform.ports, bridge, "ether", ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"])
+        itself = _link(3 + machine.platform.ports, bridge, "ether", ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"])
         rows.append(itself | {"linkinfo": {"info_kind": "bridge", "info_data": about}})
     return _rows(rows)
 
@@ -81,10 +99,10 @@ def _link(index: int, name: str, kind: str, flags: list[str]) -> dict[str, Any]:
     return {"ifindex": index, "ifname": name, "flags": flags, "mtu": 1500, "operstate": state, "link_type": kind}
 
 
-def _vlans(device: Device) -> str:
+def _vlans(machine: Machine) -> str:
     """Answer `bridge -j vlan show`: a row for every port that is in a VLAN."""
-    editor, rows = device.editor, []
-    for port in _bridged(device):
+    editor, rows = machine.editor, []
+    for port in _bridged(machine):
         held = []
         for vlan in sorted(editor.members):
             how = editor.members[vlan].get(port, Membership.NONE)
@@ -93,25 +111,25 @@ def _vlans(device: Device) -> str:
             if how is not Membership.NONE:
                 held.append({"vlan": vlan} | ({"flags": flags} if flags else {}))
         if held:
-            rows.append({"ifname": device.platform.port_name(port), "vlans": held})
+            rows.append({"ifname": machine.platform.port_name(port), "vlans": held})
     return _rows(rows)
 
 
-def _entries(device: Device) -> str:
+def _entries(machine: Machine) -> str:
     """Answer `bridge -j fdb show`: what is pinned, then what the data plane last saw the bridge learn."""
-    bridge, name = commands().bridge, device.platform.port_name
-    pinned = {key: ports[0] for key, ports in sorted(device.editor.entries.items())}
+    bridge, name = commands().bridge, machine.platform.port_name
+    pinned = {key: ports[0] for key, ports in sorted(machine.editor.entries.items())}
     rows: list[dict[str, Any]] = []
-    for (vlan, mac), port in [*pinned.items(), *sorted(device.learned.items() - pinned.items())]:
+    for (vlan, mac), port in [*pinned.items(), *sorted(machine.learned.items() - pinned.items())]:
         flags, state = (["sticky"], "static") if (vlan, mac) in pinned else ([], "")
         row = {"mac": format_mac(mac), "ifname": name(port), "vlan": vlan, "flags": flags}
         rows.append(row | {"master": bridge, "state": state})
     return _rows(rows)
 
 
-def _settings(device: Device, port: int, name: str) -> str:
-    editor, at = device.editor, port - 1
-    up = editor.enabled[at] and device.carrier(port)
+def _settings(machine: Machine, port: int, name: str) -> str:
+    editor, at = machine.editor, port - 1
+    up = editor.enabled[at] and machine.carrier(port)
     speed = f"{editor.speed_mbps[at] or GIGABIT_MBPS}Mb/s" if up or not editor.negotiation[at] else "Unknown!"
     return "\n\t".join(
         (
@@ -125,12 +143,11 @@ def _settings(device: Device, port: int, name: str) -> str:
     )
 
 
-def _pause(device: Device, port: int, name: str) -> str:
-    negotiated, both = flow_words(FlowControl(device.editor.flow_control[port - 1]))
+def _pause(machine: Machine, port: int, name: str) -> str:
+    negotiated, both = flow_words(FlowControl(machine.editor.flow_control[port - 1]))
     return f"Pause parameters for {name}:\nAutonegotiate:\t{negotiated}\nRX:\t\t{both}\nTX:\t\t{both}\n"
 
 
-def _eee(device: Device, port: int, name: str) -> str:
-    return (
-        f"EEE settings for {name}:\n\tEEE status: {'enabled - inactive' if device.editor.eee[port - 1] else 'disabled'}"
-    )
+def _eee(machine: Machine, port: int, name: str) -> str:
+    status = "enabled - inactive" if machine.editor.eee[port - 1] else "disabled"
+    return f"EEE settings for {name}:\n\tEEE status: {status}"
