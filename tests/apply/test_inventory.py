@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from tagloom.apply.playbook import ansible_environment
+from tagloom.apply.reading import read_running
+from tagloom.errors import DeviceError
 from tagloom.share import share_directory
 
 SHARE = share_directory()
@@ -62,3 +64,33 @@ def test_reading_gives_every_running_configuration_to_its_owner_alone(bench, by_
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert path.read_text().strip("\n") == bench.born[name].strip("\n")
     assert "watchtower" not in answer.stdout
+
+
+def read(bench, inventory):
+    return read_running(
+        inventory, switches=bench.names, directory=bench.build, share=SHARE, environment=bench.environment()
+    )
+
+
+def test_a_switch_that_cannot_be_read_is_told_and_the_others_are_read(bench):
+    bench.quirk("s1", refuse_login=True)
+    inventory = bench.with_variables(tagloom_login_seconds="{{ 'soon' if inventory_hostname == 's2' else 30 }}")
+    words = [
+        "-i",
+        inventory / "tagloom.yml",
+        SHARE / "playbooks/read.yml",
+        "-e",
+        f"tagloom_read_directory={bench.build}",
+    ]
+    answer = ansible("playbook", *words, bench=bench)
+    assert answer.returncode == 2
+    told = {line.split()[1]: line for line in answer.stdout.splitlines() if line.startswith("fatal: ")}
+    assert set(told) == {"[s1]:", "[s2]:"}
+    assert "s1 at 'login': refused for user 'lab'" in told["[s1]:"]
+    assert "tagloom_login_seconds" in told["[s2]:"]
+    assert sorted(path.stem for path in bench.build.glob("*.cfg")) == ["s0", "s3"]
+    with pytest.raises(DeviceError, match=r"s1 at 'show running-config': .*refused for user 'lab'"):
+        read(bench, inventory)
+    bench.quirk("s1", refuse_login=False)
+    with pytest.raises(DeviceError, match="s2: tagloom_login_seconds: expected a number, actual soon"):
+        read(bench, inventory)

@@ -1,45 +1,68 @@
-"""Read one switch's running configuration into a file. Loaded before Ansible forks, and netmiko with it."""  # noqa: INP001 - Ansible loads plugins by path
+"""Read the running configurations of all switches into files, side by side."""  # noqa: INP001 - Ansible loads plugins by path
 
 from __future__ import annotations
 
-import gc
+import json
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
+from tagloom.adapters.crew import side_by_side
+from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
 from tagloom.apply.keep import write_private
-from tagloom.errors import TagloomError
+from tagloom.errors import Finding, TagloomError
 from tagloom.platforms.detect import mistaken
 
-gc.freeze()  # what Ansible holds by now is of no use to a worker: its collector would walk, and so copy, all of it
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MODEL = "tagloom_model"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
-    """Unpack the arguments, read, write. Passwords are read from the host's variables, never from arguments."""
+    """Unpack the arguments, read, write. Passwords are read from the hosts' variables, never from arguments."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Write ``SWITCH.cfg``, also in check mode: it changes no switch."""
+        """Write ``SWITCH.cfg``, also in check mode: it changes no switch. `unread` says of the others why not."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(
-            {"model": {"type": "str", "required": True}, "directory": {"type": "path", "required": True}}
-        )
-        variables = task_vars or {}
-        switch = str(variables["inventory_hostname"])
-        path = Path(arguments["directory"]).absolute() / f"{switch}.cfg"
-        access = {name: self._templar.template(variables[name]) for name in Access.VARIABLES if name in variables}
-        try:
-            with connect(switch, platforms.load(arguments["model"]), Access.of_host(access)) as connection:
-                if wrong := mistaken(arguments["model"], connection.identity(), switch):
-                    return result | {"failed": True, "msg": str(wrong[0])}
-                write_private(path, connection.running_configuration())
-        except TagloomError as error:
-            return result | {"failed": True, "msg": str(error)}
-        return result | {"changed": False, "path": str(path)}
+        _, arguments = self.validate_argument_spec({"directory": {"type": "path", "required": True}})
+        directory, hosts = Path(arguments["directory"]).absolute(), list((task_vars or {})["ansible_play_hosts"])
+        variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, MODEL))
+
+        def prepare(switch: str) -> Callable[[Callable[[], bool]], str]:
+            try:
+                return partial(fetch, switch, variables(host=switch), directory)
+            except AnsibleError as error:
+                return lambda _released, said=str(error): said
+
+        found = side_by_side(prepare, hosts)
+        unread = {host: said for host in hosts if (said := found.get(host, "the process that spoke to it is gone"))}
+        write_private(directory / "unread.json", json.dumps(unread))
+        return result | {"changed": False, "unread": unread}
+
+
+def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _released: Callable[[], bool]) -> str:
+    """Write one switch's running configuration, or say why that could not be done."""
+    model = str(variables.get(MODEL, ""))
+    if model not in platforms.models():
+        return str(Finding(f"{switch}: {MODEL}", "a model that tagloom knows", model or "none"))
+    try:
+        with connect(switch, platforms.load(model), Access.of_host(variables)) as connection:
+            if wrong := mistaken(model, connection.identity(), switch):
+                return str(wrong[0])
+            write_private(directory / f"{switch}.cfg", connection.running_configuration())
+    except (TagloomError, OSError) as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
+        return f"tagloom has a fault: {error!r}"
+    return ""

@@ -136,8 +136,9 @@ class Ansible:
             raise
         self._say(GO)
         status = self._follow(files, on_progress)
-        trouble = _trouble(self.site.log, self._shown) if status else ""
-        self._shown = self.site.log.stat().st_size
+        said = self.site.log.read_bytes()
+        trouble = trouble_in(said[self._shown :].decode("utf-8", errors="replace")) if status else ""
+        self._shown = len(said)
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
         outcomes = _gather(files, tuple(switches), waves, trouble, status)
@@ -242,8 +243,7 @@ def _gather(
     return Outcomes(switches, outcomes, reached=reached, stopped=stopped, error="" if failed or stopped else trouble)
 
 
-def _trouble(log: Path, shown: int) -> str:
-    """Give the line in which Ansible says what stopped it, of what it printed after the first `shown` bytes."""
-    said = log.read_bytes()[shown:].decode("utf-8", errors="replace")
+def trouble_in(said: str) -> str:
+    """Give the line in which Ansible says what stopped it, of what it printed."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if _TROUBLE.search(line)), lines[-1] if lines else "ansible-playbook is silent")

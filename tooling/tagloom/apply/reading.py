@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tagloom.apply.playbook import ansible_environment, inventory_source
+from tagloom.apply.playbook import ansible_environment, inventory_source, trouble_in
 from tagloom.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -24,22 +24,26 @@ def read_running(
     first switch that could not be read; what the others said is kept.
     """
     paths = {switch: directory / f"{switch}.cfg" for switch in switches}
-    for path in paths.values():
+    excuses = directory / "unread.json"
+    for path in (*paths.values(), excuses):
         path.unlink(missing_ok=True)
     arguments = json.dumps({"tagloom_read_directory": str(directory.absolute())})
     done = subprocess.run(
         [
             *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "read.yml")),
             *("--inventory", str(inventory_source(inventory)), "--extra-vars", arguments),
+            # A process for each switch: what became of it is read from that file, its variables by the task itself.
+            *("--skip-tags", "tagloom_read_outcome,always"),
         ],
         env=ansible_environment(environment, share),
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
+    unread = json.loads(excuses.read_text("utf-8")) if excuses.is_file() else {}
     for switch, path in paths.items():
         if not path.exists():
-            said = [line for line in done.stdout.splitlines() if switch in line and "fatal" in line]
-            raise DeviceError(switch, "show running-config", said[0] if said else "no word from it")
+            raise DeviceError(switch, "show running-config", unread.get(switch) or trouble_in(done.stdout))
     return {switch: path.read_text("utf-8") for switch, path in paths.items()}
