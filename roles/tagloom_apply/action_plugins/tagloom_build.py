@@ -60,7 +60,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return result | {"failed": True, "msg": str(error)}
         files.hosts.write_text(json.dumps(order.pop("hosts")), "utf-8")
         files.order.write_text(json.dumps(order), "utf-8")
-        brief = [{"number": wave["number"], "name": wave["name"]} for wave in order["waves"].values()]
+        how = ": a look" if order["check"] else ""
+        brief = [{"number": wave["number"], "name": f"{wave['name']}{how}"} for wave in order["waves"].values()]
         again = not controller.by_hand
         return result | {"changed": False, "waves": brief, "directory": str(files.path), "again": again}
 
