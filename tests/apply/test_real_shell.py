@@ -68,6 +68,7 @@ def shell(request, tmp_path):
         await process.redirect(stdin=os.dup(master), stdout=master)
         await child.wait()
         process.exit(0)
+        await process.wait_closed()
 
     loop, port = asyncio.new_event_loop(), []
     ready = threading.Event()
