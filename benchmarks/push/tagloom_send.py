@@ -16,6 +16,8 @@ from tagloom.adapters.ssh import Access
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tagloom.adapters.crew import Released
+
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     """Unpack the arguments and send."""
@@ -30,10 +32,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         hosts = list((task_vars or {})["ansible_play_hosts_all"])
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, "tagloom_model"))
 
-        def prepare(switch: str) -> Callable[[Callable[[], bool]], bool]:
+        def prepare(switch: str) -> Callable[[Released], bool]:
             known = variables(host=switch)
 
-            def send(_released: Callable[[], bool]) -> bool:
+            def send(_released: Released) -> bool:
                 platform = platforms.load(str(known["tagloom_model"]))
                 with connect(switch, platform, Access.of_host(known)) as connection:
                     return bool(connection.send(self._task.args["lines"]))

@@ -184,7 +184,7 @@ def test_no_password_is_ever_shown_or_written_but_in_backups(bench, succeeds):
     inventory = bench.with_variables(**{"vault_word": secret, word: "{{ vault_word }}"})
     bench.quirk("s2", reject_line="^name ")
     assert bench.by_hand("--diff", "-vvv", inventory=inventory) == 2
-    outcomes = RunDirectory(bench.run_directory).read(set())
+    outcomes = RunDirectory(bench.run_directory).read({})
     assert {o.switch for o in outcomes if not o.failed} == ({"s0", "s1", "s3"} if succeeds else set())
     texts = everything_written(bench)
     assert {"ansible.log", "1.s0.json", "hosts.json"} <= texts.keys()
@@ -411,7 +411,7 @@ def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_
         assert "stopped before wave 2: the command that began is gone" in log
     assert time.monotonic() - began < 50
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
-    assert {o.number for o in RunDirectory(bench.run_directory).read(set())} == {1}
+    assert {o.number for o in RunDirectory(bench.run_directory).read({})} == {1}
     assert [each["sessions"] for each in process.status(bench.rack)["switches"].values()] == [0] * len(NAMES)
 
 
@@ -431,7 +431,7 @@ def test_where_a_wave_cannot_be_written_down_neither_it_nor_one_after_it_begins_
     assert (outcomes.failed, outcomes.stopped) == ((), False)
     assert "stopped before wave 2: " in outcomes.error
     assert "Is a directory" in outcomes.error
-    assert {o.number for o in RunDirectory(bench.run_directory).read(set())} == {1}
+    assert {o.number for o in RunDirectory(bench.run_directory).read({})} == {1}
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
 
 

@@ -31,6 +31,7 @@ from tagloom.share import share_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tagloom.adapters.crew import Released
     from tagloom.records.switch_state import SwitchState
 
 OUT_OF_BAND = "tagloom_out_of_band"
@@ -69,8 +70,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         wave = gate.wave
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, OUT_OF_BAND))
 
-        def prepare(switch: str) -> Callable[[Callable[[], bool]], Outcome | None]:
-            def push(released: Callable[[], bool]) -> Outcome | None:
+        def prepare(switch: str) -> Callable[[Released], Outcome | None]:
+            def push(released: Released) -> Outcome | None:
                 try:
                     outcome = bring_one(switch, order, wave, known, files, released)
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
@@ -88,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 return partial(told, failed(f"nothing was sent: {error}"))
             return push
 
-        def told(outcome: Outcome, released: Callable[[], bool]) -> Outcome | None:
+        def told(outcome: Outcome, released: Released) -> Outcome | None:
             if not released():  # the wave has not begun: nothing became of its switches
                 return None
             files.write(outcome)
@@ -110,7 +111,7 @@ def bring_one(
     wave: Mapping[str, Any],
     variables: Mapping[str, Any],
     files: RunDirectory,
-    released: Callable[[], bool],
+    released: Released,
 ) -> Outcome:
     """Bring one switch to a wave's target. Raises TagloomError and OSError before anything is sent."""
     check, journal = order["check"], order["journal"]

@@ -22,6 +22,8 @@ from tagloom.platforms.detect import mistaken
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tagloom.adapters.crew import Released
+
 MODEL = "tagloom_model"
 
 
@@ -39,7 +41,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         directory, hosts = Path(arguments["directory"]).absolute(), list((task_vars or {})["ansible_play_hosts"])
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, MODEL))
 
-        def prepare(switch: str) -> Callable[[Callable[[], bool]], str]:
+        def prepare(switch: str) -> Callable[[Released], str]:
             try:
                 return partial(fetch, switch, variables(host=switch), directory)
             except AnsibleError as error:
@@ -51,7 +53,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         return result | {"changed": False, "unread": unread}
 
 
-def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _released: Callable[[], bool]) -> str:
+def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _released: Released) -> str:
     """Write one switch's running configuration, or say why that could not be done."""
     model = str(variables.get(MODEL, ""))
     if model not in platforms.models():

@@ -48,8 +48,7 @@ class WaveOrder:
 def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     """List the waves of BUILD/rollout.json, or the one of BUILD/configs. Raises InputError.
 
-    A wave of a rollout reaches for the switches whose text it changes. Where the page names switches to "save", that is
-    wave 0.
+    Where the page names switches to "save", that is wave 0.
     """
     page = build / "rollout.json"
     if not page.is_file():
@@ -67,28 +66,45 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
             drain_seconds = float(wave.get("drain_seconds", 0.0))
             paused = bool(wave.get("paused", False))
             terms = Terms.of_json(wave.get("terms", {}))
-            changed = _changed(before, configs)
-            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, changed, terms))
+            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, terms=terms))
             before = configs
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError([Finding(str(page), 'a rollout ("before", "waves")', repr(error))]) from None
-    missing = [wave.configs for wave in waves if not wave.configs.is_dir()]
-    if missing:
-        raise InputError(Finding(str(page), "a directory of configurations", f"no {path}") for path in missing)
+    wrong = [
+        Finding(str(page), "a directory of configurations", f"no {wave.configs}")
+        for wave in waves
+        if not wave.configs.is_dir()
+    ]
+    for wave in waves:
+        known = {path.name for path in wave.expected.glob("*.cfg")} if wave.expected is not None else set()
+        for name in sorted({path.name for path in wave.configs.glob("*.cfg")} - known):
+            rule = "what each switch holds before the wave that changes it"
+            wrong.append(Finding(str(page), rule, f"no {wave.expected}/{name}"))
+    if wrong:
+        raise InputError(wrong)
     return tuple(waves)
 
 
 def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -> list[WaveOrder]:
     """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 where there is one.
 
-    With `check`, which only reads, all switches are reached for, and wave 0 is not needed.
+    A wave of a rollout reaches for the switches whose text it changes. With `check`, which only reads, all switches are
+    reached for, and wave 0 is not needed.
     """
     chosen = [wave for wave in waves if wave.number == 0 or first <= wave.number <= (last or wave.number)]
-    return [replace(wave, switches=None) for wave in chosen if wave.number] if check else chosen
+    if check:
+        return [replace(wave, switches=None) for wave in chosen if wave.number]
+    return [replace(wave, switches=_changed(wave)) for wave in chosen]
 
 
-def _changed(before: Path, after: Path) -> tuple[str, ...]:
-    """List the switches whose text differs; those with the most such lines, whose push takes longest, begin."""
+def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
+    """List the switches whose text differs; those with the most such lines, whose push takes longest, begin.
+
+    As before where nothing is known of what they hold, or where they are named.
+    """
+    before, after = wave.expected, wave.configs
+    if before is None or wave.number == 0:
+        return wave.switches
     lines: dict[str, int] = {}
     for path in sorted(after.glob("*.cfg")):
         here, there = (text.read_bytes() for text in (before / path.name, path))

@@ -29,41 +29,32 @@ class Controller:
 
     def job(self) -> Path | None:
         """Wait for the directory of the next run; None where the command has ended."""
-        with self._line() as line:
-            try:
-                line.send(READY)
-                return Path(os.fsdecode(said)) if (said := line.recv(MESSAGE_BYTES)) else None
-            except OSError:  # it ended before it had read what we said
-                return None
+        said = self._hear(READY)
+        return Path(os.fsdecode(said)) if said else None
 
     def hold_lock(self) -> bool:
         """Hold on to the fabric's lock until this process ends, and with it all that it forks from now on.
 
         False where the command has ended before it gave it.
         """
-        if self.by_hand:
-            return True
-        with self._line() as line:
-            try:
-                said, *_ = socket.recv_fds(line, len(LOCK), 1)  # the descriptor stays open: nobody closes it
-            except OSError:
-                return False
-        return said == LOCK
+        return self.by_hand or self._hear() == LOCK
 
     def says_go(self) -> bool:
         """Wait for the word to go on; False where the command has ended instead."""
-        if self.by_hand:
-            return True
-        with self._line() as line:
-            try:
-                return line.recv(len(GO)) == GO
-            except OSError:
-                return False
+        return self.by_hand or self._hear() == GO
 
     @property
     def gone(self) -> bool:
         """Tell whether the command has ended; after GO alone, since what it says before would be taken for its end."""
         return not self.by_hand and bool(select.select([self._descriptor], [], [], 0)[0])
 
-    def _line(self) -> socket.socket:
-        return socket.socket(fileno=os.dup(self._descriptor))
+    def _hear(self, say: bytes = b"") -> bytes:
+        """Wait for what is said next, to `say` where that is something; b"" where nobody is left to say it."""
+        with socket.socket(fileno=os.dup(self._descriptor)) as line:
+            try:
+                if say:
+                    line.send(say)
+                said, *_ = socket.recv_fds(line, MESSAGE_BYTES, 1)  # a descriptor stays open: nobody closes it
+            except OSError:  # it ended before it had read what we said
+                return b""
+        return said

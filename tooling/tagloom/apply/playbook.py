@@ -51,7 +51,7 @@ class Ansible:
         self._line: socket.socket | None = None
         self._owed = 0  # how often it says that it is ready before the last job is over
         self._jobs = 0
-        self._shown = 0  # bytes of its log that are not of the job to come
+        self._shown = 0  # bytes of the log that are of those before it
 
     def __enter__(self) -> Self:
         """Give it as it is."""
@@ -75,11 +75,7 @@ class Ansible:
             self.end()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [
-            *(sys.executable, "-m", "ansible", "playbook", str(self.site.share / "playbooks" / "apply.yml")),
-            *("--inventory", str(inventory_source(self.site.inventory))),
-            *("--extra-vars", json.dumps({"tagloom_apply_controller": theirs.fileno()})),
-            # A process for each switch: what became of it is read from the directory, its variables by the push itself.
-            *("--skip-tags", "tagloom_apply_outcome,always"),
+            *playbook_words(self.site.share, "apply", self.site.inventory, controller=theirs.fileno()),
             *(["--limit", self.limit] if self.limit else []),
         ]
         self._line, self._owed = ours, 1
@@ -135,13 +131,13 @@ class Ansible:
             self.end()
             raise
         self._say(GO)
-        status = self._follow(files, on_progress)
-        said = self.site.log.read_bytes()
-        trouble = trouble_in(said[self._shown :].decode("utf-8", errors="replace")) if status else ""
-        self._shown = len(said)
+        found, status = self._follow(files, on_progress)
+        trouble = ""
+        if status:  # what it did before went well, or it would have ended then
+            trouble = trouble_in(self.site.log.read_bytes()[self._shown :].decode("utf-8", errors="replace"))
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
-        outcomes = _gather(files, tuple(switches), waves, trouble, status)
+        outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
         return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
 
     def _say(self, message: bytes, descriptor: int = -1) -> None:
@@ -151,21 +147,21 @@ class Ansible:
         except (BrokenPipeError, ConnectionResetError):
             return  # it has ended: that is found out where its word is waited for
 
-    def _follow(self, files: RunDirectory, on_progress: Progress | None) -> int:
-        """Tell of outcomes until the job is over; an interrupt asks it to stop. Gives the status of one that ended."""
-        seen: set[str] = set()
+    def _follow(self, files: RunDirectory, on_progress: Progress | None) -> tuple[list[Outcome], int]:
+        """Gather outcomes until the job is over, and the status of one that ended; an interrupt asks it to stop."""
+        found: dict[str, Outcome] = {}
         interrupts = 0
         while True:
             try:
                 if self._line is not None and self._owed:
                     self._hear(self._line)
-                for outcome in files.read(seen):
+                for outcome in files.read(found):
                     if on_progress is not None:
                         on_progress(outcome)
                 if self._line is None:
-                    return self.end()
+                    return [*found.values()], self.end()
                 if not self._owed:
-                    return 0
+                    return [*found.values()], 0
             except KeyboardInterrupt:
                 interrupts += 1
                 if interrupts > _PATIENCE and self._process is not None:
@@ -210,6 +206,20 @@ def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str
     }
 
 
+def playbook_words(share: Path, name: str, inventory: Path, **variables: object) -> list[str]:
+    """Give the words that run one of our playbooks, `variables` being those of its role without its prefix.
+
+    They leave out what takes a process for each switch: to check its variables, which our tasks do themselves, and to
+    show what became of it, which they write down.
+    """
+    arguments = {f"tagloom_{name}_{key}": value for key, value in variables.items()}
+    return [
+        *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / f"{name}.yml")),
+        *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
+        *("--skip-tags", f"tagloom_{name}_outcome,always"),
+    ]
+
+
 def inventory_source(inventory: Path) -> Path:
     """Give the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
     page = inventory / "tagloom.yml"
@@ -225,9 +235,13 @@ def _word(line: socket.socket) -> bytes:
 
 
 def _gather(
-    files: RunDirectory, switches: tuple[str, ...], waves: Sequence[WaveOrder], trouble: str, status: int
+    files: RunDirectory,
+    switches: tuple[str, ...],
+    waves: Sequence[WaveOrder],
+    found: list[Outcome],
+    trouble: str,
+    status: int,
 ) -> Outcomes:
-    found = list(files.read(set()))
     order = {switch: place for place, switch in enumerate(switches)}
     reached = int(files.begun.read_text("utf-8")) if files.begun.is_file() else 0
     for wave in waves:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
-from tagloom.apply.playbook import ansible_environment, inventory_source, trouble_in
+from tagloom.apply.playbook import ansible_environment, playbook_words, trouble_in
 from tagloom.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -27,14 +26,8 @@ def read_running(
     excuses = directory / "unread.json"
     for path in (*paths.values(), excuses):
         path.unlink(missing_ok=True)
-    arguments = json.dumps({"tagloom_read_directory": str(directory.absolute())})
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / "read.yml")),
-            *("--inventory", str(inventory_source(inventory)), "--extra-vars", arguments),
-            # A process for each switch: what became of it is read from that file, its variables by the task itself.
-            *("--skip-tags", "tagloom_read_outcome,always"),
-        ],
+        playbook_words(share, "read", inventory, directory=str(directory.absolute())),
         env=ansible_environment(environment, share),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

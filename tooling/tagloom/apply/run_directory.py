@@ -133,11 +133,11 @@ class RunDirectory:
         draft.write_text(json.dumps(outcome.as_json()) + "\n", "utf-8")
         draft.replace(path)
 
-    def read(self, seen: set[str]) -> Iterator[Outcome]:
-        """Give the outcomes written since, and add their file names to `seen`."""
-        for path in self._written(lambda name: name not in seen):
-            seen.add(path.name)
-            yield Outcome.of_json(json.loads(path.read_text("utf-8")))
+    def read(self, found: dict[str, Outcome]) -> Iterator[Outcome]:
+        """Give the outcomes written since, and add them to `found` by file name."""
+        for path in self._written(lambda name: name not in found):
+            found[path.name] = Outcome.of_json(json.loads(path.read_text("utf-8")))
+            yield found[path.name]
 
     def read_switch(self, switch: str) -> list[Outcome]:
         """Give what became of one switch, wave by wave."""

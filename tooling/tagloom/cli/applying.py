@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
+    from tagloom.apply.site import Site
     from tagloom.pipeline.applying import Wishes
 
 
@@ -92,7 +93,6 @@ def _wishes(args: argparse.Namespace) -> Wishes:
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import applying
 
     wrong = Findings()
@@ -101,7 +101,7 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
     actual = "a run goes on as it was begun"
     wrong.findings += [Finding(name, "nothing beside --resume", actual) for name, value in said.items() if value]
     wrong.end()
-    with Ansible(site) as ansible, desk_of(args, screen, ansible) as desk:
+    with desk_at(args, screen, site) as desk:
         run = applying.interrupted(desk)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
@@ -114,11 +114,10 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import applying
 
     wishes = applying.Wishes(args.on_failure)
-    with Ansible(site_of(args)) as ansible, desk_of(args, screen, ansible) as desk:
+    with desk_at(args, screen, site_of(args)) as desk:
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = applying.rollback(desk, args.build, wishes, counting(note, None), check=args.check)
         if args.check or args.diff:
@@ -146,6 +145,15 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(f"next      {page['resume_with']}", f"          or {_next_words(args, 'rollback')}")
     screen.answer(page)
     return GOOD
+
+
+@contextmanager
+def desk_at(args: argparse.Namespace, screen: Screen, site: Site) -> Iterator[Any]:
+    """Take the fabric's lock and open its journal, with an Ansible that starts when it is needed."""
+    from tagloom.apply.playbook import Ansible
+
+    with Ansible(site) as ansible, desk_of(args, screen, ansible) as desk:
+        yield desk
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.applying import desk_of
+from tagloom.cli.applying import desk_at
 from tagloom.cli.inputs import Findings, listening_at, seconds_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, snmp_words
@@ -16,10 +16,6 @@ from tagloom.errors import Finding
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-
-    from tagloom.apply.site import Site
-    from tagloom.pipeline.runs import Desk
 
 
 class _WallClock:
@@ -37,7 +33,6 @@ class _WallClock:
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.ledger import Ledger
-    from tagloom.apply.playbook import Ansible
     from tagloom.pipeline import clock, observing, timetabling
     from tagloom.read.calendar import read_timetable
     from tagloom.records.timetable import Watch
@@ -63,11 +58,6 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
     told: list[dict[str, Any]] = []
 
-    @contextmanager
-    def desk(at: Site) -> Iterator[Desk]:
-        with Ansible(at) as ansible, desk_of(args, screen, ansible) as found:
-            yield found
-
     def tell(at: float, text: str) -> None:
         told.append({"at": at, "text": text})
         del told[:-1000]
@@ -88,7 +78,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
                 fabric,
                 table,
                 site,
-                desk,
+                lambda each: desk_at(args, screen, each),
                 home,
                 memory,
                 _WallClock(),
