@@ -32,6 +32,10 @@ lab: $(READY) ## start the virtual rack of the testbed, to play with (end it wit
 test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile
 
+test-long: $(READY) ## campaigns of minutes, and every law on examples drawn anew; what failed once is kept and tried again
+	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile -m long --hypothesis-profile explore
+	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile tests/laws --hypothesis-profile explore
+
 # A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Three times
 # the room it takes on two busy cores; without the packages it fails, unless ALLOW_SKIP=1.
 DATAPLANE_SECONDS := 1440
@@ -69,4 +73,4 @@ lock: ## renew requirements.lock within the ranges of pyproject.toml
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test dataplane check man bench lock clean
+.PHONY: help setup demo lab test test-long dataplane check man bench lock clean

@@ -1,4 +1,4 @@
-"""Give every test the templates and the traffic matrices."""
+"""Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -6,7 +6,23 @@ from hypothesis import HealthCheck, settings
 from fabrics import ROOT
 
 settings.register_profile("tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+# `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
+settings.register_profile(
+    "explore", settings.get_profile("tagloom"), derandomize=False, max_examples=400, print_blob=True
+)
 settings.load_profile("tagloom")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave campaigns out unless markers are asked for by `-m`."""
+    if config.option.markexpr:
+        return
+    kept, left_out = [], []
+    for item in items:
+        (left_out if item.get_closest_marker("long") else kept).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")
