@@ -9,11 +9,12 @@ from fabrics import ROOT
 PACKAGE = ROOT / "tooling" / "tagloom"
 VERBS = {"read", "route", "weave", "verify", "render", "rollout", "apply", "observe", "regulate", "predict", "measure"}
 # A room may import the rooms named here, and itself; nothing else of tagloom.
-GROUND = {"errors", "units"}
+GROUND = {"errors", "units", "storage"}
 MAY = {
     "errors": set(),
     "units": set(),
     "share": set(),
+    "storage": {"errors"},
     "records": GROUND,
     "platforms": GROUND | {"records"},
     **{verb: GROUND | {"records", "platforms"} for verb in VERBS},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,8 +57,6 @@ def run(
 ) -> Demo:
     """Do the main job for real, in a directory of its own, and end the rack whatever happens."""
     demo, templates, rack = Demo(), share / "templates", home / "rack"
-    shutil.rmtree(home / "build", ignore_errors=True)
-    shutil.rmtree(home / "build-saving", ignore_errors=True)
     home.mkdir(parents=True, exist_ok=True)
 
     def step(number: int, title: str, *words: str) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import __version__
-from tagloom.cli.inputs import Findings, sleep_policy, traffic_given, write_file
+from tagloom.cli.inputs import Findings, sleep_policy, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.errors import Finding, InputError
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +58,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     if args.csv is not None:
         table = io.StringIO()
         csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
-        write_file(args.csv, table.getvalue())
+        write_whole(args.csv, table.getvalue())
     screen.say(*lines, *said, *drawn, *([f"wrote     {args.csv}"] if args.csv is not None else []))
     screen.answer(page)
     return GOOD
@@ -84,7 +85,7 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None:
         screen.say(text.rstrip())
     else:
-        write_file(args.output, text)
+        write_whole(args.output, text)
         screen.say(f"wrote     {args.output}")
     screen.answer({"format": args.format, "text": text if args.output is None else "", "wrote": str(args.output or "")})
     return GOOD
@@ -173,7 +174,7 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
     else:
         page = policy_page(read_policy(args.probe), f"measured, {args.probe.name}")
     if args.output is not None:
-        write_file(args.output, yaml.safe_dump(page, sort_keys=False))
+        write_whole(args.output, yaml.safe_dump(page, sort_keys=False))
     screen.say(*fit_lines(page))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
@@ -198,7 +199,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     failed = sum(bool(row["error"]) for row in rows)
     if args.output is not None:
         as_csv = args.output.suffix == ".csv"
-        write_file(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
+        write_whole(args.output, csv_text(rows) if as_csv else json.dumps({"cells": rows}, indent=2) + "\n")
     screen.say(*sweep_lines(rows))
     if args.output is not None:
         screen.say(f"wrote     {args.output}")
@@ -233,7 +234,7 @@ def _report_page(args: argparse.Namespace, screen: Screen) -> int:
         all_found.end()
         assert found is not None  # noqa: S101 - else there are findings
         text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
-    write_file(args.output, text)
+    write_whole(args.output, text)
     screen.say(
         f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
     )

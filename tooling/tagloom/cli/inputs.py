@@ -51,15 +51,6 @@ def text_of(path: Path) -> str:
         raise InputError([Finding(str(path), "a readable file", str(error))]) from None
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a file and the directories above it. Raises InputError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
-
-
 def traffic_given(
     path: Path,
     fabric: Fabric,

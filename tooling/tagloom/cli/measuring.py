@@ -8,10 +8,11 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, sleep_policy, snmp_settings_of, text_of, write_file
+from tagloom.cli.inputs import LAB, sleep_policy, snmp_settings_of, text_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +71,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
                 )
         kept(run.began_wall_seconds, measuring.kept_ping_pong(run, args.fabric))
     if args.np_out:
-        write_file(args.np_out, measuring.np_out_text(run))
+        write_whole(args.np_out, measuring.np_out_text(run))
     return _show_points(measuring.ping_pong_page(run, trace), args, screen)
 
 
@@ -97,7 +98,7 @@ def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen)
     from tagloom.report import measured
 
     if args.csv:
-        write_file(args.csv, measured.points_csv(page["points"]))
+        write_whole(args.csv, measured.points_csv(page["points"]))
     if args.plot:
         measured.plot_points(page["points"], args.plot, f"{page['protocol']} to {page['peer']}")
     screen.say(*measured.pingpong_lines(page, everything=bool(args.verbose)))
@@ -157,7 +158,7 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
         page = measuring.sleep_policy(ask, gaps, note, baseline)
         kept(began, measuring.kept_policy(page, args.fabric, about))
     if args.output:
-        write_file(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
+        write_whole(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
     screen.say(*measured.policy_lines(page))
     if args.output:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
@@ -217,7 +218,7 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
         page = measuring.power_page(measuring.watch(watching, args.seconds, measuring.Clocks(), note))
         kept(began, measuring.kept_power(page, args.fabric))
     if args.csv:
-        write_file(args.csv, measured.samples_csv(page["samples"]))
+        write_whole(args.csv, measured.samples_csv(page["samples"]))
     screen.say(*measured.power_lines(page))
     for path in filter(None, (args.csv, args.keep)):
         screen.say(f"wrote     {path}")

@@ -15,11 +15,11 @@ from tagloom.cli.inputs import (
     site_of,
     snmp_reader,
     snmp_settings_of,
-    write_file,
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, snmp_words
 from tagloom.errors import Finding
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -107,7 +107,7 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     page = observing.discovery_page(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:
-        write_file(args.output, text)
+        write_whole(args.output, text)
     screen.say(*terminal.discovery_lines(page, str(args.against or "")))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")

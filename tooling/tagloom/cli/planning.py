@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import Findings, traffic_given, write_file
+from tagloom.cli.inputs import Findings, traffic_given
 from tagloom.cli.screen import GOOD, NO, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,7 @@ def _new(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is None:
         screen.say(text.rstrip())
     else:
-        write_file(args.output, text)
+        write_whole(args.output, text)
         screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
     screen.answer({"fabric": text, "wrote": str(args.output) if args.output else ""})
     return GOOD

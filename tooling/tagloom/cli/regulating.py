@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import Findings, seconds_of, traffic_given, write_file
+from tagloom.cli.inputs import Findings, seconds_of, traffic_given
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, routing_words
 from tagloom.errors import Finding, InputError
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,7 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
     page = pipeline.settings_page(fabric, settings)
     if args.output is not None:
-        write_file(args.output, json.dumps(page, indent=2) + "\n")
+        write_whole(args.output, json.dumps(page, indent=2) + "\n")
     screen.say(*terminal.settings_lines(page))
     if args.output is not None:
         how = f" --routing {args.routing}" if args.routing != "auto" else ""
@@ -119,7 +120,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is not None:
         files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
         for name, text in files.items():
-            write_file(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
+            write_whole(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
     screen.say(*clock.day_lines(page))
     if args.output is not None:
         screen.say(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.routes import Relation, Routes
+from tagloom.storage.whole import OwnedDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
+# What names the files of a build and of a rollout have.
+_BUILD = r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+"
+_ROLLOUT = (
+    rf"rollout\.json|before/[^/]+\.cfg|waves/\d+/[^/]+\.cfg|waves/\d+/commands/[^/]+\.txt|build/(?:{_BUILD}|\.tagloom)"
+)
 
 
 def write_build(
@@ -64,7 +70,7 @@ def write_build(
     }
     if not texts:
         page["texts"] = "none: the planned states are proven, no configuration is"
-        with _replaced(directory, "plan.json") as fresh:
+        with _owned(directory, "plan.json") as fresh:
             (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
         return
     arrays = {"source_of_host": routes.source_of_host, "root": routes.root}
@@ -72,7 +78,7 @@ def write_build(
         arrays["parent"] = routes.parent
     if routes.relation is not None:
         arrays |= {"first": routes.relation.first, "following": routes.relation.following}
-    with _replaced(directory, "plan.json") as fresh:
+    with _owned(directory, "plan.json") as fresh:
         (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
@@ -83,39 +89,13 @@ def write_build(
 
 
 def occupied(directory: Path, mark: str) -> list[Finding]:
-    """Find something else where a directory is to be written; `mark` proves one to be ours."""
-    if not directory.exists() or (directory / mark).exists() or (directory.is_dir() and not any(directory.iterdir())):
-        return []
-    return [Finding(str(directory), f"a new directory, or one with a {mark}", "neither")]
+    """Find what is in the way where a build (`mark` plan.json) or a rollout (rollout.json) is to be written."""
+    return _owned(directory, mark).occupied()
 
 
-class _replaced:  # noqa: N801 - reads as a verb where it is used
-    """Fill a directory beside `directory` and swap the two at the end; `mark` proves an existing one to be ours."""
-
-    def __init__(self, directory: Path, mark: str) -> None:
-        self.directory, self.mark = directory, mark
-        self.fresh = directory.with_name(f".{directory.name}.new")
-
-    def __enter__(self) -> Path:
-        if found := occupied(self.directory, self.mark):
-            raise InputError(found)
-        shutil.rmtree(self.fresh, ignore_errors=True)
-        try:
-            self.fresh.mkdir(parents=True)
-        except OSError as error:
-            raise InputError([Finding(str(self.directory), "a directory that can be written", str(error))]) from None
-        return self.fresh
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            for name in KEPT:
-                if (self.directory / name).exists():
-                    (self.directory / name).rename(self.fresh / name)
-            if self.directory.exists():
-                shutil.rmtree(self.directory)
-            self.fresh.rename(self.directory)
-        else:
-            shutil.rmtree(self.fresh, ignore_errors=True)
+def _owned(directory: Path, mark: str) -> OwnedDirectory:
+    kind, files = ("build", _BUILD) if mark == "plan.json" else ("rollout", _ROLLOUT)
+    return OwnedDirectory(directory, kind, re.compile(files), mark, KEPT)
 
 
 def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
@@ -183,7 +163,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
     fabric = plan_of.fabric
     page = rollout_page(change)
-    with _replaced(directory, "rollout.json") as fresh:
+    with _owned(directory, "rollout.json") as fresh:
         write_texts(fresh / "before", render(fabric, change.before, templates))
         waves = []
         for number, wave in enumerate(change.waves, start=1):

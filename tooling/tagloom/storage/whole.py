@@ -1,0 +1,242 @@
+"""Write files and directories whole or not at all, and replace nothing that tagloom did not write."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom import __version__
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Collection
+
+MARKER = ".tagloom"  # the file in a directory that lists what tagloom wrote there
+MARKER_FORMAT = 1
+MOST_NAMED = 10  # foreign files that a refusal names, before it counts the others
+WAY_OUT = "move it away, or name another directory"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, and the directories above it, so that either the old or the new one is there. Raises InputError.
+
+    The new one is synced beside the old one and renamed over it, with the old one's mode. What is no regular file (a
+    device, a pipe) is written to as it is; so is a file in a directory where no other can be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            path.write_text(text, "utf-8")
+            return
+        try:
+            descriptor, draft = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".new", dir=target.parent)
+        except PermissionError:
+            if not target.exists():
+                raise
+            target.write_text(text, "utf-8")
+            return
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+                file.write(text)
+                file.flush()
+                os.fsync(descriptor)
+            Path(draft).replace(target)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
+
+
+def _umask() -> int:
+    with contextlib.suppress(OSError, ValueError, StopIteration):  # asking os.umask would change it for other threads
+        rows = Path("/proc/self/status").read_text("ascii").splitlines()
+        return int(next(row for row in rows if row.startswith("Umask:")).split()[1], 8)
+    return 0o022
+
+
+class OwnedDirectory:
+    """A directory of tagloom's that is written anew beside the old one, and swapped with it at the end.
+
+    kind     what it is: a word of the marker
+    files    what names such a directory's files have; by them a directory without a marker, as the first edition
+             wrote them, is recognised, and one that was left half-written
+    mark     the file that every such directory has
+    foreign  subdirectories in it that are not tagloom's to remove: they move along
+    Entered as a context it gives the new directory. Raises InputError where something else is in the way.
+    """
+
+    def __init__(self, directory: Path, kind: str, files: re.Pattern[str], mark: str, foreign: Collection[str]) -> None:
+        self.directory, self.kind, self.files, self.mark, self.foreign = directory, kind, files, mark, foreign
+        self._place = Path(os.path.realpath(directory))
+        self._fresh = self._place.with_name(f".{self._place.name}.new")
+        self._aside = self._place.with_name(f".{self._place.name}.old")
+        self._lock = -1
+
+    def occupied(self) -> list[Finding]:
+        """Find what is in the way of writing: anything that no marker of ours names."""
+        return [
+            finding
+            for place in (self._place, self._fresh, self._aside)
+            if os.path.lexists(place)
+            for finding in self._foreign_in(place, complete=place != self._fresh)
+        ]
+
+    def __enter__(self) -> Path:
+        """Make the new directory."""
+        if found := self.occupied():
+            raise InputError(found)
+        try:
+            self._recover()
+            self._fresh.mkdir(parents=True)
+            self._lock = os.open(self._fresh / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(self._lock, self._page([]), 0)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._remove(self._fresh)
+            self._release()
+            raise InputError([self._unwritable(error)]) from None
+        return self._fresh
+
+    def __exit__(self, kind: object, error: object, *_: object) -> None:
+        """Put the new directory in the old one's place, or take it away."""
+        try:
+            if kind is None:
+                self._finish()
+        except OSError as trouble:
+            self._remove(self._fresh)
+            raise InputError([self._unwritable(trouble)]) from None
+        finally:
+            self._release()
+        if kind is not None:
+            with contextlib.suppress(OSError):
+                self._remove(self._fresh)
+            if isinstance(error, OSError):
+                raise InputError([self._unwritable(error)]) from None
+
+    def _finish(self) -> None:
+        """Name all files in the marker, and swap; what the old one has of others moves along."""
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, self._page(_files(self._fresh)), 0)
+        os.fsync(self._lock)
+        if self._place.exists():
+            self._place.rename(self._aside)
+        try:
+            self._fresh.rename(self._place)
+        except OSError:
+            self._aside.rename(self._place)
+            raise
+        self._recover()
+
+    def _recover(self) -> None:
+        """Take away what an earlier command that was killed left beside the directory, or put it back."""
+        if self._fresh.exists():
+            self._remove(self._fresh)
+        if not self._aside.exists():
+            return
+        if not self._place.exists():
+            self._aside.rename(self._place)
+            return
+        for name in self.foreign:
+            if (self._aside / name).exists() and not (self._place / name).exists():
+                (self._aside / name).rename(self._place / name)
+        self._remove(self._aside)
+
+    def _remove(self, directory: Path) -> None:
+        """Remove what is ours: files, and the directories that are empty then."""
+        for name in [name for name in _files(directory) if name != MARKER] + [MARKER]:
+            if name.partition("/")[0] not in self.foreign:
+                (directory / name).unlink(missing_ok=True)
+        for folder, _, _ in sorted(os.walk(directory), reverse=True):
+            with contextlib.suppress(OSError):  # of others, or with something of theirs
+                Path(folder).rmdir()
+
+    def _foreign_in(self, place: Path, *, complete: bool) -> list[Finding]:
+        """Find what in a directory is not of tagloom's hand."""
+        ours = f"a new directory, or a {self.kind} of tagloom's"
+        if not place.is_dir() or place.is_symlink():
+            return [Finding(str(place), ours, f"something else ({WAY_OUT})")]
+        names = _files(place)
+        if not names and not any(place.iterdir()):
+            return []
+        named = self._named(place)
+        if named is None or (complete and self.mark not in names):
+            return [Finding(str(place), f"{ours}, marked by {MARKER}", f"none ({WAY_OUT})")]
+        if not complete and self._held(place):
+            return [Finding(str(place), "no other tagloom that writes here", "one that does: wait for it")]
+        others = [
+            name
+            for name in names
+            if name != MARKER and name.partition("/")[0] not in self.foreign and not self._is_ours(name, named)
+        ]
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        return [
+            Finding(str(place / name), "only files that tagloom wrote", f"another{more} ({WAY_OUT})")
+            for name in others[:MOST_NAMED]
+        ]
+
+    def _is_ours(self, name: str, named: Collection[str]) -> bool:
+        return name in named if named else self.files.fullmatch(name) is not None
+
+    def _named(self, place: Path) -> frozenset[str] | None:
+        """Read which files the marker names; none where it was half-written or has none; None where it is not ours."""
+        page = _json(place / (MARKER if (place / MARKER).is_file() else self.mark))
+        if not isinstance(page, dict) or not isinstance(page.get("tagloom"), str):
+            return None
+        if not (place / MARKER).is_file():  # as the first edition wrote them
+            return frozenset()
+        names = page.get("files")
+        if page.get("kind") != self.kind or not isinstance(names, list):
+            return None
+        return frozenset(name for name in names if isinstance(name, str))
+
+    @staticmethod
+    def _held(place: Path) -> bool:
+        try:
+            descriptor = os.open(place / MARKER, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _page(self, names: Collection[str]) -> bytes:
+        page = {"tagloom": __version__, "format": MARKER_FORMAT, "kind": self.kind, "files": sorted(names)}
+        return (json.dumps(page, indent=0) + "\n").encode()
+
+    def _unwritable(self, error: OSError) -> Finding:
+        return Finding(str(self.directory), "a directory that can be written", error.strerror or str(error))
+
+    def _release(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _files(directory: Path) -> list[str]:
+    """List all that is no directory below one, by its path from there; links are not followed."""
+    found = []
+    for folder, folders, files in os.walk(directory):
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        found += [str((Path(folder) / name).relative_to(directory)) for name in (*files, *links)]
+    return sorted(found)
+
+
+def _json(path: Path) -> Any:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        return json.loads(path.read_text("utf-8"))
+    return None
