@@ -1,7 +1,9 @@
 """A rack whose frames a real kernel carries: it does what the rack's own data plane does, and consoles steer it."""
 
+import errno
 import random
 import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -13,8 +15,9 @@ from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.directory import Order
-from tagloom.lab.kernel import machine
+from tagloom.lab.kernel import launcher, machine
 from tagloom.lab.kernel.dataplane import KernelDataplane
+from tagloom.lab.kernel.machine import Machine
 from tagloom.platforms import load
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
@@ -35,7 +38,7 @@ def fabric():
 
 @pytest.fixture(scope="module")
 def kernel(fabric, tmp_path_factory):
-    plane = KernelDataplane(fabric, TEMPLATES, tmp_path_factory.mktemp("kernel") / "log")
+    plane = KernelDataplane(fabric, TEMPLATES, Machine(tmp_path_factory.mktemp("kernel") / "log"))
     yield plane
     plane.close()
 
@@ -66,6 +69,84 @@ def spoilt(fabric, assignment, seed):
 
 def told(delivery):
     return Counter((hop.switch, hop.vlan, hop.out_port) for hop in delivery.path), delivery.delivered_to
+
+
+CPUINFO = """processor\t: {}
+vendor_id\t: {}
+model name\t: {}
+flags\t\t: fpu vme fxsr sse sse2 syscall nx ssse3 fma sse4_1 sse4_2 xsave avx avx2 erms {}
+bugs\t\t: spectre_v1 spectre_v2
+"""
+
+
+@pytest.mark.parametrize(
+    ("overflows", "text"),
+    [
+        (False, CPUINFO.format(0, "AuthenticAMD", "AMD EPYC", "xsaveopt xsavec xsaves")),
+        (False, CPUINFO.format(0, "GenuineIntel", "Intel(R) Xeon(R) Platinum 8370C", "avx512f avx512vl pku ospke")),
+        (True, CPUINFO.format(0, "GenuineIntel", "Intel(R) Xeon(R) Platinum 8480C", "avx512f amx_bf16 amx_tile pku")),
+        (
+            True,
+            CPUINFO.format(0, "GenuineIntel", "?", "pku") + "\n" + CPUINFO.format(1, "GenuineIntel", "?", "amx_tile"),
+        ),
+        (False, CPUINFO.format(0, "GenuineIntel", "not a flag: amx_tile", "pku")),
+        (False, "processor\t: 0\nFeatures\t: fp asimd evtstrm sve\n"),
+        (False, ""),
+    ],
+)
+def test_a_processor_whose_state_is_too_large_for_user_mode_linux_is_known(overflows, text):
+    assert machine.overflows(text) is overflows
+
+
+# Traces a child of its own and reads its registers: the extended state (NT_X86_XSTATE 0x202), the general ones
+# (NT_PRSTATUS 1) and the floating-point ones (PTRACE_GETFPREGS 14), as user-mode Linux does.
+TRACER = """
+import ctypes, os, signal
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+child = os.fork()
+if not child:
+    libc.ptrace(0, 0, None, None)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(0)
+os.waitpid(child, 0)
+room = ctypes.create_string_buffer(1 << 16)
+class Iovec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+def ask(request, kind, data):
+    return 0 if libc.ptrace(request, child, kind, data) == 0 else ctypes.get_errno()
+def regset(kind):
+    return ask(0x4204, kind, ctypes.byref(Iovec(ctypes.addressof(room), len(room))))
+print(regset(0x202), regset(1), ask(14, None, room))
+os.kill(child, signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif("xsave" not in machine.CPUINFO.read_text("utf-8").split(), reason="a processor without XSAVE")
+def test_ptrace_under_the_launcher_knows_no_extended_state_and_all_else():
+    def traced(*before):
+        words = [*before, sys.executable, "-c", TRACER]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+
+    assert traced() == ["0", "0", "0"]
+    assert traced(sys.executable, "-I", "-S", launcher.__file__) == [str(errno.ENODEV), "0", "0"]
+
+
+def test_a_kernel_kept_from_the_extended_state_forwards_alike(tmp_path):
+    fabric = make_fabric("ring", 3, model="powerconnect-5324")
+    state = spoilt(fabric, "fixed", 1)
+    kernel = Machine(tmp_path / "log", hide_extended_state=True)
+    plane = KernelDataplane(fabric, TEMPLATES, kernel)
+    try:
+        plane.configure(state)
+        seen = plane.ping_all()
+        ((_, tunables),) = kernel.request("type", switch=0, lines=["echo $GLIBC_TUNABLES"])["answers"]
+    finally:
+        plane.close()
+    expected = Dataplane(fabric, state).ping_all()
+    assert (seen.reached, seen.lost, seen.overheard) == (expected.reached, expected.lost, expected.overheard)
+    assert 0 < seen.reached < seen.pairs
+    assert "-AVX2" in tunables
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])

@@ -33,6 +33,19 @@ MEMORY = "256M"
 START_SECONDS = 60.0
 ANSWER_SECONDS = 300.0
 QUIT_SECONDS = 10.0
+# User-mode Linux of Debian 12 (6.1) keeps a process's extended state (XSAVE) in a buffer of fixed size. That of a
+# processor with AMX (Sapphire Rapids and later) does not fit, and the kernel panics at its first process.
+CPUINFO = Path("/proc/cpuinfo")
+BEYOND_THE_BUFFER = {"amx_tile"}
+# Without the extended state it does not save AVX's registers: programs must not use them. The kernel hands a word with
+# "=" that it does not know to its first process as environment, where glibc heeds it.
+WITHOUT_AVX = "GLIBC_TUNABLES=glibc.cpu.hwcaps=" + ",".join(
+    f"-{name}"
+    for name in (
+        *("AVX512F", "AVX512VL", "AVX2", "AVX", "AVX_Fast_Unaligned_Load", "ERMS", "FSRM"),
+        *("XSAVEC", "XSAVE", "AVX_Usable", "AVX2_Usable"),
+    )
+)
 _PATH = os.pathsep.join(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 
 
@@ -46,17 +59,27 @@ def apt_line(packages: Iterable[str]) -> str:
     return f"sudo apt install --no-install-recommends {' '.join(packages)}"
 
 
+def overflows(cpuinfo: str) -> bool:
+    """Return whether a processor's extended state is larger than user-mode Linux can hold, by its /proc/cpuinfo."""
+    lines = (line.partition(":") for line in cpuinfo.splitlines())
+    return any(key.strip() == "flags" and not BEYOND_THE_BUFFER.isdisjoint(flags.split()) for key, _, flags in lines)
+
+
 class Machine:
     """Hold one running kernel; enter it as a context. `request` asks the prober inside, one thing at a time.
 
     Everything raises DeviceError with the end of the kernel's own log. No root is needed, nothing of the machine's
     network is touched, and its files are seen read-only. The exit status of the kernel says nothing, and is not asked.
+    `hide_extended_state` keeps the processor's extended state from the kernel; by default where it would overflow.
     """
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, *, hide_extended_state: bool | None = None) -> None:
         if packages := missing():
             expected = f"the packages {', '.join(packages)} ({apt_line(packages)})"
             raise InputError([Finding("user-mode Linux", expected, "not installed")])
+        if hide_extended_state is None:
+            hide_extended_state = overflows(CPUINFO.read_text("utf-8", errors="replace"))
+        self._hide = hide_extended_state
         self._log = log
         self._number = 0
 
@@ -66,13 +89,15 @@ class Machine:
         ours, theirs = socket.socketpair()
         self._wire = ours
         folder = Path(self._exchange.name)  # a kernel's command line has no quotes for a blank in a path of ours
-        for name in ("init.sh", "prober.py"):
+        for name in ("init.sh", "launcher.py", "prober.py"):
             (folder / name).write_bytes(files("tagloom.lab.kernel").joinpath(name).read_bytes())
         (folder / "python").symlink_to(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
         words = [
+            *([str(folder / "python"), "-I", "-S", str(folder / "launcher.py")] if self._hide else []),
             *(shutil.which(PROGRAM, path=_PATH) or PROGRAM, f"mem={MEMORY}"),
             *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "init=/bin/sh"),
             *("con0=null,fd:1", "con=null", f"ssl0=fd:{theirs.fileno()}", "ssl=null", "quiet"),
+            *([WITHOUT_AVX] if self._hide else []),
             *("--", str(folder / "init.sh"), str(folder)),  # for init
         ]
         with self._log.open("wb") as log:
