@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import errno
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING
 from tagloom import __version__
 from tagloom.cli import applying, completing, forecasting, keeping, measuring, observing, planning, rack, regulating
 from tagloom.cli.applying import pushed_page
-from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
 from tagloom.cli.words import Commands, Parser, described
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# What a disk, a directory or the system's limits refuse: the place's trouble, no fault of tagloom's.
+PLACES = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT),
+    *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP, errno.EBUSY),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.EXDEV),
+}
 GROUPS = (planning, applying, regulating, forecasting, observing, keeping, measuring, rack, completing)
 
 
@@ -38,22 +44,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; give its exit status: 0 good, 1 the answer is no, 2 bad input, 3 a device failed."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run one command; give its exit status: 0 good, 1 the answer is no, 2 bad input, 3 a device failed.
+
+    The status is the answer's, whatever becomes of the streams it is printed on.
+    """
+    open_streams()
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        close_streams()
+
+
+def _run(words: list[str]) -> int:
     as_json = "--json" in words
     screen = Screen(as_json=as_json)
     verbose = any(w in {"-v", "-vv", "-vvv", "--verbose"} for w in words)
     try:
+        _check_words(words)
         args = parser().parse_args(words)
         screen = Screen(as_json=args.json, verbose=args.verbose)
         run: Callable[[argparse.Namespace, Screen], int] = args.run
         return run(args, screen)
     except InputError as error:
-        screen.remark(*map(str, error.findings))
-        count = len(error.findings)
-        screen.remark(f"{count} finding{'' if count == 1 else 's'}; nothing was changed")
-        screen.answer({"findings": [finding.as_json() for finding in error.findings]})
-        return BAD_INPUT
+        return _bad_input(error.findings, screen, "; nothing was changed")
     except PlanError as error:
         screen.remark(
             f"no        {error.rule}",
@@ -73,13 +86,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TagloomError as error:
         screen.remark(str(error))
         return error.exit_status
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has seen enough
-        return GOOD
     except KeyboardInterrupt:
         screen.remark("interrupted")
         return 128 + signal.SIGINT
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in PLACES:
+            where = str(error.filename or "a file of this command")
+            return _bad_input([Finding(where, "a place that can be used", str(error.strerror))], screen)
+        if isinstance(error, MemoryError):
+            return _bad_input([Finding("memory", "enough for this command", "none left")], screen)
         if verbose:
             raise
         screen.remark(
@@ -87,3 +102,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             "next      the same command with -v, and report what it prints",
         )
         return NO
+
+
+def _bad_input(findings: Sequence[Finding], screen: Screen, note: str = "") -> int:
+    screen.remark(*map(str, findings))
+    screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}")
+    screen.answer({"findings": [finding.as_json() for finding in findings]})
+    return BAD_INPUT
+
+
+def _check_words(words: list[str]) -> None:
+    """Raise InputError for words that are no text: they could be neither printed nor kept."""
+    odd = [word for word in words if any("\ud800" <= c <= "\udfff" for c in word)]
+    if odd:
+        raise InputError(Finding("arguments", "text in UTF-8", ascii(word)) for word in odd)

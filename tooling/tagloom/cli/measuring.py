@@ -33,7 +33,6 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
             at = peer.format_place(server.place)
             screen.say(f"listening {at}", f"next      tagloom measure pingpong --connect {at}, on the other host")
             screen.answer({"listening": list(server.place)})
-            sys.stdout.flush()
             with closing(Pauser(args.pause)) if args.pause else nullcontext() as pause:
                 server.serve(screen.remark, once=args.once, pause=pause)
         return GOOD

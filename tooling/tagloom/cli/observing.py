@@ -70,7 +70,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                 code = DEVICE_FAILED if page["failed"] else NO if found else GOOD
                 _show_observation(page, screen, args)
                 before = seen
-                if shots == count:
+                if shots == count or (screen.unheard and not (history or exporter)):
                     break
                 time.sleep(max(0.0, every - (time.monotonic() - began)))
         except KeyboardInterrupt:

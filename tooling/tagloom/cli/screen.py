@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,9 +15,44 @@ if TYPE_CHECKING:
 
 
 GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
-
-GOOD, NO, BAD_INPUT, DEVICE_FAILED = 0, 1, 2, 3
 REMARK_SECONDS = 5.0  # between two lines of progress where standard error is no terminal
+
+
+def open_streams() -> None:
+    """Open what the shell closed (``>&-``), so that no file that is opened later takes the place of a stream.
+
+    Characters that a stream's encoding lacks are written escaped.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))
+        stream = getattr(sys, name)
+        if descriptor and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def close_streams() -> None:
+    """Flush the streams before Python does, which would change the exit status where it fails."""
+    for name in ("stdout", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except (OSError, ValueError):
+            silence(name)
+
+
+def silence(name: str) -> None:
+    """Let a stream that failed lead nowhere, with what it still holds."""
+    with suppress(OSError, ValueError):
+        descriptor = getattr(sys, name).fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+        return
+    setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends
 
 
 class Screen:
@@ -24,22 +61,35 @@ class Screen:
     def __init__(self, *, as_json: bool, verbose: int = 0) -> None:
         self.as_json, self.verbose = as_json, verbose
         self._spoken = 0.0
+        self.unheard = False  # nobody reads standard output any more, or it was lost
+
+    def _print(self, name: str, text: str) -> None:
+        """Print a line on a stream; a stream that fails is silent from then on, and never changes an exit status."""
+        stream = getattr(sys, name)
+        try:
+            print(text, file=stream, flush=True)
+        except (OSError, ValueError) as error:  # ValueError: it was closed
+            silence(name)
+            if name == "stdout":
+                self.unheard = True
+                if not isinstance(error, BrokenPipeError):
+                    self.remark(f"standard output: expected a place that can be written, actual {error}")
 
     def say(self, *lines: str) -> None:
         """Print lines of the answer; with --json the answer is the one object of `answer` instead."""
         if not self.as_json:
             for line in lines:
-                print(line, flush=True)
+                self._print("stdout", line)
 
     def answer(self, page: Mapping[str, Any]) -> None:
         """Print the answer as one JSON object where that was asked for."""
         if self.as_json:
-            print(json.dumps(page, indent=2))
+            self._print("stdout", json.dumps(page, indent=2))
 
     def remark(self, *lines: str) -> None:
         """Print lines that are not the answer."""
         for line in lines:
-            print(line, file=sys.stderr, flush=True)
+            self._print("stderr", line)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:

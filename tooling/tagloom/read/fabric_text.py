@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import yaml
 
 from tagloom import platforms
 from tagloom.read.fabric_file import parse_fabric
@@ -17,7 +22,7 @@ def format_family(
     name: str, family: str, dims: tuple[int, ...], parallel: int, hosts: int, model: str, *, lag: bool = False
 ) -> str:
     """Write the fabric file of a family. Raises InputError where the family cannot be built."""
-    text = f"name: {name}\nmodel: {model}\nshape: {_shape(Shape(family, dims, parallel, hosts, lag))}\n"
+    text = f"name: {word(name)}\nmodel: {word(model)}\nshape: {_shape(Shape(family, dims, parallel, hosts, lag))}\n"
     parse_fabric(text, "new")
     return text
 
@@ -25,7 +30,7 @@ def format_family(
 def format_fabric(fabric: Fabric) -> str:
     """Write a fabric with all its parts explicit; reading it back gives an equal fabric, links and hosts in order."""
     model = {s.name: platforms.load(s.model) for s in fabric.switches}
-    lines = [f"name: {fabric.name}", f"vlans: {{first: {fabric.first_vlan}}}"]
+    lines = [f"name: {word(fabric.name)}", f"vlans: {{first: {fabric.first_vlan}}}"]
     if fabric.flow_control:
         lines.append('flow_control: "on"')
     if fabric.eee is not None:
@@ -34,32 +39,36 @@ def format_fabric(fabric: Fabric) -> str:
         links = [
             _sides(x, *(fabric.switches[s].name for s in (x.a, x.b)))[0] for x in (fabric.links[i] for i in how.links)
         ]
-        said = ", ".join(f'"{name}:{model[name].port_name(ports[0])}"' for name, ports in links)
+        said = ", ".join(quoted(f"{name}:{model[name].port_name(ports[0])}") for name, ports in links)
         at = fabric.switches[how.switch].name
-        controller = f"{at}:{model[at].port_name(how.port)}"
-        lines.append(f'management: {{vlan: {how.vlan}, controller: "{controller}", links: [{said}]}}')
+        controller = quoted(f"{at}:{model[at].port_name(how.port)}")
+        lines.append(f"management: {{vlan: {how.vlan}, controller: {controller}, links: [{said}]}}")
     if fabric.shape is not None:
         lines.append(f"shape: {_shape(fabric.shape)}")
     lines.append("switches:")
     for switch in fabric.switches:
-        parts = [f"model: {switch.model}", f"at: [{', '.join(map(str, switch.at))}]"]
+        parts = [f"model: {word(switch.model)}", f"at: [{', '.join(map(str, switch.at))}]"]
         if switch.address:
-            parts.append(f'address: "{switch.address}"')
+            parts.append(f"address: {quoted(switch.address)}")
         if not switch.up:
             parts.append("state: down")
         if switch.firmware:
-            said = ", ".join(f'{variable}: "{choice}"' for variable, choice in switch.firmware)
+            said = ", ".join(f"{word(variable)}: {quoted(choice)}" for variable, choice in switch.firmware)
             parts.append(f"firmware: {{{said}}}")
-        lines.append(f"  {switch.name}: {{{', '.join(parts)}}}")
+        lines.append(f"  {word(switch.name)}: {{{', '.join(parts)}}}")
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
     for host in fabric.hosts:
         at = fabric.switches[host.switch].name
         port = model[at].port_name(host.port)
-        lines.append(f'  {host.name}: {{switch: {at}, port: "{port}", mac: "{format_mac(host.mac)}"}}')
+        lines.append(
+            f'  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}, mac: "{format_mac(host.mac)}"}}'
+        )
     lines.append("links:" if fabric.links else "links: []")
     for link in fabric.links:
         a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
-        sides = [[f'"{name}:{model[name].port_name(port)}"' for port in ports] for name, ports in _sides(link, a, b)]
+        sides = [
+            [quoted(f"{name}:{model[name].port_name(port)}") for port in ports] for name, ports in _sides(link, a, b)
+        ]
         extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + ("" if link.up else ", state: down")
         if link.members:
             numbers = [p - model[n].physical_ports for n, p in ((a, link.a_port), (b, link.b_port))]
@@ -71,10 +80,37 @@ def format_fabric(fabric: Fabric) -> str:
     return "\n".join(lines) + "\n"
 
 
+@lru_cache(1 << 16)
+def word(text: str) -> str:
+    """Write text as a word of YAML, quoted where YAML would read something else: a number, a date, on or null.
+
+    >>> word("s0"), word("1e3"), word("on"), word("2001-01-01")
+    ('s0', '"1e3"', '"on"', '"2001-01-01"')
+    """
+    plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text) is not None
+    tag = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) if plain else ""  # type: ignore[no-untyped-call]
+    if tag == _RESOLVER.DEFAULT_SCALAR_TAG:
+        # YAML 1.2 (section 10.3.2) reads as numbers what 1.1 does not, such as 1e3 and 0o17
+        return text if not re.fullmatch(r"0o[0-7]+|[0-9.]+([eE][-+]?[0-9]+)?", text) else f'"{text}"'
+    return quoted(text)
+
+
+@lru_cache(1 << 16)
+def quoted(text: str) -> str:
+    """Write text between double quotes, escaped as YAML wants it."""
+    if re.fullmatch(r"[A-Za-z0-9 :/._-]*", text):
+        return f'"{text}"'
+    written: str = yaml.safe_dump(text, default_style='"', width=sys.maxsize, allow_unicode=True)
+    return written.rstrip("\n")
+
+
+_RESOLVER = yaml.SafeLoader("")
+
+
 def _sides(link: Link, a: str, b: str) -> tuple[tuple[str, list[int]], tuple[str, list[int]]]:
     return (a, [p for p, _ in link.cables]), (b, [q for _, q in link.cables])
 
 
 def _shape(shape: Shape) -> str:
     dims, lag = ", ".join(map(str, shape.dims)), ", lag: true" if shape.lag else ""
-    return f"{{family: {shape.family}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{lag}}}"
+    return f"{{family: {word(shape.family)}, dims: [{dims}], parallel: {shape.parallel}, hosts: {shape.hosts}{lag}}}"
