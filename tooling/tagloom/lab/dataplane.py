@@ -92,6 +92,7 @@ class _Bridge:
     enabled: tuple[bool, ...]
     tree_ports: tuple[bool, ...]  # takes part in the spanning tree
     lag: tuple[int, ...]  # the port-channel of each port, 0 = none
+    rate: tuple[tuple[bool, int], ...]  # whether a port negotiates, and the speed it is set to
     static: dict[tuple[int, int], tuple[int, ...]]
     blocked: set[int] = field(default_factory=set)
     learned: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -116,6 +117,7 @@ class _Bridge:
             tuple(state.enabled.tolist()),
             tuple(state.spanning_tree and bool(on) for on in state.port_spanning_tree.tolist()),
             tuple(state.lag.tolist()),
+            tuple(zip(state.negotiation.tolist(), state.speed_mbps.tolist(), strict=True)),
             static,
         )
 
@@ -213,7 +215,9 @@ class Dataplane:
                 self._far[a], self._far[b] = link.b, link.a
                 if a in self._pulled or b in self._pulled or link.a in self._down or link.b in self._down:
                     continue
-                if self._bridges[link.a].up(p) and self._bridges[link.b].up(q):
+                here, there = self._bridges[link.a], self._bridges[link.b]
+                # What ends of different settings do is not to be relied on: they have no link.
+                if here.up(p) and there.up(q) and here.rate[p - 1] == there.rate[q - 1]:
                     self._peer[a], self._peer[b] = b, a
                     for s, port in (a, b):
                         self._cables.setdefault((s, self._bridges[s].logical(port)), []).append(port)

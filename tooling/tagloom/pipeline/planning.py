@@ -30,6 +30,7 @@ from tagloom.verify import (
     channel_name,
     live_vlans,
     missing_entry,
+    prove_frames,
     prove_management,
     prove_wave,
     verify,
@@ -495,7 +496,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        alone = prove_wave(fabric, state, {}, duplicates_allowed=True, sources=sources)
+        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources)
         return alone.held, alone.wanted
 
     return Judge(

@@ -153,6 +153,17 @@ class Fabric:
         return _interleave([link.b_port for link in self.links], [link.a_port for link in self.links])
 
     @cached_property
+    def cables(self) -> NDArray[np.int32]:
+        """Return every cable as (link, switch a, port of a, switch b, port of b), int32[X, 5], ascending by link."""
+        rows = [(i, x.a, p, x.b, q) for i, x in enumerate(self.links) for p, q in x.cables]
+        return np.array(rows, np.int32).reshape(len(rows), 5)
+
+    @cached_property
+    def aggregated(self) -> NDArray[np.bool_]:
+        """Tell which links are several cables bound to a port-channel at each end, bool[L]."""
+        return np.array([bool(link.members) for link in self.links], np.bool_)
+
+    @cached_property
     def channel_up(self) -> NDArray[np.bool_]:
         """Tell which channels the operator wants up, bool[C]."""
         return np.repeat(np.array([link.up for link in self.links], np.bool_), 2)

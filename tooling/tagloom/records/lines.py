@@ -10,20 +10,34 @@ import numpy as np
 from tagloom.records.change import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from tagloom.records.change import Change
 
-# The cells that frames feel. A line on a cell of BOUNCES may take its link down and bring it up again.
-FORWARDING = (Cell.VLAN, Cell.MEMBER, Cell.PVID, Cell.ENTRY, Cell.INGRESS_FILTER, Cell.FRAMES, Cell.ENABLED)
+# The cells that the model of a wave follows line by line; codes are their places here.
+MODELLED = (
+    *(Cell.VLAN, Cell.MEMBER, Cell.PVID, Cell.ENTRY, Cell.INGRESS_FILTER, Cell.FRAMES, Cell.ENABLED),
+    *(Cell.NEGOTIATION, Cell.SPEED, Cell.LAG),
+)
+# Those it does not follow: a wave in which one of them may bear on frames is refused (`verify.guard`).
+GUARDED = (Cell.MODE, Cell.FLOW_CONTROL, Cell.SPANNING_TREE, Cell.PORT_SPANNING_TREE)
+# Those that no frame feels in a wave that is proven, each with the reason.
+UNFELT = {
+    Cell.VLAN_NAME: "a name",
+    Cell.AGING: "where switches learn, a wave is proven for frames that are flooded and for those that are not",
+    Cell.EEE: "a link that sleeps wakes up for a frame; that a line on it may take the link down is in BOUNCES",
+    Cell.BPDU_FILTERING: "there are no BPDUs where no spanning tree runs, and a wave in which one runs is guarded",
+}
+# A line on one of these may take its link down and bring it up again.
 BOUNCES = (Cell.NEGOTIATION, Cell.SPEED, Cell.FLOW_CONTROL, Cell.EEE, Cell.LAG)
-VLAN, MEMBER, PVID, ENTRY, INGRESS_FILTER, FRAMES, ENABLED = range(len(FORWARDING))
-BOUNCE = len(FORWARDING)
+VLAN, MEMBER, PVID, ENTRY, INGRESS_FILTER, FRAMES, ENABLED, NEGOTIATION, SPEED, LAG = range(len(MODELLED))
+BOUNCE = len(MODELLED)
+MODE, FLOW_CONTROL, SPANNING_TREE, PORT_SPANNING_TREE = range(BOUNCE + 1, BOUNCE + 1 + len(GUARDED))
 WIDEST = 64  # ports whose sets fit a word; no box switch has more
 
-_CODE = {cell: code for code, cell in enumerate(FORWARDING)} | dict.fromkeys(BOUNCES, BOUNCE)
+_CODE = {cell: code for code, cell in enumerate((*MODELLED, None, *GUARDED)) if cell is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +45,8 @@ class Lines:
     """Hold E effects on cells of one switch; those of one line stand at one position.
 
     position  int64[E], ascending, from 1; a line that changes several cells changes them at once
-    cell      uint8[E], VLAN .. ENABLED, an index into FORWARDING, or BOUNCE
+    cell      uint8[E], VLAN .. LAG, BOUNCE (its link goes down just before the line and comes up with it), or one of
+              the guarded MODE .. PORT_SPANNING_TREE
     port, vlan  int32[E] and mac uint64[E], the cell's key, 0 where it has none
     value     uint64[E], the cell afterwards; of an ENTRY its ports as bits (port 1 is bit 0), 0 = no entry
     """
@@ -49,17 +64,19 @@ class Lines:
     @property
     def count(self) -> int:
         """Count the lines that frames may feel."""
-        return int(np.count_nonzero(np.diff(self.position, prepend=0)))
+        return int(np.count_nonzero(np.diff(self.position[self.cell <= BOUNCE], prepend=0)))
 
     @classmethod
-    def of(cls, lines: Iterable[tuple[int, Sequence[Change]]]) -> Lines:
-        """Take (position, changes of that line), positions ascending; changes that no frame feels are left out."""
-        rows = [
-            (position, _CODE[c.cell], c.port, c.vlan, c.mac, _value(c))
-            for position, changes in lines
-            for c in changes
-            if c.cell in _CODE
-        ]
+    def of(cls, lines: Iterable[tuple[int, Sequence[Change]]], quiet: Collection[Cell] = ()) -> Lines:
+        """Take (position, changes of that line), positions ascending; `quiet` names cells that bounce no link."""
+        rows: list[tuple[int, int, int, int, int, int]] = []
+        for position, changes in lines:
+            for change in changes:
+                key = change.port, change.vlan, change.mac
+                if change.cell in BOUNCES and change.cell not in quiet:
+                    rows.append((position, BOUNCE, *key, 0))  # before the value, at the same line
+                if change.cell not in UNFELT:
+                    rows.append((position, _CODE[change.cell], *key, _value(change)))
         columns = tuple(zip(*rows, strict=True)) or ((),) * 6
         kinds = (np.int64, np.uint8, np.int32, np.int32, np.uint64, np.uint64)
         return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
@@ -87,4 +104,4 @@ def port_bits(ports: Iterable[int]) -> int:
 def _value(change: Change) -> int:
     if change.cell is Cell.ENTRY:
         return port_bits(change.after)  # type: ignore[arg-type]  # an entry cell holds ports
-    return 0 if change.cell in BOUNCES else int(change.after)  # type: ignore[arg-type]  # the others hold numbers
+    return int(change.after)  # type: ignore[arg-type]  # the others hold numbers

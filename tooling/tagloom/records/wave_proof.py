@@ -24,6 +24,7 @@ class Terms:
               where both lead to the same host, once
     lossy     no port sends PAUSE, so no frame holds a buffer while it waits and nothing can deadlock; that no frame
               goes round is then proven destination by destination
+    spanning  spanning tree runs on some switches; whoever composed the wave knows that it blocks no more than `blocked`
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
     stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
     """
@@ -31,6 +32,7 @@ class Terms:
     paused: bool = False
     learning: frozenset[int] = frozenset()
     lossy: bool = False
+    spanning: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
 
@@ -40,6 +42,7 @@ class Terms:
             "paused": self.paused,
             "learning": sorted(self.learning),
             "lossy": self.lossy,
+            "spanning": self.spanning,
             "blocked": sorted(self.blocked),
         }
 
@@ -50,6 +53,7 @@ class Terms:
             paused=bool(plain.get("paused", False)),
             learning=frozenset(map(int, plain.get("learning", ()))),
             lossy=bool(plain.get("lossy", False)),
+            spanning=bool(plain.get("spanning", False)),
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
         )
 

@@ -17,8 +17,6 @@ from tagloom.render.shell import shell_lines
 from tagloom.render.steps import in_order, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from tagloom.platforms import Platform
@@ -58,10 +56,9 @@ def _shell_changes(
     return rows
 
 
-def _felt(platform: Platform, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Leave out changes that would bounce a link on other models and do not on this one."""
-    quiet = {cell for cell in BOUNCES if cell.value not in platform.bounces}
-    return tuple(change for change in changes if change.cell not in quiet)
+def _quiet(platform: Platform) -> frozenset[Cell]:
+    """Give the cells that would bounce a link on other models and do not on this one."""
+    return frozenset(cell for cell in BOUNCES if cell.value not in platform.bounces)
 
 
 def line_effects(platform: Platform, before: SwitchState, after: SwitchState) -> Lines:
@@ -72,7 +69,7 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
     """
     if platform.grammar == iproute2.FAMILY:
         rows = _shell_changes(platform, difference(before, after), before)
-        return Lines.of((number, _felt(platform, changes)) for number, (_, changes) in enumerate(rows, start=1))
+        return Lines.of(((n, changes) for n, (_, changes) in enumerate(rows, start=1)), _quiet(platform))
     grammar = Grammar.of(platform)
     empty = {name: getattr(before, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
     rest = difference(replace(before, **empty), replace(after, **empty))
@@ -83,9 +80,9 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
         ((phase, changes) for phase, _, lines in ordered for _, changes in lines), start=1
     ):
         position = phase * PHASE + number
-        placed.append((position, _felt(platform, changes)))
+        placed.append((position, changes))
         deleted_at |= {change.vlan: position for change in changes if change.cell is Cell.VLAN and not change.after}
-    return Lines.joined([Lines.of(placed), _entries(grammar, before, after, deleted_at)])
+    return Lines.joined([Lines.of(placed, _quiet(platform)), _entries(grammar, before, after, deleted_at)])
 
 
 def _entries(grammar: Grammar, before: SwitchState, after: SwitchState, deleted_at: dict[int, int]) -> Lines:

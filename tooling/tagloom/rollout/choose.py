@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.records.carrier import links_on
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.numbering import renumbered
 from tagloom.records.rollout import Rollout, Wave
@@ -21,7 +22,7 @@ from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.records.wave_proof import Terms
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
 from tagloom.rollout.greenfield import greenfield, plain_end
-from tagloom.rollout.layers import bouncing, leaving, links_on, retrained
+from tagloom.rollout.layers import bouncing, leaving, retrained
 from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
@@ -228,12 +229,14 @@ class _Asked:
         """Give what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
         rising = links_on(self.fabric, self.after) & ~links_on(self.fabric, self.before)
         waits = [0.0]
-        for c in np.flatnonzero(np.repeat(rising | self.retrained, 2)).tolist():
-            s, p = int(self.fabric.tail[c]), int(self.fabric.tail_port[c]) - 1
-            name = self.fabric.switches[s].name
-            old, new = (int(state[name].speed_mbps[p]) or FULL_SPEED_MBPS for state in (self.before, self.after))
-            known = self.judge.up_seconds(s, "on_off" if rising[c // 2] or old == new else f"{old}_{new}")
-            waits.append(UP_MARGIN * known or UP_SECONDS)
+        for link, *ends in self.fabric.cables[(rising | self.retrained)[self.fabric.cables[:, 0]]].tolist():
+            for s, port in (ends[:2], ends[2:]):
+                name = self.fabric.switches[s].name
+                old, new = (
+                    int(state[name].speed_mbps[port - 1]) or FULL_SPEED_MBPS for state in (self.before, self.after)
+                )
+                known = self.judge.up_seconds(s, "on_off" if rising[link] or old == new else f"{old}_{new}")
+                waits.append(UP_MARGIN * known or UP_SECONDS)
         return max(waits)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.records.change import PORT_CELLS
 from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.rollout.layers import beside, with_cells
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tagloom.records.wave_proof import Terms
     from tagloom.rollout.judge import Judge
 
-_PORT_CELLS = ("pvid", "frames", "ingress_filter", "enabled", "mode")
+_PORT_CELLS = tuple(column for column, _ in PORT_CELLS.values())
 
 
 def finish(

@@ -79,15 +79,16 @@ def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
         stripped[switch.name] = _without_default(held, bare.tolist())
     learning = frozenset({DEFAULT_VLAN})
     shut = {(s, p) for s, p in zip(fabric.tail[~on_tree].tolist(), fabric.tail_port[~on_tree].tolist(), strict=True)}
-    steps = [Step("strip", _STRIP, stripped, 0.0, Terms(learning=learning, lossy=True, blocked=frozenset(shut)))]
-    state = stripped
     loose = Terms(learning=learning, lossy=True)
+    running = replace(loose, spanning=True)
+    steps = [Step("strip", _STRIP, stripped, 0.0, replace(running, blocked=frozenset(shut)))]
+    state = stripped
     for level in range(int(tree.depth.max()), -1, -1):
         state = dict(state)
         for s in np.flatnonzero(tree.depth == level).tolist():
             name = fabric.switches[s].name
             state[name] = replace(state[name], spanning_tree=False)
-        steps.append(Step("spanning tree off", _OFF, state, 0.0, loose))
+        steps.append(Step("spanning tree off", _OFF, state, 0.0, running))
     rest = through(replace(change, before=state), layers)
     return worth(change.before, [*steps, *(replace(step, terms=loose) for step in rest)])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
+from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import FlowControl, Frames, Membership
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # What a line on a link's port may take the link down for a moment, by the cells' names, as columns of a state.
 RETRAINING = {"speed": "speed_mbps", "negotiation": "negotiation", "flow-control": "flow_control", "eee": "eee"}
+LINK_CELLS = RETRAINING | {"lag": "lag"}  # and whose members they are
 
 
 def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> SwitchState:
@@ -90,13 +92,13 @@ def link_ports(fabric: Fabric, s: int) -> NDArray[np.int64]:
     return np.flatnonzero(fabric.port_channel[s, 1 : fabric.ports[s] + 1] >= 0)
 
 
-def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Tell which links have both ends enabled, bool[L]."""
-    ends = [(fabric.tail[0::2], fabric.tail_port[0::2]), (fabric.head[0::2], fabric.head_port[0::2])]
-    on = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
-    for s, switch in enumerate(fabric.switches):
-        on[s, 1 : fabric.ports[s] + 1] = state[switch.name].enabled
-    return on[ends[0]] & on[ends[1]]
+def ends_of(fabric: Fabric, links: NDArray[np.bool_]) -> dict[int, NDArray[np.int64]]:
+    """List by switch the ports at the ends of some links, from 0: of an aggregated one its port-channel and members."""
+    mine = fabric.cables[links[fabric.cables[:, 0]]]
+    channels = np.flatnonzero(np.repeat(links, 2))
+    switch = np.concatenate([mine[:, 1], mine[:, 3], fabric.tail[channels]])
+    port = np.concatenate([mine[:, 2], mine[:, 4], fabric.tail_port[channels]])
+    return {int(s): np.unique(port[switch == s]).astype(np.int64) - 1 for s in np.unique(switch)}
 
 
 def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNTAGGED) -> NDArray[np.bool_]:
@@ -112,18 +114,20 @@ def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNT
 def bouncing(switch: Switch) -> tuple[str, ...]:
     """Name the columns of a state a change of which takes a port's link down for a moment."""
     cells = platforms.of(switch).bounces
-    return tuple(column for cell, column in RETRAINING.items() if cell in cells)
+    return tuple(column for cell, column in LINK_CELLS.items() if cell in cells)
 
 
 def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArray[np.bool_]:
-    """Tell which links that stay on change at an end what takes them down for a moment, bool[L]."""
+    """Tell which links that stay on change at a port of an end what takes them down for a moment, bool[L]."""
     differ = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         old, new = before[switch.name], after[switch.name]
         for name in bouncing(switch):
             differ[s, 1 : old.ports + 1] |= getattr(old, name) != getattr(new, name)
-    at = differ[fabric.tail, fabric.tail_port] | differ[fabric.head, fabric.head_port]
-    return at[0::2] & links_on(fabric, before) & links_on(fabric, after)
+    link, a, a_port, b, b_port = fabric.cables.T
+    at = np.bincount(link[differ[a, a_port] | differ[b, b_port]], minlength=len(fabric.links)) > 0
+    at |= (differ[fabric.tail, fabric.tail_port] | differ[fabric.head, fabric.head_port])[0::2]
+    return at & links_on(fabric, before) & links_on(fabric, after)
 
 
 def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
@@ -136,16 +140,12 @@ def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
 def unpausing(fabric: Fabric, state: FabricState) -> FabricState:
     """Give `state` with flow control off wherever it is on at a link; where one line sets all ports, at all of them."""
     changed: FabricState = dict(state)
+    ends = ends_of(fabric, np.ones(len(fabric.links), np.bool_))
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
-        at = _cables(fabric, s) if not platforms.of(switch).at_once("flow_on") else np.arange(held.ports)
+        at = np.arange(held.ports) if platforms.of(switch).at_once("flow_on") else ends.get(s, np.arange(0))
         flow = held.flow_control.copy()
         flow[at] = FlowControl.OFF
         if not np.array_equal(flow, held.flow_control):
             changed[switch.name] = replace(held, flow_control=flow)
     return changed
-
-
-def _cables(fabric: Fabric, s: int) -> list[int]:
-    ports = [p for x in fabric.links for a, b in x.cables for end, p in ((x.a, a), (x.b, b)) if end == s]
-    return [port - 1 for port in ports]

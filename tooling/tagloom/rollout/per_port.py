@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagloom.records.carrier import links_on
 from tagloom.records.lines import port_bits
 from tagloom.records.switch_state import BROADCAST, OWNED_VLAN_NAME, Membership
-from tagloom.rollout.layers import beside, link_ports, links_on, taking_all, with_cells
+from tagloom.rollout.layers import beside, link_ports, taking_all, with_cells
 from tagloom.rollout.steps import WHY, Step, raised, rising, worth
 
 if TYPE_CHECKING:

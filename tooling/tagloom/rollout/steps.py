@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
+from tagloom.records.carrier import links_on
 from tagloom.records.numbering import owned
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.rollout.layers import (
-    RETRAINING,
+    LINK_CELLS,
     beside,
+    ends_of,
     hosts_to,
     leaving,
     link_ports,
-    links_on,
     retrained,
     taking_all,
     unpausing,
@@ -260,16 +261,14 @@ def rising(change: Change) -> NDArray[np.bool_]:
 def raised(change: Change) -> FabricState:
     """Enable the links that `after` needs, as it wants them, at both ends.
 
-    A port that still is in VLAN 1 leaves it by an earlier line of the same switch, so it has left at both ends before
-    the link is up: VLAN 1 would close loops there.
+    Of an aggregated link that is its port-channel and its members. A port that still is in VLAN 1 leaves it by an
+    earlier line of the same switch, so it has left at both ends before the link is up: VLAN 1 would close loops there.
     """
     links = rising(change)
-    given = _ends_as_wanted(change, change.before, links, ("enabled", "mode", *RETRAINING.values()))
-    channels = np.flatnonzero(np.repeat(links, 2))
-    for s in np.unique(change.fabric.tail[channels]).tolist():
+    given = _ends_as_wanted(change, change.before, links, ("enabled", "mode", *LINK_CELLS.values()))
+    for s, at in ends_of(change.fabric, links).items():
         name = change.fabric.switches[s].name
         held, goal = given[name], change.after[name]
-        at = change.fabric.tail_port[channels[change.fabric.tail[channels] == s]] - 1
         members = held.membership.copy()
         members[held.vlan_index[DEFAULT_VLAN], at] = goal.membership[goal.vlan_index[DEFAULT_VLAN], at]
         given[name] = replace(held, membership=members)
@@ -280,18 +279,15 @@ def _retrained(change: Change, state: FabricState) -> tuple[FabricState, float]:
     links = retrained(change.fabric, change.before, change.after)
     if not links.any():
         return state, 0.0
-    return _ends_as_wanted(change, state, links, RETRAINING.values()), change.up_seconds
+    return _ends_as_wanted(change, state, links, LINK_CELLS.values()), change.up_seconds
 
 
 def _ends_as_wanted(
     change: Change, state: FabricState, links: NDArray[np.bool_], cells: Collection[str]
 ) -> FabricState:
-    fabric = change.fabric
-    channels = np.flatnonzero(np.repeat(links, 2))
     given: FabricState = dict(state)
-    for s in np.unique(fabric.tail[channels]).tolist():
-        name = fabric.switches[s].name
-        at = fabric.tail_port[channels[fabric.tail[channels] == s]] - 1
+    for s, at in ends_of(change.fabric, links).items():
+        name = change.fabric.switches[s].name
         given[name] = with_cells(state[name], change.after[name], at, cells)
     return given
 

@@ -198,11 +198,18 @@ def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
     """Lead one tree to another, each step a link taken out and a neighbouring one of its cycle put in.
 
     A link of `last` that is missing closes a cycle with the tree, which has a link that `last` lacks: the gap moves
-    along the cycle from the one to the other, the shorter way round.
+    along the cycle from the one to the other, the shorter way round. Trees need not reach switches without hosts: a
+    link that leads to one which the tree leaves out closes no cycle and is put in alone, and what reaches switches that
+    `last` leaves out goes at the end.
     """
     tree = first.copy()
     for e in np.flatnonzero(last & ~first).tolist():
         cycle = _cycle(fabric, tree, e)  # the links in order round the cycle, beginning with e
+        if not cycle:
+            tree = tree.copy()
+            tree[e] = True
+            yield tree
+            continue
         foreign = [i for i, link in enumerate(cycle) if i and not last[link]]
         forth, back = min(foreign), len(cycle) - max(foreign)
         way = cycle[: forth + 1] if forth <= back else [cycle[0], *reversed(cycle[-back:])]
@@ -210,12 +217,16 @@ def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
             tree = tree.copy()
             tree[put], tree[take] = True, False
             yield tree
+    if (tree & ~last).any():
+        yield last
 
 
 def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
-    """Give the links of the cycle that `link` closes with a tree, in order, `link` first."""
+    """Give the links of the cycle that `link` closes with a tree, in order, `link` first; [] where it closes none."""
     start, goal = int(fabric.head[2 * link]), int(fabric.tail[2 * link])
-    parent, _ = _hang(fabric, tree, start)
+    parent, reached = _hang(fabric, tree, start)
+    if goal not in reached:
+        return []
     way = []
     while goal != start:
         channel = int(parent[goal])

@@ -3,7 +3,7 @@
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
-from tagloom.verify.wave import live_vlans, prove_wave
+from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 
 __all__ = [
     "Plan",
@@ -12,6 +12,7 @@ __all__ = [
     "dependencies",
     "live_vlans",
     "missing_entry",
+    "prove_frames",
     "prove_management",
     "prove_wave",
     "verify",

@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.records.carrier import Carrier, carriers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,23 +22,14 @@ if TYPE_CHECKING:
 def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDArray[np.bool_]:
     """Tell which ports send and take frames by their own settings, bool[N, ports], column 0 unused.
 
-    An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port-channel of a link
-    does while one of its cables is up and every cable that is up is bound at both ends: a static aggregation spreads
-    flows by their addresses over what has carrier and knows nothing of the far end, so that a cable that is not bound
-    there, or a port of something else that is bound here, loses the flows that fall on it. A cable that is shut at one
-    end has no carrier at either.
+    An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port of a link does where
+    the link carries every frame: see `link_carriers`.
     """
     table = np.zeros((len(switches), ports), np.bool_)
     for s, switch in enumerate(switches):
         table[s, 1 : switch.ports + 1] = switch.enabled & (switch.lag == 0)
-    for link in fabric.links:
-        if link.members and (
-            not _live(link, switches)
-            or any(True for _ in _unbound(fabric, link, switches))
-            or _strangers(switches[link.a], link.a_port, {a for a, _ in link.members})
-            or _strangers(switches[link.b], link.b_port, {b for _, b in link.members})
-        ):
-            table[link.a, link.a_port] = table[link.b, link.b_port] = False
+    lost = np.repeat(carriers(fabric, switches) != Carrier.WHOLE, 2)
+    table[fabric.tail[lost], fabric.tail_port[lost]] = False
     return table
 
 
@@ -75,11 +67,6 @@ def _unbound(fabric: Fabric, link: Link, switches: Sequence[SwitchState]) -> Ite
             if bound != channel:
                 name = platforms.load(fabric.switches[s].model).port_name
                 yield s, port, channel, f"a member of {name(bound)}" if bound else "alone"
-
-
-def _strangers(switch: SwitchState, channel: int, members: set[int]) -> set[int]:
-    """Give the enabled ports that are bound to a port-channel and are none of its link's."""
-    return set((np.flatnonzero((switch.lag == channel) & switch.enabled) + 1).tolist()) - members
 
 
 def _live(link: Link, switches: Sequence[SwitchState]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from tagloom.records.fabric import Host
 from tagloom.records.switch_state import Membership
 from tagloom.records.wave_proof import Terms
 from tagloom.verify.prove import channel_name
-from tagloom.verify.wave import prove_wave
+from tagloom.verify.wave import prove_frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ def prove_management(
         for s, switch in enumerate(fabric.switches)
     }
     loose = Terms(learning=frozenset({asked.vlan}), lossy=True, blocked=terms.blocked)
-    proof = prove_wave(managed, states, lines, terms=loose)
+    proof = prove_frames(managed, states, lines, terms=loose)
     if proof.findings:
         return proof.findings
     if pausing:

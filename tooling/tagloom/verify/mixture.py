@@ -7,8 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.records.carrier import CARRIER_COLUMNS, CableEnds, Carrier, carriers, link_carriers, port_table
 from tagloom.records.kernel import kernel
-from tagloom.records.lines import BOUNCE, ENABLED, ENTRY, FRAMES, INGRESS_FILTER, MEMBER, PVID, VLAN, WIDEST, Lines
+from tagloom.records.lines import (
+    BOUNCE,
+    ENABLED,
+    ENTRY,
+    FRAMES,
+    INGRESS_FILTER,
+    LAG,
+    MEMBER,
+    NEGOTIATION,
+    PVID,
+    SPEED,
+    VLAN,
+    WIDEST,
+    Lines,
+)
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Membership
 
 if TYPE_CHECKING:
@@ -32,12 +47,14 @@ class Mixture(NamedTuple):
     row_lo        int64[K + 1], the epochs of node k are row_lo[k] .. row_lo[k + 1], each from row_pos on:
     row_exists, row_tagged, row_untagged  whether the VLAN exists and its members
     port_lo       int64[N W + 1], the epochs of port p of switch s are those of place s W + p, each from port_pos on:
-    port_pvid, port_frames, port_filter, port_on
+    port_pvid, port_frames, port_filter, port_on: a port of a link is on where frames may pass the link
     on_at_first   uint64[N], the ports enabled at position 0; on_varies bool[N], whether that ever changes
     arrival_lo    int64[K], the arrivals of tagged frames from node k begin here, one for each port ever tagged
     arrival_channel, arrival_node  int32[A], what the frame came by, and the node its tag names, NOWHERE if none;
                   arrival c < C is an untagged frame on channel c
-    usable        bool[C], both ends enabled at some position
+    usable        bool[C], whether frames may pass at some positions of the two ends
+    doubtful      bool[C], whether frames that the positions of each end let pass may be lost for how they differ
+    loose         int64[X, 3], cables that are up and not bound at some positions: switch, port, the port-channel
     entry_lo      int64[H + 2], the entries for host d at position 0 are entry_lo[d] .. entry_lo[d + 1]; host H stands
                   for the broadcast address; entry_node, entry_ports: one row for each
     event_lo      int64[H + 2], likewise for changes of entries, ascending by node and position: event_node, event_pos,
@@ -71,6 +88,8 @@ class Mixture(NamedTuple):
     head: NDArray[np.int32]
     head_port: NDArray[np.int32]
     usable: NDArray[np.bool_]
+    doubtful: NDArray[np.bool_]
+    loose: NDArray[np.int64]
     host_switch: NDArray[np.int32]
     host_port: NDArray[np.int32]
     entry_lo: NDArray[np.int64]
@@ -105,7 +124,8 @@ def mixture(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> 
     nodes = _nodes(states, effects)
     rows = _rows(states, effects, nodes[2], len(nodes[0]))
     ports = _ports(states, effects, max(fabric.ports, default=0) + 1)
-    net = _net(fabric, nodes, rows, ports)
+    links = _links(fabric, states, effects, ports)
+    net = _net(fabric, nodes, rows, _while_up(ports, links.off), links)
     return _with_entries(net, fabric, states, effects)
 
 
@@ -167,7 +187,7 @@ def _rows(states: list[SwitchState], effects: _Effects, node_of: NDArray[np.int3
 
 
 class _Ports(NamedTuple):
-    """Hold the epochs of every port, as in Mixture."""
+    """The epochs of every port, as in Mixture; `on` where it is enabled and bound to no port-channel."""
 
     width: int
     lo: NDArray[np.int64]
@@ -176,30 +196,172 @@ class _Ports(NamedTuple):
     frames: NDArray[np.uint8]
     filter: NDArray[np.bool_]
     on: NDArray[np.bool_]
+    enabled: NDArray[np.bool_]
+    lag: NDArray[np.int32]
+    negotiation: NDArray[np.bool_]
+    speed: NDArray[np.int32]
+
+    def epochs(self, place: int) -> slice:
+        return slice(int(self.lo[place]), int(self.lo[place + 1]))
+
+    def at(self, place: int, position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the epochs of a port at some positions."""
+        epochs = self.epochs(place)
+        return np.searchsorted(self.pos[epochs], position, side="right") + np.int64(epochs.start - 1)
+
+
+_CARRIER_CELLS = (ENABLED, NEGOTIATION, SPEED, LAG, BOUNCE)
 
 
 def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
-    changes = effects.only(PVID, INGRESS_FILTER, FRAMES, ENABLED, BOUNCE)
+    changes = effects.only(PVID, INGRESS_FILTER, FRAMES, *_CARRIER_CELLS)
     place = changes.switch * np.int64(width) + changes.port
     order = np.lexsort((changes.position, place))
-    pvid, frames, filters, on = (
-        _by_port(states, width, name) for name in ("pvid", "frames", "ingress_filter", "enabled")
-    )
+    names = ("pvid", "frames", "ingress_filter", *CARRIER_COLUMNS)
+    first = {name: port_table(states, width, name).ravel() for name in names}
     lo, columns = _port_epochs(
-        *(pvid, frames.astype(np.uint8), filters > 0, on > 0),
-        *(place[order], changes.position[order], changes.cell[order], changes.value[order]),
+        first["pvid"],
+        first["frames"].astype(np.uint8),
+        first["ingress_filter"] > 0,
+        first["enabled"] > 0,
+        first["lag"],
+        first["negotiation"] > 0,
+        first["speed_mbps"],
+        place[order],
+        changes.position[order],
+        changes.cell[order],
+        changes.value[order],
     )
     return _Ports(width, lo, *columns)
 
 
-def _by_port(states: list[SwitchState], width: int, name: str) -> NDArray[np.int32]:
-    table = np.zeros((len(states), width), np.int32)
-    for s, state in enumerate(states):
-        table[s, 1 : state.ports + 1] = getattr(state, name)
-    return table.ravel()
+class _Links(NamedTuple):
+    """What becomes of links: `usable` and `doubtful` as in Mixture, bool[L], `loose`, and when a port's link is down.
+
+    off  place of the port that speaks for a link -> positions, and whether no frame passes from each on
+    """
+
+    usable: NDArray[np.bool_]
+    doubtful: NDArray[np.bool_]
+    loose: list[tuple[int, int, int]]
+    off: dict[int, tuple[NDArray[np.int64], NDArray[np.bool_]]]
 
 
-def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports) -> Mixture:
+def _links(fabric: Fabric, states: list[SwitchState], effects: _Effects, ports: _Ports) -> _Links:
+    """Judge the carrier of every link: once, or where lines bear on it at all positions of one end and of the other."""
+    steady = carriers(fabric, states)
+    found = _Links(steady != Carrier.NONE, steady == Carrier.PARTIAL, [], {})
+    width = np.int64(ports.width)
+    changes = effects.only(*_CARRIER_CELLS)
+    changed = np.unique(changes.switch * width + changes.port)
+    touched = np.zeros(len(ports.lo) - 1, np.bool_)
+    touched[changed] = True
+    bound: dict[int, set[int]] = {}  # port-channel -> what is a member of it at some position
+    for place in changed.tolist():
+        for channel in np.unique(ports.lag[ports.epochs(place)]).tolist():
+            if channel:
+                speaker = place - place % ports.width + channel
+                touched[speaker] = True
+                bound.setdefault(speaker, set()).add(place)
+    link, a, a_port, b, b_port = fabric.cables.T
+    cables = a * width + a_port, b * width + b_port
+    speakers = [s * width + port for s, port in ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))]
+    hit = np.bincount(link[touched[cables[0]] | touched[cables[1]]], minlength=len(fabric.links)) > 0
+    hit |= (touched[speakers[0]] | touched[speakers[1]])[0::2]
+    for i in np.flatnonzero(hit).tolist():
+        mine = slice(*np.searchsorted(link, [i, i + 1]).tolist())
+        ends = [
+            _LinkEnd.of(ports, states, int(speaker[2 * i]), places[mine], bound, aggregated=bool(fabric.aggregated[i]))
+            for speaker, places in zip(speakers, cables, strict=True)
+        ]
+        table = _at_all_positions(*ends)
+        may = table != Carrier.NONE
+        passes = may.any(axis=1), may.any(axis=0)
+        found.usable[i] = may.any()
+        found.doubtful[i] = bool(np.any(np.outer(*passes) & (table != Carrier.WHOLE)))
+        for end, far, some, speaker, places in zip(ends, ends[::-1], passes, speakers, cables, strict=True):
+            at = int(speaker[2 * i])
+            found.off[at] = end.position, ~some
+            up = far.cables.up.any(axis=0)
+            loose = np.flatnonzero((end.cables.up & ~end.cables.bound).any(axis=0) & up)
+            rows = [(int(p // width), int(p % width), int(at % width)) for p in places[mine][loose].tolist()]
+            found.loose.extend(rows)
+    return found
+
+
+class _LinkEnd(NamedTuple):
+    """One end of a link at all its positions: arrays [P] or, of its cables, [P, X]."""
+
+    position: NDArray[np.int64]
+    closed: NDArray[np.bool_]
+    strange: NDArray[np.bool_]
+    cables: CableEnds
+
+    @classmethod
+    def of(
+        cls,
+        ports: _Ports,
+        states: list[SwitchState],
+        speaker: int,
+        cables: NDArray[np.int64],
+        bound: Mapping[int, set[int]],
+        *,
+        aggregated: bool,
+    ) -> _LinkEnd:
+        """Gather the epochs of the port that speaks for the link, of its cables and of what else is bound to it."""
+        channel = speaker % ports.width
+        others: set[int] = set()
+        if aggregated:
+            held = states[speaker // ports.width].lag
+            others = {*bound.get(speaker, ()), *(speaker - channel + 1 + np.flatnonzero(held == channel)).tolist()}
+            others -= {*cables.tolist()}
+        places = [speaker, *cables.tolist(), *others]
+        position = np.unique(np.concatenate([ports.pos[ports.epochs(place)] for place in places]))
+        at = np.array([ports.at(place, position) for place in places])
+        own, theirs, foreign = at[0], at[1 : 1 + len(cables)].T, at[1 + len(cables) :]
+        up = ports.enabled[theirs] if aggregated else ports.on[theirs]
+        is_bound = ports.lag[theirs] == channel if aggregated else np.ones(theirs.shape, np.bool_)
+        return cls(
+            position,
+            ~ports.enabled[own],
+            (ports.enabled[foreign] & (ports.lag[foreign] == channel)).any(axis=0),
+            CableEnds(up, is_bound, ports.negotiation[theirs], ports.speed[theirs]),
+        )
+
+
+def _at_all_positions(one: _LinkEnd, other: _LinkEnd) -> NDArray[np.uint8]:
+    """Return the Carrier of a link at every position of one end and every one of the other, uint8[P, Q]."""
+    shape = len(one.position), len(other.position)
+    rows, cables = shape[0] * shape[1], one.cables.up.shape[1]
+    first = CableEnds._make(np.repeat(column, shape[1], axis=0).ravel() for column in one.cables)
+    second = CableEnds._make(np.tile(column, (shape[0], 1)).ravel() for column in other.cables)
+    either = ((getattr(one, name)[:, None] | getattr(other, name)).ravel() for name in ("closed", "strange"))
+    return link_carriers(rows, np.repeat(np.arange(rows), cables), first, second, *either).reshape(shape)
+
+
+def _while_up(ports: _Ports, off: Mapping[int, tuple[NDArray[np.int64], NDArray[np.bool_]]]) -> _Ports:
+    """Return the epochs with some ports off where their link lets no frame pass, whatever its far end holds."""
+    if not off:
+        return ports
+    counts = np.diff(ports.lo)
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = []  # epoch, position, off
+    done = 0
+    for place in sorted(off):
+        epochs, (position, lost) = ports.epochs(place), off[place]
+        before = np.arange(done, epochs.start)
+        parts.append((before, ports.pos[before], np.zeros(len(before), np.bool_)))
+        parts.append((ports.at(place, position), position, lost))
+        counts[place] = len(position)
+        done = epochs.stop
+    rest = np.arange(done, len(ports.pos))
+    parts.append((rest, ports.pos[rest], np.zeros(len(rest), np.bool_)))
+    which, position, lost = (np.concatenate(column) for column in zip(*parts, strict=True))
+    columns = {name: getattr(ports, name)[which] for name in _Ports._fields[3:]}
+    columns["on"] = columns["on"] & ~lost
+    return _Ports(ports.width, np.concatenate([[0], np.cumsum(counts)]), position, **columns)
+
+
+def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Links) -> Mixture:
     """Put nodes, rows and ports together, with the arrivals that follow from them and no entries yet."""
     node_switch, node_vlan, node_of = nodes
     switches, channels, width = len(fabric.switches), len(fabric.tail), ports.width
@@ -208,10 +370,6 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports) -> Mixture:
     bits = np.uint64(1) << np.arange(width - 1, dtype=np.uint64)
     on_varies = np.zeros(switches, np.bool_)
     on_varies[place[ports.on != at_first[place]] // width] = True
-    ever_on = np.zeros(len(ports.lo) - 1, np.bool_)
-    ever_on[place[ports.on]] = True
-    usable = ever_on[fabric.tail * np.int64(width) + fabric.tail_port]
-    usable &= ever_on[fabric.head * np.int64(width) + fabric.head_port]
     ever_tagged, ever_untagged = np.zeros(len(node_vlan), np.uint64), np.zeros(len(node_vlan), np.uint64)
     node = np.repeat(np.arange(len(node_vlan)), np.diff(rows[0]))
     np.bitwise_or.at(ever_tagged, node, rows[3])
@@ -250,7 +408,9 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports) -> Mixture:
         port_host=fabric.port_host,
         head=fabric.head,
         head_port=fabric.head_port,
-        usable=usable,
+        usable=np.repeat(carried.usable, 2),
+        doubtful=np.repeat(carried.doubtful, 2),
+        loose=np.array(carried.loose, np.int64).reshape(len(carried.loose), 3),
         host_switch=fabric.host_switch,
         host_port=fabric.host_port,
         entry_lo=none[0],
@@ -375,31 +535,49 @@ def _row_epochs(
     return lo, (out_pos[:n], out_exists[:n], out_tagged[:n], out_untagged[:n])
 
 
+_PortColumns = tuple[
+    "NDArray[np.int64]",
+    "NDArray[np.int32]",
+    "NDArray[np.uint8]",
+    "NDArray[np.bool_]",
+    "NDArray[np.bool_]",
+    "NDArray[np.bool_]",
+    "NDArray[np.int32]",
+    "NDArray[np.bool_]",
+    "NDArray[np.int32]",
+]
+
+
 @kernel
 def _port_epochs(
     pvid: NDArray[np.int32],
     frames: NDArray[np.uint8],
     filters: NDArray[np.bool_],
-    on: NDArray[np.bool_],
+    enabled: NDArray[np.bool_],
+    lag: NDArray[np.int32],
+    negotiation: NDArray[np.bool_],
+    speed: NDArray[np.int32],
     place: NDArray[np.int64],
     position: NDArray[np.int64],
     cell: NDArray[np.uint8],
     value: NDArray[np.uint64],
-) -> tuple[
-    NDArray[np.int64],
-    tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]],
-]:
-    """Walk the changes of every port, ascending by place and position; a bounce is down just before its position."""
+) -> tuple[NDArray[np.int64], _PortColumns]:
+    """Walk the changes of every port, ascending by place and position; a bounce is down just before its position.
+
+    Gives `lo` and the columns of _Ports from `pos` on.
+    """
     places, most = len(pvid), len(pvid) + 2 * len(place)
     lo = np.zeros(places + 1, np.int64)
     out_pos, out_pvid = np.zeros(most, np.int64), np.zeros(most, np.int32)
-    out_frames = np.zeros(most, np.uint8)
-    out_filter, out_on = np.zeros(most, np.bool_), np.zeros(most, np.bool_)
+    out_frames, out_filter = np.zeros(most, np.uint8), np.zeros(most, np.bool_)
+    out_enabled, out_lag = np.zeros(most, np.bool_), np.zeros(most, np.int32)
+    out_negotiation, out_speed = np.zeros(most, np.bool_), np.zeros(most, np.int32)
     n = at = 0
     for k in range(places):
         lo[k] = n
-        out_pvid[n], out_frames[n], out_filter[n], out_on[n] = pvid[k], frames[k], filters[k], on[k]
-        wanted = on[k]
+        out_pvid[n], out_frames[n], out_filter[n] = pvid[k], frames[k], filters[k]
+        out_enabled[n], out_lag[n], out_negotiation[n], out_speed[n] = enabled[k], lag[k], negotiation[k], speed[k]
+        wanted = enabled[k]
         while at < len(place) and place[at] == k:
             bounces = cell[at] == BOUNCE
             when = position[at] - 1 if bounces else position[at]
@@ -407,9 +585,10 @@ def _port_epochs(
                 if when > out_pos[n]:
                     n += 1
                     out_pos[n], out_pvid[n], out_frames[n] = when, out_pvid[n - 1], out_frames[n - 1]
-                    out_filter[n], out_on[n] = out_filter[n - 1], out_on[n - 1]
+                    out_filter[n], out_enabled[n], out_lag[n] = out_filter[n - 1], out_enabled[n - 1], out_lag[n - 1]
+                    out_negotiation[n], out_speed[n] = out_negotiation[n - 1], out_speed[n - 1]
                 if bounces:
-                    out_on[n] = wanted and when == position[at]
+                    out_enabled[n] = wanted and when == position[at]
                 when = position[at]
             if cell[at] == PVID:
                 out_pvid[n] = value[at]
@@ -417,13 +596,29 @@ def _port_epochs(
                 out_frames[n] = value[at]
             elif cell[at] == INGRESS_FILTER:
                 out_filter[n] = value[at] > 0
+            elif cell[at] == LAG:
+                out_lag[n] = value[at]
+            elif cell[at] == NEGOTIATION:
+                out_negotiation[n] = value[at] > 0
+            elif cell[at] == SPEED:
+                out_speed[n] = value[at]
             elif cell[at] == ENABLED:
                 wanted = value[at] > 0
-                out_on[n] = wanted
+                out_enabled[n] = wanted
             at += 1
         n += 1
     lo[places] = n
-    return lo, (out_pos[:n], out_pvid[:n], out_frames[:n], out_filter[:n], out_on[:n])
+    return lo, (
+        out_pos[:n],
+        out_pvid[:n],
+        out_frames[:n],
+        out_filter[:n],
+        out_enabled[:n] & (out_lag[:n] == 0),
+        out_enabled[:n],
+        out_lag[:n],
+        out_negotiation[:n],
+        out_speed[:n],
+    )
 
 
 @kernel

@@ -23,15 +23,18 @@ host, once: its copies are among those of a broadcast, so that (4) bounds them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.kernel import kernel
 from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, Terms, WaveProof
+from tagloom.verify.guard import guard
 from tagloom.verify.mixture import NOWHERE, Mixture, mixture, reachable
 from tagloom.verify.prove import channel_name
 
@@ -47,12 +50,13 @@ if TYPE_CHECKING:
 WITNESSES = 5
 NOBODY = -1  # an address that no entry names
 _TAGGED_ONLY, _UNTAGGED_ONLY = int(Frames.TAGGED_ONLY), int(Frames.UNTAGGED_ONLY)
-_DROPPED, _FLOODED, _SPLIT, _ASTRAY = range(4)
+_DROPPED, _FLOODED, _SPLIT, _ASTRAY, _LOST = range(5)
 _WHY = (
     "dropped at {} at some line",
     "flooded at {} at some line",
     "not sent out of exactly one port at {} at some line",
     "led to another host at {} at some line",
+    "lost before {} at some line, where the ends of the link differ",
 )
 
 
@@ -62,15 +66,28 @@ def prove_wave(
     lines: Mapping[str, Lines],
     *,
     duplicates_allowed: bool = False,
-    sources: NDArray[np.bool_] | None = None,
     terms: Terms = AS_PLANNED,
 ) -> WaveProof:
     """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame under way.
 
-    Only the hosts that `sources` masks send, all of them where it is None. `terms` say what else is known; the lines
-    of switches that are stuck must be among `lines`. Frames that were sent before the wave are covered where they look
-    like those of the wave; otherwise they must have been drained.
+    `terms` say what else is known; the lines of switches that are stuck must be among `lines`. Frames that were sent
+    before the wave are covered where they look like those of the wave; otherwise they must have been drained. What the
+    model does not follow must bear on no frame: see `guard`.
     """
+    proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, terms=terms)
+    return replace(proof, findings=(*proof.findings, *guard(fabric, before, lines, terms)))
+
+
+def prove_frames(
+    fabric: Fabric,
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    *,
+    duplicates_allowed: bool = False,
+    sources: NDArray[np.bool_] | None = None,
+    terms: Terms = AS_PLANNED,
+) -> WaveProof:
+    """Prove what `prove_wave` does of the cells in the model alone, of frames from the hosts that `sources` masks."""
     net = mixture(fabric, before, lines)
     hosts, channels = len(fabric.hosts), len(fabric.tail)
     if terms.blocked:
@@ -79,7 +96,7 @@ def prove_wave(
         net = net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
-    findings: list[Finding] = []
+    findings = _loose(fabric, net)
     learns = np.isin(net.node_vlan, list(terms.learning))
     trouble, count, states = _unicasts(net, sending, turns, learns, terms.paused)
     findings += _pairs(fabric, net, trouble, count)
@@ -119,6 +136,17 @@ def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
     net = mixture(fabric, before, lines)
     rows = np.flatnonzero(reachable(net)[:-1])
     return set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
+
+
+def _loose(fabric: Fabric, net: Mixture) -> list[Finding]:
+    """Find cables that have carrier and are not bound to their port-channel at some line: flows leave by them."""
+    found = []
+    for s, port, channel in net.loose[:WITNESSES].tolist():
+        switch = fabric.switches[s]
+        name = platforms.of(switch).port_name
+        expected = f"a member of {name(channel)} at every line"
+        found.append(Finding(f"{switch.name}:{name(port)} lag", expected, "up and not bound at some line"))
+    return found
 
 
 def _pairs(fabric: Fabric, net: Mixture, trouble: NDArray[np.int64], count: int) -> list[Finding]:
@@ -421,6 +449,8 @@ def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
         else:
             s, p, tag_node = net.host_switch[x - arrivals], net.host_port[x - arrivals], NOWHERE
         tagged = last <= x < arrivals
+        if x < arrivals and net.doubtful[c]:
+            continue
         if _steady(net, s, p, tagged, tag_node, none, none):
             plain[x] = _classified(net, s, p, tagged, tag_node, 0)
     return plain
@@ -496,7 +526,7 @@ def _unicasts(
                 steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)
             for k in range(steps):
                 now = found[k] if k else 0
-                why = -1
+                why = _LOST if x < arrivals and net.doubtful[held] else -1
                 node = _classified(net, s, p, tagged, tag_node, now)
                 if node < 0:
                     why = _DROPPED if x < arrivals or not paused else why
@@ -579,6 +609,11 @@ def _broadcasts(
             s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
             tagged = False
             tag_node = NOWHERE
+        if x < arrivals and net.doubtful[held]:  # a choice of its own: lost on the link
+            if rows < room:
+                out_state[rows], out_choice[rows], out_to[rows] = x, choices, -1
+            rows += 1
+            choices += 1
         steps = 1
         if not _steady(net, s, p, tagged, tag_node, event_lo, event_hi):
             steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)

@@ -1,0 +1,96 @@
+"""Refuse waves in which something may bear on frames that the model of a wave does not follow, and name it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding
+from tagloom.records.lines import (
+    ENABLED,
+    FLOW_CONTROL,
+    MEMBER,
+    MODE,
+    PORT_SPANNING_TREE,
+    PVID,
+    SPANNING_TREE,
+    Lines,
+)
+from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import Terms
+
+_NO_LINES = Lines.of(())
+
+
+def guard(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms: Terms) -> list[Finding]:
+    """Find what may bear on frames at some line and is not part of the model, one finding for each port or switch.
+
+    spanning tree   blocks and opens ports by messages that are not followed: it must run on no port of the fabric,
+                    unless `terms.spanning` says that whoever composed the wave knows the ports it blocks
+    mode            changes a port's membership by rules of the model's own, unless the port is shut, or is in VLAN 1
+                    alone, untagged, as in every mode's default
+    flow control    under `terms.lossy` no port of a link may send PAUSE at any line
+    """
+    found: list[Finding] = []
+    ends = [np.concatenate([fabric.cables[fabric.cables[:, at] == s, at + 1] for at in (1, 3)]) for s in _each(fabric)]
+    for s, switch in enumerate(fabric.switches):
+        if not switch.up:
+            continue
+        platform, state = platforms.of(switch), before[switch.name]
+        sent = lines.get(switch.name, _NO_LINES)
+        used = np.array(fabric.used_ports[s], np.int64)
+
+        def at(ports: NDArray[np.integer], platform: platforms.Platform = platform, name: str = switch.name) -> str:
+            return f"{name}:{platform.port_name(int(ports[0]))}"
+
+        if not terms.spanning and len(running := _spanning(state, sent, used)):
+            found.append(Finding(f"{at(running)} spanning-tree", "off in every state of a wave", "on at some line"))
+        if len(turned := np.fromiter(_modes(state, sent, used, plain=not platform.pvid_is_membership), np.int64)):
+            found.append(Finding(f"{at(turned)} mode", "the same in every state of a wave", "another at some line"))
+        if terms.lossy and len(pausing := _pausing(state, sent, ends[s])):
+            found.append(Finding(f"{at(pausing)} flow-control", "off where nothing may wait", "on at some line"))
+    return found
+
+
+def _each(fabric: Fabric) -> range:
+    return range(len(fabric.switches))
+
+
+def _spanning(state: SwitchState, sent: Lines, used: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the used ports that take part in a spanning tree at some line."""
+    if not (state.spanning_tree or (sent.value[sent.cell == SPANNING_TREE] > 0).any()):
+        return used[:0]
+    joined = sent.port[(sent.cell == PORT_SPANNING_TREE) & (sent.value > 0)]
+    return used[state.port_spanning_tree[used - 1] | np.isin(used, joined)]
+
+
+def _modes(state: SwitchState, sent: Lines, used: NDArray[np.int64], *, plain: bool) -> Iterator[int]:
+    """Give the used ports whose mode changes while frames may pass; `plain`: VLAN 1 alone is the same in every mode."""
+    row = state.vlan_index[DEFAULT_VLAN]
+    for i in np.flatnonzero((sent.cell == MODE) & np.isin(sent.port, used)).tolist():
+        port = int(sent.port[i])
+        earlier = (sent.port == port) & (sent.position <= sent.position[i])
+        if not state.enabled[port - 1] and not (earlier & (sent.cell == ENABLED)).any():
+            continue
+        members = np.flatnonzero(state.membership[:, port - 1])
+        alone = members.tolist() == [row] and state.membership[row, port - 1] == Membership.UNTAGGED
+        changed = (earlier & np.isin(sent.cell, (MEMBER, PVID))).any()
+        if not (plain and alone and state.pvid[port - 1] == DEFAULT_VLAN and not changed):
+            yield port
+
+
+def _pausing(state: SwitchState, sent: Lines, ports: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return those of `ports` that may send PAUSE at some line."""
+    told = sent.port[(sent.cell == FLOW_CONTROL) & (sent.value != FlowControl.OFF)]
+    sending = np.flatnonzero(state.flow_control != FlowControl.OFF) + 1
+    return np.intersect1d(ports, np.concatenate([told, sending]))
