@@ -19,6 +19,7 @@ from tagloom.adapters.ssh import Access
 from tagloom.apply.controller import Controller
 from tagloom.apply.gate import Gate
 from tagloom.apply.journal import Journal
+from tagloom.apply.keep import keep_fault
 from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.switch import Language, bring
@@ -77,7 +78,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
                     outcome = failed(str(error))
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
-                    outcome = failed(f"tagloom has a fault: {error!r}; what it was about to send is in the journal")
+                    said = keep_fault(files.fault(switch), error)
+                    outcome = failed(f"{said}; what it was about to send is in the journal")
                 return told(outcome, released)
 
             def failed(error: str) -> Outcome:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     Released = Callable[[], bool]
+
+# What a push first needs in its threads, by tests/apply/test_imports.py. It is imported before any of them begins: in
+# Python 3.11, a second thread that asks numpy for `ma` while the first imports it recurses until its stack ends.
+NEEDED_BY_THREADS = ("numpy.ma",)
+for _name in NEEDED_BY_THREADS:
+    import_module(_name)
 
 AT_ONCE = 64  # sessions: a login is computed for at both ends, and all of them wait for the slowest
 _GO = b"g"

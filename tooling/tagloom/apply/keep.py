@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import traceback
 from itertools import count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# Errors whose message the interpreter makes of names in the code. Those of other errors may quote what was read.
+_WITHOUT_DATA = (AttributeError, ImportError, NameError, NotImplementedError, RecursionError, TypeError)
 
 
 def keep(directory: Path, switch: str, text: str) -> Path:
@@ -33,6 +37,27 @@ def write_private(path: Path, text: str) -> None:
     draft.unlink(missing_ok=True)
     _write(draft, text, os.O_EXCL)
     draft.replace(path)
+
+
+def keep_fault(path: Path, error: BaseException) -> str:
+    """Write the traceback of a fault of ours, and return a sentence that names the fault and the file.
+
+    The file holds names of types and lines of the code, and no message that could quote a switch's configuration.
+    """
+    parts: list[str] = []
+    at: BaseException | None = error
+    seen: set[int] = set()
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        said = f": {at}" if isinstance(at, _WITHOUT_DATA) else ""
+        parts.append(f"{type(at).__qualname__}{said}\n{''.join(traceback.format_tb(at.__traceback__))}")
+        at = at.__cause__ or at.__context__
+    try:
+        write_private(path, "\nwhile handling:\n".join(parts))
+        where = str(path)
+    except OSError as failed:
+        where = f"no file ({failed.strerror})"
+    return f"tagloom has a fault: {type(error).__name__}, traceback in {where}"
 
 
 def _private(directory: Path) -> None:

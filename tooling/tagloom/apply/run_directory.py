@@ -62,6 +62,10 @@ class RunDirectory:
         """Hold whole running configurations, secrets and all: mode 0600 in 0700."""
         return self.path / "backups"
 
+    def fault(self, switch: str) -> Path:
+        """Name the file of the traceback of a fault of ours that a switch met."""
+        return self.path / "faults" / f"{switch}.txt"
+
     @property
     def job(self) -> Path:
         """Hold what the run is to do."""

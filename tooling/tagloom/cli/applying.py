@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
-from tagloom.errors import Finding, InputError
+from tagloom.errors import Finding, InputError, TagloomError
 
 if TYPE_CHECKING:
     import argparse
@@ -161,6 +161,7 @@ def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Itera
     """Take the fabric's lock and open its journal, for one command at a time."""
     from tagloom.apply.abort import JOURNAL, LOCK
     from tagloom.apply.journal import Journal
+    from tagloom.apply.keep import keep_fault
     from tagloom.apply.lock import FabricLock
     from tagloom.pipeline import runs
 
@@ -169,7 +170,13 @@ def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Itera
     home = ansible.site.home
     with FabricLock(home / LOCK, words, screen.remark) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
-        yield runs.Desk(ansible, journal, lock, screen.remark)
+        try:
+            yield runs.Desk(ansible, journal, lock, screen.remark)
+        except TagloomError:
+            raise
+        except Exception as error:
+            screen.remark(keep_fault(home / f"{ansible.site.run}-fault.txt", error))
+            raise
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
