@@ -15,6 +15,7 @@ from tagloom.platforms.factory import factory
 from tagloom.read import read_fabric
 from tagloom.render import render_configuration
 from tagloom.share import share_directory
+from tagloom.units import split_address
 
 DOCUMENTATION = """
 name: tagloom
@@ -64,6 +65,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
             inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))
         for switch in fabric.live:
             group = inventory.add_group(switch.model.replace("-", "_"))
+            if switch.name in inventory.groups:  # Ansible would take the one for the other
+                raise AnsibleParserError(f"switches.{switch.name}: expected a name that no group has, actual a group's")
             inventory.add_host(switch.name, group=group)
             host, port = split_address(switch.address or switch.name)
             inventory.set_variable(switch.name, "ansible_host", host)
@@ -77,11 +80,3 @@ def _learn(platform: platforms.Platform) -> None:
     if platform.grammar:
         mistaken(platform.model, "", "")
         render_configuration(platform, factory(platform).freeze(), share_directory() / "templates")
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Read ``host``, ``host:port`` or ``[2001:db8::1]:port``; port 0 where none is said."""
-    host, colon, port = address.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or host.endswith("]")):
-        return host.strip("[]"), int(port)
-    return address.strip("[]"), 0

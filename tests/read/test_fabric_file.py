@@ -163,3 +163,39 @@ def test_every_inventory_reads_and_asks_for_no_more_ports_than_there_are():
         "supernova64-6248": (8, 60, 64),
         "testbed": (16, 64, 16),
     }
+
+
+@pytest.mark.parametrize("name", ["all", "ungrouped", "localhost", "powerconnect_5324", "n_series"])
+def test_a_switch_is_not_called_like_a_host_or_group_of_ansibles_own(name):
+    with pytest.raises(InputError) as raised:
+        parse_fabric(f'shape: {{family: ring, dims: [3]}}\nswitches: {{"{name}": {{}}}}\n', "f")
+    assert str(raised.value.findings[0]) == (
+        f"f:2  switches.{name}: expected a name that is no host or group of Ansible's own, actual {name!r}"
+    )
+
+
+@pytest.mark.parametrize("name", ["a:b", "!x", "&x", "~x", "x,y", "x[0]", "x*", "-x", "a b", "{{ x }}"])
+def test_a_switch_is_not_called_like_a_pattern_of_ansibles(name):
+    with pytest.raises(InputError, match="a name of letters, digits, dot, hyphen, underscore"):
+        parse_fabric(f'shape: {{family: ring, dims: [3]}}\nswitches: {{"{name}": {{}}}}\n', "f")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "{{ lookup('pipe', 'id') }}", "10.0.0.1; id", "a b", "a:b", "s0:0", "s0:70000", "[s0]:22"),
+        *("2001:db8::g", "[2001:db8::1", "fe80::1%{{ x }}", "-oProxyCommand=id", "a..b", "a\\n", "s0:²"),
+    ],
+)
+def test_an_address_is_the_name_of_a_host_or_an_ip_address(address):
+    with pytest.raises(InputError) as raised:
+        parse_fabric(f'shape: {{family: ring, dims: [3]}}\nswitches: {{s1: {{address: "{address}"}}}}\n', "f")
+    assert [finding.expected for finding in raised.value.findings] == ["HOST or HOST:PORT, a name or an IP address"]
+
+
+@pytest.mark.parametrize(
+    "address", ["s1", "s_1.rack.example.", "192.0.2.1", "192.0.2.1:22", "2001:db8::1", "[2001:db8::1]:22", "fe80::1%e0"]
+)
+def test_every_spelling_of_an_address_is_taken(address):
+    text = f'shape: {{family: ring, dims: [3]}}\nswitches: {{s1: {{address: "{address}"}}}}\n'
+    assert parse_fabric(text, "f").switches[1].address == address

@@ -1,5 +1,12 @@
 """Convert between the units people write and the SI units the records hold."""
 
+import re
+from ipaddress import AddressValueError, IPv6Address
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.?\Z")  # RFC 1123, section 2.1, and underscores
+_ZONE = re.compile(r"[A-Za-z0-9_.-]+\Z")  # the name of an interface, RFC 4007, section 11
+
 
 def parse_mac(text: str) -> int:
     """Read a MAC address in any usual spelling as a 48-bit integer.
@@ -28,6 +35,33 @@ def format_mac(mac: int, style: str = "colon") -> str:
     if style == "dotted":
         return ".".join(digits[i : i + 4] for i in (0, 4, 8)).upper()
     return ":".join(digits[i : i + 2] for i in range(0, 12, 2))
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Read ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``; port 0 where none is said.
+
+    Raises ValueError for anything but the name of a host or an IP address.
+
+    >>> split_address("192.0.2.1:2201"), split_address("[2001:db8::1]"), split_address("rack-1.example")
+    (('192.0.2.1', 2201), ('2001:db8::1', 0), ('rack-1.example', 0))
+    """
+    host, colon, number = text.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")) or text.endswith("]"):
+        host, number = text, ""
+    elif not (number.isascii() and number.isdigit() and 0 < int(number[:6]) < 1 << 16):
+        raise ValueError(f"not a port: {number!r}")
+    bracketed = host.startswith("[") and host.endswith("]")
+    host = host[1:-1] if bracketed else host
+    if bracketed or ":" in host:
+        try:
+            zone = IPv6Address(host).scope_id
+        except AddressValueError as error:
+            raise ValueError(str(error)) from None
+        if zone is not None and not _ZONE.match(zone):
+            raise ValueError(f"not a zone: {zone!r}")
+    elif not _HOST_NAME.match(host):
+        raise ValueError(f"not the name of a host: {host!r}")
+    return host, int(number or 0)
 
 
 def format_ranges(numbers: list[int], joiner: str = "-") -> str:

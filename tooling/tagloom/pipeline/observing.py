@@ -14,6 +14,7 @@ from tagloom.observe import EVERYTHING, LINKS, PORTS, SCALARS, Cabling, Unreache
 from tagloom.platforms.detect import by_object_id, by_text
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,7 +158,7 @@ def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[s
         if switch.name in addresses:
             found[switch.name] = place(addresses[switch.name], port, f"snmp.addresses.{switch.name}")
         else:  # the port of a management address is SSH's
-            found[switch.name] = _split(switch.address or switch.name, port)[0], port
+            found[switch.name] = split_address(switch.address or switch.name)[0], port
     return found
 
 
@@ -167,17 +168,11 @@ def place(text: str, port: int, where: str) -> Address:
     >>> place("192.0.2.1", 161, "--seed"), place("[2001:db8::1]:1161", 161, "--seed")
     (('192.0.2.1', 161), ('2001:db8::1', 1161))
     """
-    host, number = _split(text, port)
-    if not host or not 0 < number < 1 << 16:
-        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))])
-    return host, number
-
-
-def _split(text: str, port: int) -> Address:
-    host, colon, number = text.rpartition(":")
-    if colon and number.isdigit() and (":" not in host or host.endswith("]")):
-        return host.strip("[]"), int(number)
-    return text.strip("[]"), port
+    try:
+        host, number = split_address(text)
+    except ValueError:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))]) from None
+    return host, number or port
 
 
 def check_discovery(name: str, model: str | None) -> None:

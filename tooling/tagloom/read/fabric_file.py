@@ -14,7 +14,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.read import families
 from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ManagementPage, ShapePage, SwitchPage, plain_words
 from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
-from tagloom.units import format_mac, parse_mac
+from tagloom.units import format_mac, parse_mac, split_address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,6 +210,10 @@ class _Reader:
             part = given or SwitchPage()
             if part.model is not None and not self._model(("switches", name, "model"), part.model):
                 continue
+            if name in {"all", "ungrouped", "localhost", *(model.replace("-", "_") for model in platforms.models())}:
+                self.find(("switches", name), "a name that is no host or group of Ansible's own", repr(name))
+            if part.address is not None:
+                self._address(("switches", name, "address"), part.address)
             known = draft.switches.get(name, Switch(name, page.model))
             draft.switches[name] = Switch(
                 name,
@@ -219,6 +223,13 @@ class _Reader:
                 part.state == "up",
             )
         self._firmware(page, draft)
+
+    def _address(self, path: Path_, address: str) -> None:
+        """See that an address is one: it becomes a variable of Ansible's, which older ones take for a template."""
+        try:
+            split_address(address)
+        except ValueError:
+            self.find(path, "HOST or HOST:PORT, a name or an IP address", repr(address))
 
     def _firmware(self, page: FabricPage, draft: _Draft) -> None:
         """Give every switch what its own page says of its firmware, and what the file says of all that can differ."""
