@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ansible.plugins.action import ActionBase
 
 from tagloom.apply.build import between, fabric_file, read_waves
-from tagloom.apply.controller import Controller
+from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
@@ -41,6 +41,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "first_wave": {"type": "int", "default": 0},
                 "last_wave": {"type": "int", "default": 0},
                 "controller": {"type": "int", "default": -1},
+                "package": {"type": "str", "default": ""},
             }
         )
         controller = Controller(arguments["controller"])
@@ -54,6 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             return result | {"changed": False, "waves": [], "directory": "", "again": False}
         variables = task_vars or {}
         try:
+            check_package(arguments["package"])
             order = order_of(files.read_job(), list(variables["ansible_play_hosts_all"]), variables["groups"]["all"])
         except InputError as error:
             files.findings.write_text(json.dumps([finding.as_json() for finding in error.findings]), "utf-8")

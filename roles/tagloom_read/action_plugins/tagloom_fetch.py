@@ -15,8 +15,9 @@ from tagloom.adapters.connect import connect
 from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
-from tagloom.apply.keep import write_private
-from tagloom.errors import Finding, TagloomError
+from tagloom.apply.controller import check_package
+from tagloom.apply.keep import keep_fault, write_private
+from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Write ``SWITCH.cfg``, also in check mode: it changes no switch. `unread` says of the others why not."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec({"directory": {"type": "path", "required": True}})
+        _, arguments = self.validate_argument_spec(
+            {"directory": {"type": "path", "required": True}, "package": {"type": "str", "default": ""}}
+        )
+        try:
+            check_package(arguments["package"])
+        except InputError as error:
+            return result | {"failed": True, "msg": str(error)}
         directory, hosts = Path(arguments["directory"]).absolute(), list((task_vars or {})["ansible_play_hosts"])
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, MODEL))
 
@@ -66,5 +73,5 @@ def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _released:
     except (TagloomError, OSError) as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
-        return f"tagloom has a fault: {error!r}"
+        return keep_fault(directory / "faults" / f"{switch}.txt", error)
     return ""

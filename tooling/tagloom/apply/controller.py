@@ -12,8 +12,18 @@ import select
 import socket
 from pathlib import Path
 
+import tagloom
+from tagloom.errors import Finding, InputError
+
+PACKAGE = Path(tagloom.__file__).resolve().parent
 READY, LOCK, GO = b"ready", b"lock", b"go"
 MESSAGE_BYTES = 4096  # PATH_MAX
+
+
+def check_package(expected: str) -> None:
+    """Raise InputError where this process imports another tagloom than the command that started it, if one did."""
+    if expected and Path(expected) != PACKAGE:
+        raise InputError([Finding("tagloom of Ansible's Python", expected, str(PACKAGE))])
 
 
 class Controller:

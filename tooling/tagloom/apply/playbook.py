@@ -12,17 +12,17 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tagloom.apply.build import between, read_waves
-from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES
+from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES, PACKAGE
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.run_directory import RunDirectory, request_stop
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from tagloom.apply.build import WaveOrder
     from tagloom.apply.run_directory import Job
@@ -75,7 +75,9 @@ class Ansible:
             self.end()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [
-            *playbook_words(self.site.share, "apply", self.site.inventory, controller=theirs.fileno()),
+            *playbook_words(
+                self.site.share, "apply", self.site.inventory, controller=theirs.fileno(), package=str(PACKAGE)
+            ),
             *(["--limit", self.limit] if self.limit else []),
         ]
         self._line, self._owed = ours, 1
@@ -191,8 +193,16 @@ class Ansible:
 
 
 def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str, str]:
-    """Give the environment in which Ansible finds our roles and plugins and keeps its own counsel."""
+    """Return the environment in which Ansible finds our roles and plugins, and runs nothing of the current directory.
+
+    The settings are those that the operator names by ANSIBLE_CONFIG, else the user's or the computer's as Ansible
+    itself finds them, else our own; an ``ansible.cfg`` of the current directory is none of them. Raises InputError
+    where the one that is named cannot be read.
+    """
     return dict(environment) | {
+        "ANSIBLE_CONFIG": str(_ansible_config(environment, share)),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": os.pathsep.join(_python_path(environment.get("PYTHONPATH", ""))),
         "LC_ALL": "C.UTF-8",  # Ansible does not start without a UTF-8 locale
         "ANSIBLE_ROLES_PATH": str(share / "roles"),
         "ANSIBLE_INVENTORY_PLUGINS": str(share / "playbooks" / "inventory_plugins"),
@@ -206,6 +216,25 @@ def ansible_environment(environment: Mapping[str, str], share: Path) -> dict[str
     }
 
 
+def _ansible_config(environment: Mapping[str, str], share: Path) -> Path:
+    """Return the file of Ansible's settings, in the order of ansible-config(1) without the current directory."""
+    if named := environment.get("ANSIBLE_CONFIG"):
+        path = Path(named).expanduser()
+        path = path / "ansible.cfg" if path.is_dir() else path
+        if not os.access(path, os.R_OK):  # Ansible would pass it over, and look in the current directory
+            raise InputError([Finding("ANSIBLE_CONFIG", "a file that can be read", named)])
+        return path
+    homes = [Path(home) / ".ansible.cfg"] if (home := environment.get("HOME")) else []
+    known = (*homes, Path("/etc/ansible/ansible.cfg"))
+    return next((path for path in known if os.access(path, os.R_OK)), share / "playbooks" / "ansible.cfg")
+
+
+def _python_path(former: str) -> list[str]:
+    """Return where Ansible's Python finds modules: this tagloom first, where it is not installed among all others."""
+    ours = [] if PACKAGE.parent.name in {"site-packages", "dist-packages"} else [str(PACKAGE.parent)]
+    return [*ours, *(place for place in former.split(os.pathsep) if place)]
+
+
 def playbook_words(share: Path, name: str, inventory: Path, **variables: object) -> list[str]:
     """Give the words that run one of our playbooks, `variables` being those of its role without its prefix.
 
@@ -214,7 +243,7 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
     """
     arguments = {f"tagloom_{name}_{key}": value for key, value in variables.items()}
     return [
-        *(sys.executable, "-m", "ansible", "playbook", str(share / "playbooks" / f"{name}.yml")),
+        *(sys.executable, "-P", "-m", "ansible", "playbook", str(share / "playbooks" / f"{name}.yml")),
         *("--inventory", str(inventory_source(inventory)), "--extra-vars", json.dumps(arguments)),
         *("--skip-tags", f"tagloom_{name}_outcome,always"),
     ]

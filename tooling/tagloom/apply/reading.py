@@ -6,6 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
+from tagloom.apply.controller import PACKAGE
 from tagloom.apply.playbook import ansible_environment, playbook_words, trouble_in
 from tagloom.errors import DeviceError
 
@@ -27,7 +28,7 @@ def read_running(
     for path in (*paths.values(), excuses):
         path.unlink(missing_ok=True)
     done = subprocess.run(
-        playbook_words(share, "read", inventory, directory=str(directory.absolute())),
+        playbook_words(share, "read", inventory, directory=str(directory.absolute()), package=str(PACKAGE)),
         env=ansible_environment(environment, share),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

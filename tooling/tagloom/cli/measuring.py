@@ -147,7 +147,9 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
             if emulated is not None:
                 bench = stack.enter_context(namespaces.Bench(bridged=False))
                 policy = map(str, (emulated.timeout_seconds, emulated.sleep_seconds, emulated.wake_seconds))
-                bench.start(bench.middle, [sys.executable, "-m", "tagloom.lab.sleeping_link", "near", "far", *policy])
+                bench.start(
+                    bench.middle, [sys.executable, "-P", "-m", "tagloom.lab.sleeping_link", "near", "far", *policy]
+                )
                 far = stack.enter_context(measuring.over_bench(bench))
             else:
                 ends = measuring.Ends(args.connect, peer.networks(args.network), args.ipv6)

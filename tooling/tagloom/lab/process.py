@@ -18,6 +18,7 @@ START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
 _POLL_SECONDS = 0.01
+_RACK = ("-P", "-m", "tagloom.lab")  # -P: nothing of the current directory is imported
 
 
 def up(order: Order, directory: Path) -> RackInfo:
@@ -36,7 +37,7 @@ def up(order: Order, directory: Path) -> RackInfo:
     write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     pid = os.posix_spawn(
         sys.executable,
-        [sys.executable, "-m", "tagloom.lab", folder],
+        [sys.executable, *_RACK, folder],
         os.environ,
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -200,4 +201,4 @@ def _is_rack(pid: int, directory: Path) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if _alive(pid) else []
     except OSError:
         return False
-    return [b"-m", b"tagloom.lab", os.fsencode(directory.absolute())] == words[1:4]
+    return [os.fsencode(word) for word in (*_RACK, directory.absolute())] == words[1:-1]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-HERE = (sys.executable, "-m", "tagloom.cli")
+HERE = (sys.executable, "-P", "-m", "tagloom.cli")
 END_SECONDS = 10.0
 # BatchMode: keys only, nobody is asked for a password. ServerAlive: a host that dies is noticed.
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
