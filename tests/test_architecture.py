@@ -9,9 +9,10 @@ from fabrics import ROOT
 PACKAGE = ROOT / "tooling" / "tagloom"
 VERBS = {"read", "route", "weave", "verify", "render", "rollout", "apply", "observe", "regulate", "predict", "measure"}
 # A room may import the rooms named here, and itself; nothing else of tagloom.
-GROUND = {"errors", "units", "storage"}
+GROUND = {"errors", "units", "storage", "plain_text"}
 MAY = {
-    "errors": set(),
+    "plain_text": set(),
+    "errors": {"plain_text"},
     "units": set(),
     "share": set(),
     "storage": {"errors"},

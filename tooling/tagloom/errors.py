@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tagloom.plain_text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -56,11 +58,11 @@ class PlanError(TagloomError):
 
 
 class DeviceError(TagloomError):
-    """A switch failed: which one, at which command, and the text it answered."""
+    """A switch failed: which one, at which command, and the text it answered, which steers no terminal."""
 
     exit_status = 3
 
     def __init__(self, switch: str, command: str, text: str) -> None:
-        self.switch, self.command, self.text = switch, command, text
+        self.switch, self.command, self.text = switch, command, printable(text)
         at = f" at {command!r}" if command else ""
-        super().__init__(f"{switch}{at}: {text}")
+        super().__init__(f"{switch}{at}: {self.text}")

@@ -7,8 +7,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from tagloom.adapters.ssh import Session
+from tagloom.adapters.ssh import Session, shown
 from tagloom.errors import DeviceError
+from tagloom.plain_text import printable
 from tagloom.platforms.iproute2 import ETHTOOL_PAGES, PAGES, commands
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 _MARK = "tagloom-status"
 _ASK = f"echo {_MARK}=$?"
-_DONE = re.compile(rf"{_MARK}=(\d+)[^\n]*\n")  # never its own echo, in which no digit follows
+_DONE = re.compile(rf"{_MARK}=(\d{{1,3}})[^\w\n]{{0,32}}\n")  # never its own echo, in which no digit follows
+_PORTS = 1024  # of one machine; a bridge of the kernel has as many at most (BR_PORT_BITS)
 # No echo and no prompt among the answers, English errors, nothing in the user's history.
 _QUIET = "stty -echo; unset HISTFILE; export LC_ALL=C; PS1= PS2="
 _LINES_A_WRITE = 16  # a terminal takes 4095 characters in one line (termios(3), canonical mode)
@@ -39,9 +41,11 @@ class LinuxSwitch(Session):
         try:
             links = json.loads(pages[0][1])
             ports = [str(link["ifname"]) for link in links if link.get("master") == commands().bridge]
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise DeviceError(self.name, PAGES[0], f"no JSON of links: {pages[0][1][:60]!r}") from error
-        asked = [page.format(port=port) for port in ports for page in ETHTOOL_PAGES]
+        if len(ports) > _PORTS:
+            raise DeviceError(self.name, PAGES[0], f"{len(ports)} ports on one bridge")
+        asked = [page.format(port=shlex.quote(port)) for port in ports for page in ETHTOOL_PAGES]
         pages += [(command, self._run(command)[0]) for command in asked]  # virtual ports: Operation not supported
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
@@ -61,7 +65,7 @@ class LinuxSwitch(Session):
             self.before_line(line)
             answer, status = self._run(line)
             if status or answer.strip():
-                raise DeviceError(self.name, line, " ".join(answer.split()) or f"exit status {status}")
+                raise DeviceError(self.name, line, shown(answer) or f"exit status {status}")
             self.sent.append(line)
         return tuple((line, "") for line in lines)
 
@@ -81,21 +85,21 @@ class LinuxSwitch(Session):
         return True
 
     def _log_in(self, wire: Any) -> None:
-        wire.establish_connection()
         wire.session_preparation()
+        wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
         self._asked(_QUIET, plain=True)
 
     def _asked(self, command: str, *, plain: bool = False) -> str:
         answer, status = self._run(command, plain=plain)
         if status:
-            raise DeviceError(self.name, command, " ".join(answer.split()) or f"exit status {status}")
+            raise DeviceError(self.name, command, shown(answer) or f"exit status {status}")
         return answer
 
     def _run(self, command: str, *, plain: bool = False) -> tuple[str, int]:
         """Run a command, give what it printed and its exit status; `plain` runs it as the user who logged in."""
         whole = command if plain else f"{self._access.become} {command}".lstrip()
         self._write(f"{whole}; {_ASK}\n", command)
-        text, found = self._until(_DONE, command)
+        text, found = self._until(_DONE, command, self._allowance())
         done = _DONE.match(found)
         assert done is not None  # noqa: S101 - it was found by the same pattern
-        return text.rpartition(_ASK)[2].lstrip("\n"), int(done[1])
+        return printable(text.rpartition(_ASK)[2].lstrip("\n")), int(done[1])

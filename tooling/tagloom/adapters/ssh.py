@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import re
 import time
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import paramiko
 from netmiko import ConnectHandler, NetmikoAuthenticationException
+from netmiko.channel import SSHChannel
 from netmiko.exceptions import NetmikoBaseException
 from pydantic import TypeAdapter
 
+from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.plain_text import printable
 from tagloom.platforms.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -32,23 +36,39 @@ _WIRE_ERRORS = (NetmikoBaseException, paramiko.SSHException, OSError, EOFError, 
 LOGIN_SECONDS = 30.0
 ANSWER_SECONDS = 120.0
 SSH_PORT = 22
-_ESCAPE, _ESCAPES = "\x1b", re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_LOG_LINE = re.compile(r"^\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d *:? *%.*\n?", re.MULTILINE)  # a switch speaks unasked
+LOGIN_ROUNDS = 4  # connection, keys, password, prompt: each may take the seconds of a login
+LOGIN_BYTES = 256 << 10  # keys, banners and prompts of one login; a real one takes some 10 kB
+ANSWER_BYTES = 8 << 20  # of one answer; 32,000 static entries are 4 MB of JSON, 2 MB of a PowerConnect's lines
+SESSION_BYTES = 128 << 20  # of all answers; a push reads the configuration three times
+LINE_SECONDS = 5.0  # of a line on average: a 5324 takes a tenth of that, and a few lines of a batch take minutes
+PROMPT_CHARACTERS = 128  # a host name has 63 at most (RFC 1123), a prompt of ROS 58
+SHOWN_CHARACTERS = 1000  # of an answer, in an error
+_PIECE_BYTES = 65536
+# No pattern below may match more than so many characters: what is further back has been searched for good.
+_TAIL = 512
+# Every repetition is bounded or cannot fail once begun: the time to search a text is a multiple of its length.
+_ERASED = re.compile(r"\x08+ *\x08*")
+_LOG_TIME = r"\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d"
+_LOG_LINE = re.compile(rf"^{_LOG_TIME} {{0,4}}:? {{0,4}}%.*\n?", re.MULTILINE)  # a switch speaks unasked
 _LOGGED_IN = re.compile(r"[\w)\].-][>#] ?$", re.MULTILINE)  # a line of # alone is a banner
-_LOGIN_REFUSED = re.compile(r"user ?name: ?$|^\W*(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE)
+_LOGIN_REFUSED = re.compile(
+    r"user ?name: ?$|^[^\w\n]{0,32}(?:authentication|login) failed", re.IGNORECASE | re.MULTILINE
+)
 _LOGIN_SAYS = re.compile(f"(?m:{_LOGGED_IN.pattern})|(?im:{_LOGIN_REFUSED.pattern}|password: ?$)")
-_PAGER = r"(?:More: <space>.*<return> ?|--More-- or \(q\)uit)"
+_PAGER = r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)"
 _SAVE_QUESTION = r"\(Y/N\)(?:\[[YN]\])? ?\??|\[Yes/press any key for no\]\.*"
-_SAVED = re.compile(r"succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
-_ECHO_ENDS = re.compile(r"[ \t]*\n")
+_SAVED = re.compile(r"(?<!un)succe(?:eded|ssful)|Configuration Saved", re.IGNORECASE)
+_NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE)
+_ECHO_ENDS = re.compile(r"[ \t]{0,256}\n")
 _SUBMODES_DEEP = 4
+_CONFIG_MODE = "(config)"
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
 _SECRETS = re.compile(
     r"(?i)(\b(?:"
     r"password (?:level \d+ |encrypted )*"
     r"|snmp-server community "
-    r"|(?:radius|tacacs)-server [^\n]*?key (?:encrypted )?"
+    r"|(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?"
     r"|auth[ -](?:md5|sha)\w* |priv[ -](?:3?des|aes)\w* "  # of snmp-server user
     r'))("[^"\n]*"|\S+)'
 )
@@ -93,6 +113,29 @@ def scrub(text: str) -> str:
     return _SECRETS.sub(r"\1<hidden>", text)
 
 
+def shown(answer: str) -> str:
+    """Return the beginning of an answer as one line for an error: without secrets, and of printable characters."""
+    words = " ".join(scrub(answer.lstrip()[: 64 * SHOWN_CHARACTERS]).split())
+    return printable(words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ...")
+
+
+class _OnePiece(SSHChannel):
+    """netmiko's channel, read one piece at a time: its own reads on for as long as the switch goes on to send."""
+
+    def read_bytes(self) -> bytes:
+        """Return what has come, b"" for nothing yet. Raises EOFError where nothing more can come."""
+        channel = self.remote_conn
+        hung_up = channel is None or channel.closed or channel.eof_received
+        if channel is not None and channel.recv_ready():
+            return bytes(channel.recv(_PIECE_BYTES))
+        if hung_up:
+            raise EOFError("the session was dropped")
+        return b""
+
+    def read_channel(self) -> str:
+        return self.read_bytes().decode(self.encoding, "ignore")
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """Say how a switch is reached; secrets are kept out of its `repr`.
@@ -103,7 +146,8 @@ class Access:
     echo               wait for each line's echo before its answer; off for a switch that garbles echoes
     become             what a Linux machine's commands run by, such as ``sudo -n``; "" = the user is root
     save_to            the file of a Linux machine that its configuration is kept in; "" = a reboot forgets it
-    answer_seconds     how long one line may take; `vlan 2-4094` takes a 5500 minutes
+    login_seconds      how long the switch may take to answer at each step of a login
+    answer_seconds     how long one line may take, its whole answer included; `vlan 2-4094` takes a 5500 minutes
     """
 
     host: str
@@ -179,13 +223,19 @@ class Session:
         self._platform = platform
         self._access = access
         self._wire: BaseConnection | None = None
+        self._socket: MeteredSocket | None = None
+        self._channel: _OnePiece | None = None
+        self._batch_ends = math.inf
         self._unread = ""
+        self._terminal = TerminalText()
 
     def __enter__(self) -> Self:
         """Log in, and make the session ready for commands."""
         access = self._access
         keys = self._platform.netmiko_driver == "linux" and not access.password
         try:
+            login_seconds = LOGIN_ROUNDS * access.login_seconds
+            self._socket = MeteredSocket((access.host, access.port), login_seconds, LOGIN_BYTES)
             self._wire = ConnectHandler(
                 device_type=self._platform.netmiko_driver,
                 host=access.host,
@@ -199,19 +249,28 @@ class Session:
                 conn_timeout=access.login_seconds,
                 banner_timeout=access.login_seconds,
                 auth_timeout=access.login_seconds,
+                read_timeout_override=access.login_seconds,
+                sock=self._socket,
                 auto_connect=False,
                 ssh_strict=access.host_key_checking,  # netmiko takes any host key unless it is told not to
             )
             if access.host_key_checking:
                 _introduce_host(self._wire, access)
+            # netmiko's own dialog presses Return where a switch is slow, after the name too: that is a wrong password.
+            self._wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
+            self._wire.establish_connection()
+            self._channel = self._wire.channel = _OnePiece(cast("Any", self._wire.remote_conn), self._wire.encoding)
             self._log_in(self._wire)
-            self._wire.ansi_escape_codes = False  # its 33 patterns at every read cost more than all else; see `_until`
-        except _WIRE_ERRORS as error:
+            self._socket.allow(SESSION_BYTES)
+        except DeviceError as error:
+            why = self._socket.why if self._socket is not None else ""
             self._hang_up()
-            raise DeviceError(self.name, "login", self._why_no_login(error)) from error
-        except DeviceError:
+            raise (DeviceError(self.name, "login", why) if why else error) from error
+        except Exception as error:
+            # Whatever a switch sends ends its own login alone: paramiko raises what its thread met, of any type.
+            why = self._why_no_login(error)
             self._hang_up()
-            raise
+            raise DeviceError(self.name, "login", why) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -229,19 +288,23 @@ class Session:
 
     def _why_no_login(self, error: Exception) -> str:
         access, cause = self._access, error.__context__ or error
+        if self._socket is not None and self._socket.why:
+            return self._socket.why
         if isinstance(cause, paramiko.BadHostKeyException):
             return f"the host key of {access.host}:{access.port} is not the one in known_hosts"
-        if isinstance(error, NetmikoAuthenticationException):
+        if isinstance(error, NetmikoAuthenticationException) and "timeout" not in str(cause):
             return f"refused for user {access.user!r}"
         if isinstance(cause, OSError):
             return f"cannot reach {access.host}:{access.port} ({cause.strerror or cause})"
-        return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+        return shown(next(iter(str(cause).strip().splitlines()), type(cause).__name__))
 
     def _hang_up(self) -> None:
         if self._wire is not None:
             with contextlib.suppress(Exception):  # nothing that fails on the way out changes what was done
                 self._wire.paramiko_cleanup()
             self._wire = None
+        if self._socket is not None:
+            self._socket.close()
 
     def _write(self, text: str, command: str) -> None:
         if self._wire is None:
@@ -251,35 +314,44 @@ class Session:
         except _WIRE_ERRORS as error:
             raise self._lost(command, "the session was dropped") from error
 
-    def _until(self, pattern: re.Pattern[str], command: str, seconds: float = 0.0) -> tuple[str, str]:
-        """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it."""
+    def _allowance(self, seconds: float = 0.0) -> Allowance:
+        """Return what the next answer may cost."""
         limit = seconds or self._access.answer_seconds
-        deadline = time.monotonic() + limit
-        while not (match := pattern.search(self._unread)):
-            self._read_more(command, deadline, limit)
-        text, self._unread = self._unread, self._unread[match.end() :]
+        return Allowance(min(limit, max(0.0, self._batch_ends - time.monotonic())), ANSWER_BYTES)
+
+    def _until(self, pattern: re.Pattern[str], command: str, allowance: Allowance) -> tuple[str, str]:
+        """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it.
+
+        Every character is searched a bounded number of times, in whatever pieces it comes: what stands before the last
+        line, and before the last `_TAIL` characters of that, is not searched again.
+        """
+        text, self._unread, searched = self._unread, "", 0
+        while not (match := pattern.search(text, searched)):
+            searched = max(text.rfind("\n") + 1, len(text) - _TAIL)
+            text += self._read_more(command, allowance)
+        self._unread = text[match.end() :]
         return text[: match.start()], match[0]
 
-    def _read_more(self, command: str, deadline: float, limit: float) -> None:
-        """Add to `_unread` what the switch has said by now, or wait until it says something."""
-        if self._wire is None:
+    def _read_more(self, command: str, allowance: Allowance) -> str:
+        """Return what the switch has said by now, or wait until it says something.
+
+        Raises DeviceError where it has hung up, or takes longer or says more than it is allowed.
+        """
+        if self._wire is None or self._channel is None:
             raise DeviceError(self.name, command, "no session")
-        channel: Any = self._wire.remote_conn
-        hung_up = channel is None or any(getattr(channel, end, False) for end in ("closed", "eof_received"))
         try:
-            piece = self._wire.read_channel()
+            data = self._channel.read_bytes()
         except _WIRE_ERRORS as error:
             raise self._lost(command, "the session was dropped") from error
-        if piece:
-            self._unread += piece
-            if _ESCAPE in self._unread:  # looked for anew: one may have fallen between two reads
-                self._unread = _ESCAPES.sub("", self._unread)
-        elif hung_up:
-            raise self._lost(command, "the session was dropped")
-        elif time.monotonic() > deadline:
-            raise self._lost(command, f"no answer in {limit:.0f} s")
-        else:
-            self._wait(channel, deadline - time.monotonic())
+        left = allowance.deadline - time.monotonic()
+        if left < 0:
+            raise self._lost(command, f"no answer in {allowance.seconds:.0f} s")
+        allowance.left -= len(data)
+        if allowance.left < 0:
+            raise self._lost(command, f"an answer of more than {allowance.limit:,} bytes")
+        if not data:
+            self._wait(self._wire.remote_conn, left)
+        return self._terminal.feed(data)
 
     @staticmethod
     def _wait(channel: Any, seconds: float) -> None:
@@ -291,8 +363,9 @@ class Session:
         channel.settimeout(before)
 
     def _lost(self, command: str, how: str) -> DeviceError:
+        why = self._socket.why if self._socket is not None else ""
         self._hang_up()  # so that nobody waits for this session a second time
-        return DeviceError(self.name, command, how)
+        return DeviceError(self.name, command, why or how)
 
 
 class SshSwitch(Session):
@@ -330,10 +403,19 @@ class SshSwitch(Session):
 
         `lines` begin and end at ``(config)#``. The first line that is refused ends the batch.
         """
-        transcript: list[tuple[str, str]] = []
         if not lines:
             return ()
+        self._batch_ends = time.monotonic() + 2 * self._access.answer_seconds + LINE_SECONDS * len(lines)
+        try:
+            return self._send(lines)
+        finally:
+            self._batch_ends = math.inf
+
+    def _send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        transcript: list[tuple[str, str]] = []
         self._check("configure", self._exchange("configure"))
+        if self._mode != _CONFIG_MODE:
+            raise DeviceError(self.name, "configure", f"the prompt is not that of {_CONFIG_MODE} afterwards")
         for line in lines:
             self.before_line(line)
             answer = self._exchange(line)
@@ -345,8 +427,8 @@ class SshSwitch(Session):
             transcript.append((line, answer))
         left_in = self._mode
         self._leave_configuration()
-        if left_in != "(config)":
-            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in}, not at (config)")
+        if left_in != _CONFIG_MODE:
+            raise DeviceError(self.name, lines[-1], f"the batch ended in {left_in or 'exec'}, not at {_CONFIG_MODE}")
         return tuple(transcript)
 
     def save(self, text: str = "") -> bool:
@@ -355,29 +437,32 @@ class SshSwitch(Session):
         command = "copy running-config startup-config"
         yes = "Y" if self._platform.netmiko_driver == "dell_powerconnect" else "y"
         self._write(f"{command}\n", command)
+        allowance = self._allowance()
         if self._access.echo:
-            self._until_echo(command)
+            self._until_echo(command, allowance)
         asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
-        text, found = self._until(asked, command)
+        text, found = self._until(asked, command, allowance)
         if not self._prompt.match(found):
             self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
-            text, _ = self._until(self._prompt, command)
+            text, _ = self._until(self._prompt, command, self._allowance())
             self._settle()
-        if not _SAVED.search(text):
-            raise DeviceError(self.name, command, scrub(text).strip() or "the switch did not say that it saved")
+        if not _SAVED.search(text) or _NOT_SAVED.search(text) or self._is_error(text):
+            raise DeviceError(self.name, command, shown(text) or "the switch did not say that it saved")
         return True
 
     # The session
 
     def _log_in(self, wire: BaseConnection) -> None:
-        # netmiko's own dialog presses Return where a switch is slow, after the name too, which is a wrong password.
-        wire.special_login_handler = lambda *_, **__: None  # type: ignore[method-assign]
-        wire.establish_connection()
         self._introduce()
         wire.write_channel(wire.RETURN)
         wire.session_preparation()
+        wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
         self._settle()
-        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]*\))?[#>]", re.MULTILINE)
+        if len(wire.base_prompt) > PROMPT_CHARACTERS:
+            raise DeviceError(self.name, "login", f"a prompt of {len(wire.base_prompt)} characters")
+        # A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself.
+        behind = rf"(?=[ \t]{{0,8}}(?:$|{_LOG_TIME}))"
+        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
 
     def _introduce(self) -> None:
         """Answer what the ROS family asks inside the session, each question not before it was asked.
@@ -386,7 +471,7 @@ class SshSwitch(Session):
         """
         names, passwords = [self._access.user] * 2, [self._access.password]
         while True:
-            _, found = self._until(_LOGIN_SAYS, "login", self._access.login_seconds)
+            _, found = self._until(_LOGIN_SAYS, "login", self._allowance(self._access.login_seconds))
             if _LOGGED_IN.search(found):
                 return
             said = found.lower()
@@ -402,8 +487,11 @@ class SshSwitch(Session):
     def _settle(self) -> None:
         """Forget what is printed yet and answers nothing we asked: prompts of empty commands."""
         if self._wire is not None:
-            self._wire.clear_buffer()
-        self._unread = ""
+            try:
+                self._wire.clear_buffer()
+            except _WIRE_ERRORS as error:
+                raise self._lost("login", "the session was dropped") from error
+        self._unread, self._terminal = "", TerminalText()
 
     def _leave_configuration(self) -> None:
         for _ in range(_SUBMODES_DEEP):
@@ -417,12 +505,13 @@ class SshSwitch(Session):
     def _exchange(self, line: str) -> str:
         """Type a line, give what is printed up to the next prompt, without log lines and pagers."""
         self._write(f"{line}\n", line)
+        allowance = self._allowance()
         if self._access.echo:
-            self._until_echo(line)
+            self._until_echo(line, allowance)
         pieces: list[str] = []
         stop = re.compile(f"(?m:{self._prompt.pattern})|{_PAGER}")
         while True:
-            text, found = self._until(stop, line)
+            text, found = self._until(stop, line, allowance)
             pieces.append(text)
             if prompt := self._prompt.match(found):
                 self._mode = prompt[1] or ""
@@ -431,24 +520,24 @@ class SshSwitch(Session):
         answer = "".join(pieces)
         if not self._access.echo:
             answer = answer.replace(line, "", 1)
-        return _LOG_LINE.sub("", answer)
+        return printable(_ERASED.sub("", _LOG_LINE.sub("", answer)))
 
     def _check(self, line: str, answer: str) -> None:
         if self._is_error(answer):
-            raise DeviceError(self.name, line, " ".join(scrub(answer).split()))
+            raise DeviceError(self.name, line, shown(answer))
 
-    def _until_echo(self, line: str) -> None:
+    def _until_echo(self, line: str, allowance: Allowance) -> None:
         """Read past the echo of a line, which nothing but blanks may end.
 
         A pattern for each line would be plain, and take half the time of a push to compile.
         """
-        limit = self._access.answer_seconds
-        deadline = time.monotonic() + limit
+        text, self._unread = self._unread, ""
         while True:
-            at = self._unread.find(line)
+            at = text.find(line)
             while at >= 0:
-                if end := _ECHO_ENDS.match(self._unread, at + len(line)):
-                    self._unread = self._unread[end.end() :]
+                if end := _ECHO_ENDS.match(text, at + len(line)):
+                    self._unread = text[end.end() :]
                     return
-                at = self._unread.find(line, at + 1)
-            self._read_more(line, deadline, limit)
+                at = text.find(line, at + 1)
+            # The line may have begun in what is kept, and blanks may follow it: all before that is no echo.
+            text = text[max(0, len(text) - len(line) - _TAIL) :] + self._read_more(line, allowance)

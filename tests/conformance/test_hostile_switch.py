@@ -1,0 +1,385 @@
+"""A switch that attacks whoever logs in costs bounded bytes and time, is an error of its own, and nobody else's."""
+
+import asyncio
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pytest
+
+from hostile_switch import FLOOD, PROMPT, Loop, Switch
+from tagloom import platforms
+from tagloom.adapters import ssh
+from tagloom.adapters.ssh import Access, SshSwitch
+from tagloom.errors import DeviceError
+
+ANSWER_BYTES, SESSION_BYTES = 1 << 20, 4 << 20  # of the tests, so that a flood need not take long
+WINDOW = 4 << 20  # what is under way when the client hangs up: SSH's window, and the buffers of TCP
+LINES = ("vlan database", "vlan 100", "exit")
+CPU_SECONDS = 20.0  # of one victim; what is quadratic takes minutes
+PATIENT_SECONDS = 60.0  # where it is not time that ends it
+HUSH = "hush-password"
+
+
+def read(switch):
+    return switch.running_configuration()
+
+
+def send(switch):
+    return switch.send(LINES)
+
+
+def save(switch):
+    return switch.save()
+
+
+def identify(switch):
+    return switch.identity()
+
+
+# --- what they do before SSH has begun -------------------------------------------------------------------------------
+
+
+async def say_nothing(_, __):
+    await asyncio.sleep(3600)
+
+
+async def hang_up(_, __):
+    pass
+
+
+async def endless_line(_, writer):
+    while True:
+        writer.write(b"x" * FLOOD)
+        await writer.drain()
+
+
+async def trickled_line(_, writer):
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def endless_lines(_, writer):
+    while True:
+        writer.write(b"hello\r\n" * 1000)
+        await writer.drain()
+
+
+async def no_keys(_, writer):
+    writer.write(b"SSH-2.0-slow\r\n")
+    await writer.drain()
+    await asyncio.sleep(3600)
+
+
+async def garbage_keys(_, writer):
+    writer.write(b"SSH-2.0-x\r\n" + bytes(range(256)) * 100)
+    await writer.drain()
+    await asyncio.sleep(3600)
+
+
+async def huge_packet(_, writer):
+    writer.write(b"SSH-2.0-x\r\n\x7f\xff\xff\xfc")
+    while True:
+        writer.write(bytes(FLOOD))
+        await writer.drain()
+
+
+async def no_ssh(_, writer):
+    writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    await writer.drain()
+
+
+# --- what they do in a session ---------------------------------------------------------------------------------------
+
+
+def flood(data):
+    return lambda wire: wire.flood(data)
+
+
+def answer(data):
+    return lambda wire: wire.answer(data)
+
+
+async def echo_and(wire, then):
+    await wire.answer(b"")
+    await then
+
+
+async def endless_pager(wire):
+    await wire.answer(b"--More-- or (q)uit")
+    while await wire.process.stdin.read(4096):
+        await wire.say(b"\r                  \rline\r\n" * 20 + b"--More-- or (q)uit")
+
+
+async def slow_pager(wire):
+    await wire.answer(b"--More-- or (q)uit")
+    while await wire.process.stdin.read(4096):
+        await asyncio.sleep(0.2)
+        await wire.say(b"\r                  \rline\r\n--More-- or (q)uit")
+
+
+async def cut(wire):
+    wire.abort()
+
+
+async def end(wire):
+    wire.process.exit(0)
+    await wire.silence()
+
+
+async def late(wire):
+    await asyncio.sleep(1.2)
+    await wire.answer(b"" + PROMPT)
+
+
+async def say_more_after_exit(wire):
+    await wire.flood(b"still here\r\n")
+
+
+async def honest_but_slow(wire):
+    await asyncio.sleep(0.7)
+    await wire.say(wire.console.feed(wire.line + "\r").encode())
+
+
+@dataclass
+class Mode:
+    """One attack: what is done where which line is typed, what the victim does, and what it says of it."""
+
+    act: object
+    at: str = "show running-config"
+    do: object = read
+    says: str = ""
+    model: str = "powerconnect-6224"
+    ssh: str = ""
+    reads: str = ""  # where it is no error: the configuration
+    echo: bool = True
+
+
+TOO_LONG = "an answer of more than 1,048,576 bytes"
+NO_ANSWER = "no answer in 1 s"
+DROPPED = "the session was dropped"
+NO_BANNER = "^Error reading SSH protocol banner|^No existing session"
+NO_PASSWORD, NO_SESSION = "^Authentication timeout", "the login took more than 4 s"
+TIMES_OUT = NO_ANSWER, NO_BANNER, NO_PASSWORD, NO_SESSION
+MODES = {
+    # before SSH, and in it
+    "silence for a version": Mode(say_nothing, says=NO_BANNER),
+    "hang up": Mode(hang_up, says="^Error reading SSH protocol banner"),
+    "version line without end": Mode(endless_line, says="it sent more than 262,144 bytes"),
+    "version line, byte by byte": Mode(trickled_line, says=NO_BANNER),
+    "lines before the version without end": Mode(endless_lines, says="^Indecipherable protocol version"),
+    "no keys": Mode(no_keys, says=NO_BANNER),
+    "garbage for keys": Mode(garbage_keys, says="^Invalid packet blocking"),
+    "a packet of 2 GB": Mode(huge_packet, says="it sent more than 262,144 bytes"),
+    "no SSH at all": Mode(no_ssh, says="^Error reading SSH protocol banner"),
+    "password refused": Mode(None, ssh="refused", says="refused for user 'lab'"),
+    "password not answered": Mode(None, ssh="no answer to the password", says=NO_PASSWORD),
+    "authentication banners without end": Mode(None, ssh="auth banners", says="it sent more than 262,144 bytes"),
+    "session refused": Mode(None, ssh="session refused", says="Connect failed"),
+    "session not answered": Mode(None, ssh="no session", says=NO_SESSION),
+    # at the login
+    "banner without end": Mode(flood(b"welcome\r\n"), at="login", says="it sent more than 262,144 bytes"),
+    "banner of one line": Mode(flood(b"#"), at="login", says="it sent more than 262,144 bytes"),
+    "banner of ROS, without end": Mode(
+        flood(b"-\r\n"), at="login", model="powerconnect-5324", says="it sent more than 262,144 bytes"
+    ),
+    "banner of ROS, trickled": Mode(
+        lambda wire: wire.trickle(b"."), at="login", model="powerconnect-5324", says=NO_ANSWER
+    ),
+    "silence for a prompt": Mode(lambda wire: wire.silence(), at="login", says=NO_ANSWER),
+    "a prompt of 10 kB": Mode(None, ssh="long name", says="a prompt of 10000 characters"),
+    "asks for the name for ever": Mode(
+        lambda wire: wire.trickle(b"\r\nUser Name:"), at="login", model="powerconnect-5324", says="refused for user"
+    ),
+    "asks for the password twice": Mode(
+        lambda wire: wire.trickle(b"\r\nPassword:"), at="login", model="powerconnect-5324", says="refused for user"
+    ),
+    # in answers
+    "silence": Mode(lambda wire: wire.silence(), says=NO_ANSWER),
+    "silence after the echo": Mode(lambda wire: echo_and(wire, wire.silence()), says=NO_ANSWER),
+    "trickled beyond the deadline": Mode(lambda wire: echo_and(wire, wire.trickle(b"x")), says=NO_ANSWER),
+    "trickled lines": Mode(lambda wire: echo_and(wire, wire.trickle(b"x\r\n")), says=NO_ANSWER),
+    "echo of something else": Mode(flood(b"show startup-config\r\n"), says=TOO_LONG),
+    "the echo again and again, without end": Mode(flood(b"show running-config \x01"), says=TOO_LONG),
+    "one line without end": Mode(lambda wire: echo_and(wire, wire.flood(b"x")), says=TOO_LONG),
+    "lines without end": Mode(lambda wire: echo_and(wire, wire.flood(b"vlan 7\r\n")), says=TOO_LONG),
+    "empty lines without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\r\n")), says=TOO_LONG),
+    "carriage returns without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\r")), says=TOO_LONG),
+    "NULs without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\0")), says=TOO_LONG),
+    "backspaces without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\b \b")), says=TOO_LONG),
+    "no UTF-8": Mode(lambda wire: echo_and(wire, wire.flood(b"\xff\xfe\xc3(")), says=TOO_LONG),
+    "escapes without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\x1b[")), says=TOO_LONG),
+    "a title without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\x1b]0;x")), says=TOO_LONG),
+    "log lines of blanks": Mode(
+        lambda wire: echo_and(wire, wire.flood(b"01-Jan-2026 01:02:03" + b" " * 5000)), says=TOO_LONG
+    ),
+    "pagers in one line": Mode(lambda wire: echo_and(wire, wire.flood(b"More: <space>")), says=TOO_LONG),
+    "new keys again and again": Mode(
+        lambda wire: echo_and(wire, wire.flood(b"vlan 7\r\n")), ssh="rekeys", says=f"{TOO_LONG}|{DROPPED}"
+    ),
+    "half prompts without end": Mode(lambda wire: echo_and(wire, wire.flood(b"\r\ns0(config")), says=TOO_LONG),
+    "a pager without end": Mode(endless_pager, says=TOO_LONG),
+    "a slow pager without end": Mode(slow_pager, says=NO_ANSWER),
+    "cut at once": Mode(cut, says=DROPPED),
+    "cut in the answer": Mode(lambda wire: echo_and(wire, cut(wire)), says=DROPPED),
+    "the session ends": Mode(end, says=DROPPED),
+    "answers too late": Mode(late, says=NO_ANSWER),
+    "no echo, and a flood": Mode(flood(b"vlan 7\r\n"), echo=False, says=TOO_LONG),
+    "an identity without end": Mode(
+        lambda wire: echo_and(wire, wire.flood(b"Model 5324 ")), at="show system", do=identify, says=TOO_LONG
+    ),
+    "lines that begin like the prompt": Mode(
+        answer(b"banner\r\ns0#is mine\r\ns0(config)# too\r\nend" + PROMPT),
+        reads="banner\ns0#is mine\ns0(config)# too\nend",
+    ),
+    "an answer byte by byte": Mode(lambda wire: wire.bytewise(b"vlan 7\r\nname x" + PROMPT), reads="vlan 7\nname x"),
+    "sequences cut in two": Mode(
+        lambda wire: wire.bytewise(b"a\x1b[1;31mb\x1b]0;title\x07c\x1b]2;x\x1b\\d\xc2\x9b0me\x1b=f\0g" + PROMPT),
+        reads="abcdefg",
+    ),
+    "sequences that are none": Mode(
+        answer(b"a\x1b\x1b[\x07\xe2\x80\xae\xc2\x85b\xff" + PROMPT), reads="a\\x1b\\x1b[\\x07\\u202e\\x85b\ufffd"
+    ),
+    "log lines in the answer": Mode(
+        answer(
+            b"vlan 7\r\n01-Jan-2026 01:02:03 :%LINK-W-Down:  g1\r\nname x" + PROMPT + b" 01-Jan-2026 01:02:03 %X: y\r\n"
+        ),
+        reads="vlan 7\nname x",
+    ),
+    "goes on after the exit": Mode(say_more_after_exit, at="exit", reads="hostname s0\nexit"),
+    # to configuration lines
+    "configure leads nowhere": Mode(answer(PROMPT), at="configure", do=send, says=r"not that of \(config\)"),
+    "configure leads to another's prompt": Mode(answer(b"\r\ns1(config)#"), at="configure", do=send, says=NO_ANSWER),
+    "a line is never answered": Mode(lambda wire: wire.silence(), at="vlan 100", do=send, says=NO_ANSWER),
+    "an error without end": Mode(
+        lambda wire: echo_and(wire, wire.flood(b"% Invalid input radius-server ")),
+        at="vlan 100",
+        do=send,
+        says=TOO_LONG,
+    ),
+    "a long error": Mode(
+        answer(b"% Invalid input\r\n" + b"radius-server " * 50_000 + b"\r\ns0(config-vlan)#"),
+        at="vlan 100",
+        do=send,
+        says=r"% Invalid input radius-server .{0,1000} \.\.\.$",
+    ),
+    "an error of blank lines": Mode(
+        answer(b"\r\n" * 200_000 + b"% Invalid input\r\ns0(config-vlan)#"), at="vlan 100", do=send, says="% Invalid"
+    ),
+    "an error that steers the terminal": Mode(
+        answer("\r\n% Invalid input \x07 \x9b \u202e\r\ns0(config-vlan)#".encode()),
+        at="vlan 100",
+        do=send,
+        says=r"\\x07 \\x9b \\u202e",
+    ),
+    "an error that shows secrets": Mode(
+        answer(b"\r\n% Invalid input radius-server host 192.0.2.1 key hush-key\r\ns0(config-vlan)#"),
+        at="vlan 100",
+        do=send,
+        says="key <hidden>",
+    ),
+    # to saving
+    "a save that says nothing": Mode(answer(PROMPT), at="copy.*", do=save, says="did not say that it saved"),
+    "a save that is never answered": Mode(lambda wire: wire.silence(), at="copy.*", do=save, says=NO_ANSWER),
+    "a save that failed": Mode(
+        answer(b"\r\nConfiguration Not Saved!" + PROMPT), at="copy.*", do=save, says="Configuration Not Saved!"
+    ),
+    "a save without success": Mode(
+        answer(b"\r\nCopy unsuccessful" + PROMPT), at="copy.*", do=save, says="Copy unsuccessful"
+    ),
+    "a save of which no word comes": Mode(
+        lambda wire: wire.say(PROMPT), at="y", do=save, says="did not say that it saved"
+    ),
+    "a save that asks for ever": Mode(
+        lambda wire: wire.trickle(b"\r\nAre you sure (y/n) "), at="copy.*|y", do=save, says=NO_ANSWER
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def attacked():
+    """Let all of them attack at once, and an honest switch answer beside them; gives outcome and cost of each."""
+    loop = Loop()
+
+    def victim(name):
+        mode = MODES[name]
+        switch = Switch(mode.act, mode.at, mode.model, mode.ssh) if mode.ssh or takes_wire(mode.act) else mode.act
+        port = loop.serve(switch)
+        hurries, in_session = mode.says in TIMES_OUT, mode.at != "login" and takes_wire(mode.act) and mode.act
+        access = Access(
+            *("127.0.0.1", port, "lab", HUSH),
+            host_key_checking=False,
+            fast_cli=True,
+            echo=mode.echo,
+            login_seconds=1.0 if hurries and not in_session else PATIENT_SECONDS,
+            answer_seconds=1.0 if hurries else PATIENT_SECONDS,
+        )
+        began = time.thread_time()
+        try:
+            with SshSwitch("s0", platforms.load(mode.model), access) as session:
+                outcome = mode.do(session)
+        except DeviceError as error:
+            outcome = error
+        return outcome, time.thread_time() - began, getattr(switch, "sent", 0)
+
+    def honest():
+        switch = Switch(None, "")
+        access = Access("127.0.0.1", loop.serve(switch), "lab", HUSH, host_key_checking=False, fast_cli=True)
+        with SshSwitch("honest", platforms.load(switch.device.platform.model), access) as session:
+            session.send(LINES)
+            session.save()
+            return session.running_configuration(), switch.device.editor.vlans
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(16) as pool:
+        patch.setattr(ssh, "ANSWER_BYTES", ANSWER_BYTES, raising=False)
+        patch.setattr(ssh, "SESSION_BYTES", SESSION_BYTES, raising=False)
+        good = pool.submit(honest)
+        found = {name: pool.submit(victim, name) for name in MODES}
+        yield {name: future.result(120) for name, future in found.items()} | {"honest": good.result(120)}
+        loop.close()
+
+
+def takes_wire(act):
+    return act is None or act.__code__.co_argcount == 1
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_an_attack_is_its_switchs_own_error(attacked, name):
+    outcome, cpu_seconds, sent = attacked[name]
+    says = MODES[name].says
+    if MODES[name].reads:
+        assert outcome == MODES[name].reads + "\n"
+    else:
+        assert isinstance(outcome, DeviceError), outcome
+        assert re.search(says, outcome.text), outcome.text
+        assert outcome.switch == "s0"
+        assert outcome.text.isprintable()
+        assert len(outcome.text) <= ssh.SHOWN_CHARACTERS + 10
+        assert "hush" not in str(outcome)
+    assert cpu_seconds < CPU_SECONDS
+    assert sent < SESSION_BYTES + WINDOW
+
+
+def test_the_switch_beside_them_is_served(attacked):
+    text, vlans = attacked["honest"]
+    assert text == "hostname s0\nexit\n"
+    assert 100 in vlans
+
+
+def test_a_batch_that_is_slow_at_every_line_ends(monkeypatch):
+    """Each answer comes within its own deadline, and all of them together would take hours."""
+    monkeypatch.setattr(ssh, "LINE_SECONDS", 0.0)
+    loop = Loop()
+    switch = Switch(honest_but_slow, "description .*|interface .*|exit")
+    access = Access("127.0.0.1", loop.serve(switch), "lab", HUSH, host_key_checking=False, fast_cli=True)
+    access = replace(access, answer_seconds=1.0)
+    with (
+        SshSwitch("s0", platforms.load("powerconnect-6224"), access) as session,
+        pytest.raises(DeviceError, match="no answer in"),
+    ):
+        session.send(("interface ethernet 1/g1", *("description x",) * 40, "exit"))
+    assert len(session.sent) < 5
+    loop.close()
