@@ -19,7 +19,7 @@ LETTERS = string.ascii_letters + string.digits
 NAMES = st.sampled_from(TRICKY) | st.builds(
     str.__add__, st.sampled_from(LETTERS), st.text(LETTERS + "._-", max_size=12)
 )
-ADDRESSES = st.sampled_from(["192.0.2.1", "[2001:db8::1]:22", "on", "1", "core.example"])
+ADDRESSES = st.sampled_from(["192.0.2.1", "[2001:db8::1]:22", "core.example"])
 MODELS = ("powerconnect-6248", "linux-bridge")
 
 

@@ -167,7 +167,7 @@ def test_what_was_begun_and_not_ended_leaves_unknown_what_runs(tmp_path):
         memory.note(1.0, "begun", ("a",), "")
         memory.note(2.0, "done", ("a",), "")
         memory.remember(Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0)))
-        with pytest.raises(InputError, match="no other tagloom run"):
+        with pytest.raises(InputError, match="no other tagloom that keeps it"):
             Ledger(tmp_path / "state.db")
     with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
         assert memory.standing() == Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0))

@@ -67,7 +67,8 @@ def test_predict_reads_what_fit_wrote(site, answer, tmp_path):
 def test_a_probe_of_measure_needs_no_fit(answer, tmp_path):
     with closing(sqlite3.connect(tmp_path / "m.db")) as file, file:
         file.execute(
-            'CREATE TABLE measurement (id INTEGER PRIMARY KEY, "when" REAL, kind TEXT, quantity TEXT, value REAL)'
+            'CREATE TABLE measurement (id INTEGER PRIMARY KEY, "when" REAL, kind TEXT, fabric TEXT, parameters TEXT, '
+            "quantity TEXT, value REAL, unit TEXT, uncertainty REAL)"
         )
         rows = [
             (1.0, "idle-gap", "timeout", 9e-4),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import sqlite3
-from contextlib import closing
 from math import isfinite
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field, FiniteFloat
+
+from tagloom.adapters.history import FORM as HISTORY
+from tagloom.adapters.measurements import FORM as MEASUREMENTS
 from tagloom.errors import Finding, InputError
 from tagloom.records.kept import Measured
+from tagloom.storage.database import MAGIC, Store, mark_of
+from tagloom.storage.document import shown, split_rows
+from tagloom.storage.text import begins_with, read_text
 
-SQLITE = b"SQLite format 3\0"  # how such a file begins (sqlite.org/fileformat.html)
 PROBED = ("timeout", "sleep", "wake")  # what tagloom measure idle-gap keeps of a policy
 
 
@@ -55,35 +59,30 @@ def _row(where: str, name: str, value: str, origin: str, at: str = "", fabric: s
 
 
 def _file(path: Path) -> list[Measured]:
-    try:
-        with path.open("rb") as opened:
-            head = opened.read(len(SQLITE))
-        if head != SQLITE:
-            return _csv(path, path.read_text("utf-8-sig"))
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-            tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if {"snapshot", "port"} <= tables:
-                return _history(path, file)
-            if "measurement" in tables:
-                return _measurements(path, file)
-    except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
-        actual = getattr(error, "strerror", None) or str(error)
-        raise InputError([Finding(str(path), "a readable file of measurements, or quantity=value", actual)]) from None
-    raise InputError([Finding(str(path), "what tagloom observe or measure wrote", f"tables {sorted(tables)}")])
+    expected = "a readable file of measurements, or quantity=value"
+    if not begins_with(path, MAGIC):
+        return _csv(path, read_text(path, expected))
+    history = mark_of(path) == HISTORY.application_id
+    with Store(path, HISTORY if history else MEASUREMENTS) as file:
+        return (_history if history else _measurements)(path, file)
+
+
+def _table(path: Path, text: str, expected: str, keys: set[str]) -> list[tuple[int, dict[str, str]]]:
+    """Read CSV under a header that has all of `keys`: rows by their columns' names, with their lines."""
+    rows = split_rows(text.splitlines(), str(path))
+    header = [cell.strip() for cell in rows[0][1]] if rows else []
+    if not keys <= set(header):
+        raise InputError([Finding(f"{path}: line 1", expected, shown(text.split("\n", 1)[0]))])
+    return [(number, dict(zip(header, cells, strict=False))) for number, cells in rows[1:]]
 
 
 def _csv(path: Path, text: str) -> list[Measured]:
     """Read ``quantity,value[,at][,fabric]`` rows under a header; `at` in seconds since the epoch."""
-    rows = csv.DictReader(text.splitlines())
-    if not {"quantity", "value"} <= set(rows.fieldnames or ()):
-        raise InputError(
-            [Finding(f"{path}: line 1", "quantity,value[,at][,fabric]", repr(text.split("\n", 1)[0][:60]))]
-        )
     found, findings = list[Measured](), list[Finding]()
-    for row in rows:
+    for line, row in _table(path, text, "quantity,value[,at][,fabric]", {"quantity", "value"}):
         name, value, at, fabric = (row.get(key) or "" for key in ("quantity", "value", "at", "fabric"))
         try:
-            found.append(_row(f"{path}: line {rows.line_num}", name, value, path.name, at, fabric))
+            found.append(_row(f"{path}: line {line}", name, value, path.name, at, fabric))
         except InputError as error:
             findings += error.findings
     if findings:
@@ -91,15 +90,16 @@ def _csv(path: Path, text: str) -> list[Measured]:
     return found
 
 
-def _history(path: Path, file: sqlite3.Connection) -> list[Measured]:
+def _history(path: Path, file: Store) -> list[Measured]:
     """Give what every port sent between two snapshots, in bits per second of octets, as ``out_bps/SWITCH/PORT``.
 
     A counter that went back was reset, or wrapped: what it counted is not known.
     """
-    rows = file.execute(
+    rows = file.each(
+        tuple[str, str, int, FiniteFloat, Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]],
         "SELECT s.fabric, p.switch, p.number, r.at, p.out_octets FROM port p"
         " JOIN snapshot s ON s.id = p.snapshot JOIN reading r ON r.snapshot = p.snapshot AND r.switch = p.switch"
-        " WHERE p.out_octets IS NOT NULL ORDER BY s.fabric, p.switch, p.number, r.at"
+        " WHERE p.out_octets IS NOT NULL ORDER BY s.fabric, p.switch, p.number, r.at",
     )
     found = list[Measured]()
     before: tuple[tuple[str, str, int], float, int] | None = None
@@ -112,35 +112,30 @@ def _history(path: Path, file: sqlite3.Connection) -> list[Measured]:
     return found
 
 
-def _measurements(path: Path, file: sqlite3.Connection) -> list[Measured]:
+def _measurements(path: Path, file: Store) -> list[Measured]:
     """Give the watts that tagloom measure power kept; its joules are those of the metering, not of a run."""
-    rows = file.execute(
-        'SELECT "when", fabric, value FROM measurement WHERE kind = ? AND quantity = ?', ("power", "watts")
+    rows = file.each(
+        tuple[FiniteFloat, str, FiniteFloat],
+        'SELECT "when", fabric, value FROM measurement WHERE kind = ? AND quantity = ?',
+        ("power", "watts"),
     )
     return [Measured("watts_after", value, path.name, at, fabric) for at, fabric, value in rows]
 
 
 def read_pairs(path: Path) -> list[tuple[float, float]]:
     """Read ``gap_seconds,overhead_seconds`` rows under a header. Raises InputError with all findings."""
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Finding(str(path), "a readable CSV file", str(error))]) from None
-    rows = csv.DictReader(lines)
     keys = ("gap_seconds", "overhead_seconds")
-    if not set(keys) <= set(rows.fieldnames or ()):
-        raise InputError([Finding(f"{path}: line 1", ",".join(keys), repr((lines or [""])[0][:60]))])
     pairs, findings = list[tuple[float, float]](), list[Finding]()
-    for row in rows:
+    for line, row in _table(path, read_text(path, "a readable CSV file"), ",".join(keys), set(keys)):
         try:
-            times = [float(row[key] or "") for key in keys]
+            times = [float(row.get(key) or "") for key in keys]
         except ValueError:
             times = []
         if times and all(0 <= time < float("inf") for time in times):
             pairs.append((times[0], times[1]))
         else:
-            where = f"{path}: line {rows.line_num}"
-            findings.append(Finding(where, "two times in seconds, from 0", ",".join(str(row[k]) for k in keys)))
+            actual = shown(",".join(row.get(key, "") for key in keys))
+            findings.append(Finding(f"{path}: line {line}", "two times in seconds, from 0", actual))
     if findings:
         raise InputError(findings)
     return pairs
@@ -151,14 +146,13 @@ def read_policy(path: Path) -> tuple[float, float, float]:
 
     Raises InputError where the file holds none that is whole.
     """
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-            rows = file.execute(
-                'SELECT quantity, value FROM measurement WHERE kind = ? ORDER BY "when", id', ("idle-gap",)
-            )
-            found = {name: float(value) for name, value in rows if name in PROBED}
-    except (sqlite3.Error, ValueError) as error:
-        raise InputError([Finding(str(path), "a file of tagloom measure idle-gap", str(error))]) from None
+    with Store(path, MEASUREMENTS) as file:
+        rows = file.rows(
+            tuple[str, FiniteFloat],
+            'SELECT quantity, value FROM measurement WHERE kind = ? ORDER BY "when", id',
+            ("idle-gap",),
+        )
+    found = {name: value for name, value in rows if name in PROBED}
     if missing := [name for name in PROBED if name not in found]:
         actual = f"no {', '.join(missing)}"
         raise InputError([Finding(str(path), "a probe that found time-out, sleep and wake", actual)])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tagloom.adapters.database import Form, open_file
-from tagloom.errors import Finding, InputError
+from pydantic import FiniteFloat, TypeAdapter
+
 from tagloom.records.kept import KeptForecast, Measured, Quantity
+from tagloom.storage.database import Form, Store
+from tagloom.storage.document import checked, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,16 +34,15 @@ CREATE TABLE measured (
   UNIQUE (quantity, value, origin, at, fabric)
 );
 """
-_FORM = Form(_APPLICATION_ID, SCHEMA_VERSION, _SCHEMA, "forecasts kept by tagloom predict --record", "kept forecasts")
+_FORM = Form("forecasts kept by tagloom predict --record", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)
+_QUANTITIES = TypeAdapter(dict[str, tuple[FiniteFloat, FiniteFloat | None, FiniteFloat | None, str]])
 
 
 class Forecasts:
     """Append forecasts and measurements to one file, and give them back. Raises InputError for another file."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        if not new and not path.is_file():
-            raise InputError([Finding(str(path), "forecasts kept by tagloom predict --record", "no such file")])
-        self._file = open_file(path, _FORM, new=new)
+        self._file = Store(path, _FORM, new=new)
 
     def close(self) -> None:
         """Close the file."""
@@ -50,8 +51,8 @@ class Forecasts:
     def keep(self, at: float, fabric: str, build: str, quantities: Mapping[str, Quantity]) -> int:
         """Write one forecast; gives its number."""
         page = json.dumps({name: [q.value, q.low, q.high, q.source] for name, q in quantities.items()})
-        with self._file:
-            number = self._file.execute(
+        with self._file.writing() as wire:
+            number = wire.execute(
                 "INSERT INTO forecast (at, fabric, build, quantities) VALUES (?, ?, ?, ?)", (at, fabric, build, page)
             ).lastrowid
         assert number is not None  # noqa: S101 - an insert has a row
@@ -59,22 +60,33 @@ class Forecasts:
 
     def forecasts(self) -> list[KeptForecast]:
         """Give all forecasts, the oldest first."""
-        rows = self._file.execute("SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id")
+        rows = self._file.rows(
+            tuple[int, FiniteFloat, str, str, str],
+            "SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id",
+        )
         return [
-            KeptForecast(number, at, fabric, build, {name: Quantity(*q) for name, q in json.loads(page).items()})
+            KeptForecast(number, at, fabric, build, self._quantities(number, page))
             for number, at, fabric, build, page in rows
         ]
+
+    def _quantities(self, number: int, page: str) -> dict[str, Quantity]:
+        where = f"{self._file.path}: forecast {number}"
+        found = checked(_QUANTITIES, parse_json(page, where, "the quantities of a forecast"), where)
+        return {name: Quantity(*each) for name, each in found.items()}
 
     def measure(self, found: Iterable[Measured]) -> None:
         """Write measurements, all or none; one that is there already is not written again."""
         rows = [(m.quantity, m.value, m.origin, m.at, m.fabric) for m in found]
         known = {(m.quantity, m.value, m.origin, m.at, m.fabric) for m in self.measured()}  # UNIQUE lets NULLs repeat
-        with self._file:
-            self._file.executemany(
+        with self._file.writing() as wire:
+            wire.executemany(
                 "INSERT OR IGNORE INTO measured VALUES (?, ?, ?, ?, ?)", [row for row in rows if row not in known]
             )
 
     def measured(self) -> list[Measured]:
         """Give all measurements in the order of their times."""
-        rows = self._file.execute("SELECT quantity, value, origin, at, fabric FROM measured ORDER BY at, quantity")
+        rows = self._file.rows(
+            tuple[str, FiniteFloat, str, FiniteFloat | None, str],
+            "SELECT quantity, value, origin, at, fabric FROM measured ORDER BY at, quantity",
+        )
         return [Measured(*row) for row in rows]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tagloom.adapters.database import Form, open_file
+from pydantic import Field, FiniteFloat
+
 from tagloom.records.observation import Counters, Observation
+from tagloom.storage.database import MAGIC, Form, Store
+from tagloom.storage.text import begins_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,26 +56,33 @@ CREATE TABLE port (
 );
 CREATE INDEX port_by_time ON port (switch, number, snapshot);
 """
-_FORM = Form(_APPLICATION_ID, SCHEMA_VERSION, _SCHEMA, "a history of tagloom's, or a new file", "a history")
-_MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
+FORM = Form("a history of tagloom's", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)
 _COUNTED = ("in_octets", "out_octets", "in_packets", "out_packets", "in_errors", "out_errors")
+
+
+# What a cell of a row is; SQLite itself lets any cell hold anything.
+_Count = Annotated[str, Field(pattern=r"^[0-9]{1,20}$")] | None
+_Flag = Annotated[int, Field(ge=0, le=1)] | None
+_Number = Annotated[int, Field(ge=0, lt=1 << 31)]
+_Speed = Annotated[int, Field(ge=0)] | None
+_Bits = Annotated[int, Field(ge=1, le=64)]
+_Seconds = FiniteFloat | None
+_PORT: Any = tuple[
+    str, _Number, str, _Flag, _Flag, _Speed, _Seconds, _Count, _Count, _Count, _Count, _Count, _Count, _Bits
+]
 
 
 def is_one(path: Path) -> bool:
     """Tell whether a file is an SQLite database, which no other kind of traffic is."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+    return begins_with(path, MAGIC)
 
 
 class History:
     """Append snapshots to one file, and give the last one back. Raises InputError where the file is something else."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = True) -> None:
         self._path = path
-        self._file = open_file(path, _FORM)
+        self._file = Store(path, FORM, new=new)
 
     def close(self) -> None:
         """Close the file."""
@@ -81,14 +90,14 @@ class History:
 
     def append(self, fabric: str, at: float, seen: Mapping[str, Observation]) -> int:
         """Write one snapshot, whole or not at all; gives its number."""
-        with self._file:
-            number = self._file.execute("INSERT INTO snapshot (at, fabric) VALUES (?, ?)", (at, fabric)).lastrowid
+        with self._file.writing() as wire:
+            number = wire.execute("INSERT INTO snapshot (at, fabric) VALUES (?, ?)", (at, fabric)).lastrowid
             assert number is not None  # noqa: S101 - an insert has a row
-            self._file.executemany(
+            wire.executemany(
                 f"INSERT INTO reading VALUES ({', '.join('?' * 15)})",  # noqa: S608 - question marks alone
                 [_reading(number, each) for each in seen.values()],
             )
-            self._file.executemany(
+            wire.executemany(
                 f"INSERT INTO port VALUES ({', '.join('?' * 15)})",  # noqa: S608 - as above
                 [_port(number, each.switch, port) for each in seen.values() for port in each.ports],
             )
@@ -96,40 +105,43 @@ class History:
 
     def last(self, fabric: str) -> dict[str, Observation]:
         """Give the last snapshot of a fabric, as far as rates need it: times, errors and ports; {} where none is."""
-        with closing(self._file.cursor()) as rows:
-            number = rows.execute("SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,)).fetchone()[0]
+        ((number,),) = self._file.rows(tuple[int | None], "SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,))
         return self._snapshot(number)
 
     def snapshots(self, fabric: str, seconds: float | None = None) -> Iterator[dict[str, Observation]]:
         """Give the snapshots of a fabric, oldest first, as `last` does: all, or those of the last `seconds`."""
-        with closing(self._file.cursor()) as rows:
-            found = rows.execute("SELECT id, at FROM snapshot WHERE fabric = ? ORDER BY at, id", (fabric,)).fetchall()
+        found = self._file.rows(
+            tuple[int, FiniteFloat], "SELECT id, at FROM snapshot WHERE fabric = ? ORDER BY at, id", (fabric,)
+        )
         since = found[-1][1] - seconds if found and seconds is not None else 0.0
         for number, at in found:
             if at >= since:
                 yield self._snapshot(number)
 
     def _snapshot(self, found: int | None) -> dict[str, Observation]:
-        with closing(self._file.cursor()) as rows:
-            ports: dict[str, list[Counters]] = {}
-            for switch, *values in rows.execute(
-                "SELECT switch, number, name, admin_up, oper_up, speed_bps, last_change_seconds, in_octets, out_octets,"
-                " in_packets, out_packets, in_errors, out_errors, bits FROM port WHERE snapshot = ? ORDER BY number",
-                (found,),
-            ):
-                number, name, admin, oper, speed, changed, *counted, bits = values
-                cells: dict[str, Any] = {
-                    key: each if each is None else int(each) for key, each in zip(_COUNTED, counted, strict=True)
-                }
-                up = {"admin_up": _truth(admin), "oper_up": _truth(oper)}
-                known = {"speed_bps": speed, "last_change_seconds": changed, "bits": bits}
-                ports.setdefault(switch, []).append(Counters(number, name, **up, **known, **cells))
-            return {
-                switch: Observation(switch, at, error, uptime_seconds=uptime, ports=tuple(ports.get(switch, ())))
-                for switch, at, error, uptime in rows.execute(
-                    "SELECT switch, at, error, uptime_seconds FROM reading WHERE snapshot = ?", (found,)
-                )
+        ports: dict[str, list[Counters]] = {}
+        rows: list[tuple[Any, ...]] = self._file.rows(
+            _PORT,
+            "SELECT switch, number, name, admin_up, oper_up, speed_bps, last_change_seconds, in_octets, out_octets,"
+            " in_packets, out_packets, in_errors, out_errors, bits FROM port WHERE snapshot = ? ORDER BY number",
+            (found,),
+        )
+        for switch, *values in rows:
+            number, name, admin, oper, speed, changed, *counted, bits = values
+            cells: dict[str, Any] = {
+                key: each if each is None else int(each) for key, each in zip(_COUNTED, counted, strict=True)
             }
+            up = {"admin_up": _truth(admin), "oper_up": _truth(oper)}
+            known = {"speed_bps": speed, "last_change_seconds": changed, "bits": bits}
+            ports.setdefault(switch, []).append(Counters(number, name, **up, **known, **cells))
+        return {
+            switch: Observation(switch, at, error, uptime_seconds=uptime, ports=tuple(ports.get(switch, ())))
+            for switch, at, error, uptime in self._file.rows(
+                tuple[str, FiniteFloat, str, _Seconds],
+                "SELECT switch, at, error, uptime_seconds FROM reading WHERE snapshot = ?",
+                (found,),
+            )
+        }
 
 
 def _truth(cell: int | None) -> Any:

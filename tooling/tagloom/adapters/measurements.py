@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import TYPE_CHECKING
 
-from tagloom.errors import Finding, InputError
+from tagloom.storage.database import Form, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
 
     from tagloom.records.measurement import Kept
 
-_COLUMNS = ("id", "when", "kind", "fabric", "parameters", "quantity", "value", "unit", "uncertainty")
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS measurement (
+CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,
   "when" REAL NOT NULL,            -- seconds since the epoch, when the measurement began
   kind TEXT NOT NULL,              -- pingpong, power, idle-gap, rps
@@ -28,20 +26,14 @@ CREATE TABLE IF NOT EXISTS measurement (
   uncertainty REAL                 -- standard deviation in the same unit, NULL where none is known
 )
 """
+FORM = Form("a file of measurements", 0, 0, _SCHEMA)
 
 
 class Measurements:
     """Append rows to one file. Raises InputError where the file is something else, before anything is measured."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._file = sqlite3.connect(path)
-            self._file.execute(_SCHEMA)
-            found = tuple(row[1] for row in self._file.execute("PRAGMA table_info(measurement)"))
-        except sqlite3.Error as error:
-            raise InputError([Finding(str(path), "a file of measurements, or a new one", str(error))]) from None
-        if found != _COLUMNS:
-            raise InputError([Finding(f"{path}: measurement", ", ".join(_COLUMNS), ", ".join(found))])
+        self._file = Store(path, FORM, new=True)
 
     def close(self) -> None:
         """Let the file go."""
@@ -53,8 +45,8 @@ class Measurements:
             (at, r.kind, r.fabric, json.dumps(r.parameters, sort_keys=True), r.quantity, r.value, r.unit, r.uncertainty)
             for r in rows
         )
-        with self._file:
-            self._file.executemany(
+        with self._file.writing() as wire:
+            wire.executemany(
                 'INSERT INTO measurement ("when", kind, fabric, parameters, quantity, value, unit, uncertainty) '
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 words,

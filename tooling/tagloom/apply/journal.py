@@ -11,20 +11,26 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import lzma
 import sqlite3
 import tarfile
 import time
+import zlib
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from tagloom.errors import Finding, InputError
+from tagloom.storage.database import Form, Store
+from tagloom.storage.document import checked, parse_json, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+T = TypeVar("T")
 _BUSY_SECONDS = 60.0  # 64 workers that commit at once wait for one another, a sync each
 _SCHEMA = """
 create table if not exists runs (
@@ -40,6 +46,7 @@ create table if not exists switches (
     primary key (run, wave, switch)
 );
 """
+_FORM = Form("a journal of tagloom's", 0, 0, _SCHEMA)
 RUNNING, INTERRUPTED, DONE, STOPPED = "running", "interrupted", "done", "stopped"
 FAILED, UNDONE, LEFT = "failed", "undone", "left"
 UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)
@@ -120,6 +127,13 @@ class SwitchRow:
 
 
 _RUN_COLUMNS = ", ".join(Run.__dataclass_fields__)
+_State = Literal["running", "interrupted", "done", "stopped", "failed", "undone", "left"]
+_RUNS: TypeAdapter[list[Any]] = TypeAdapter(
+    list[tuple[int, str, str, str, str, str, str, FiniteFloat, _State, str, int, int, bool, int | None]]
+)
+_SWITCHES: TypeAdapter[list[Any]] = TypeAdapter(list[tuple[int, str, str, tuple[str, ...], str, str, int, str]])
+_LINES = TypeAdapter(tuple[str, ...])
+_MOST_UNPACKED = 1 << 32
 
 
 class Journal:
@@ -132,15 +146,13 @@ class Journal:
         self.path = path
         # While one connection is open, those of workers that come and go do not each write the log back.
         self._kept: sqlite3.Connection | None = None
-        with self._told():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            with closing(self._open()) as wire:
-                wire.executescript(f"pragma journal_mode = wal; {_SCHEMA}")
+        with self._told(), self._checked(deep=False) as file:
+            file.wire.execute("pragma journal_mode = wal")
 
     def __enter__(self) -> Self:
-        """Stay connected."""
+        """Check the whole file, and stay connected."""
         with self._told():
+            self._checked(deep=True).close()
             self._kept = self._open()
         return self
 
@@ -175,8 +187,10 @@ class Journal:
 
     def run(self, number: int) -> Run:
         """Give one run."""
-        (found,) = self._runs("where id = ?", number)
-        return found
+        found = self._runs("where id = ?", number)
+        if not found:
+            raise self._damaged(f"run {number}", "none")
+        return found[0]
 
     def runs(self, fabric: str = "") -> list[Run]:
         """List the runs, the newest first: of one fabric, or of all."""
@@ -199,15 +213,22 @@ class Journal:
                 " where run = ? and (wave = ? or ? is null) order by wave, switch",
                 (run, wave, wave),
             ).fetchall()
-        return [SwitchRow(a, b, c, tuple(json.loads(lines)), *rest) for a, b, c, lines, *rest in rows]
+        return self._records(_SWITCHES, [(*row[:3], self._lines(row[3]), *row[4:]) for row in rows], SwitchRow)
 
     def unpack(self, run: int, directory: Path) -> None:
         """Write the run's own copy of its order into `directory`, in the place of an older one's files."""
         with self._told():
             with closing(self._open()) as wire:
-                (pack,) = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
-            with tarfile.open(fileobj=io.BytesIO(pack)) as archive:
-                archive.extractall(directory, filter="data")
+                row = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
+            if row is None or not isinstance(row[0], bytes):
+                raise self._damaged(f"the directory of run {run}", "none")
+            try:
+                with tarfile.open(fileobj=io.BytesIO(row[0])) as archive:
+                    if sum(member.size for member in archive) > _MOST_UNPACKED:
+                        raise self._damaged(f"the directory of run {run}, of at most {_MOST_UNPACKED} bytes", "more")
+                    archive.extractall(directory, filter="data")
+            except (tarfile.TarError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+                raise self._damaged(f"the directory of run {run}", str(error)) from None
 
     def set_wave(self, run: int, wave: int) -> None:
         """Say that a wave begins; one that switches which fell behind catch up with takes no other back."""
@@ -232,9 +253,27 @@ class Journal:
     def _runs(self, condition: str, *values: object) -> list[Run]:
         with self._told(), closing(self._open()) as wire:
             rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own words
-        return [
-            Run(**dict(zip(Run.__dataclass_fields__, row, strict=True)) | {"proven": bool(row[12])}) for row in rows
-        ]
+        return self._records(_RUNS, [(*row[:12], bool(row[12]), *row[13:]) for row in rows], Run)
+
+    def _records(
+        self, rows_of: TypeAdapter[list[Any]], rows: list[tuple[Any, ...]], record: Callable[..., T]
+    ) -> list[T]:
+        """Make records of rows. Raises InputError where a cell is of another type than what was written."""
+        try:
+            return [record(*row) for row in rows_of.validate_python(rows, strict=True)]
+        except ValidationError as error:
+            cell = error.errors(include_url=False)[0]
+            raise self._damaged(f"cells as tagloom writes them: {cell['msg']}", shown(cell["input"])) from None
+
+    def _lines(self, text: object) -> tuple[str, ...]:
+        where = f"{self.path}: lines"
+        return checked(_LINES, parse_json(text if isinstance(text, str) else "", where, "a list of lines"), where)
+
+    def _damaged(self, expected: str, actual: str) -> InputError:
+        return InputError([Finding(str(self.path), f"a whole journal, with {expected}", actual)])
+
+    def _checked(self, *, deep: bool) -> Store:
+        return Store(self.path, _FORM, new=True, parents=True, owner_only=True, busy_seconds=_BUSY_SECONDS, deep=deep)
 
     def _open(self) -> sqlite3.Connection:
         wire = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)

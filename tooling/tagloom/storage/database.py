@@ -1,0 +1,237 @@
+"""Open SQLite files of tagloom's own, and tell what is none, damaged, newer, locked or cannot be written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from tagloom.errors import Finding, InputError
+from tagloom.storage.document import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+T = TypeVar("T")
+MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
+CHECKED_BYTES = 1 << 26  # of files up to this size every page is checked when they are opened
+BUSY_SECONDS = 5.0
+WAY_OUT = "move it away, or name another file"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kind of file: the mark and version in its header (sqlite.org/fileformat.html), and its tables.
+
+    what            how it is called where it is asked for
+    application_id  0 where files of this kind bear no mark: they are known by their tables alone
+    """
+
+    what: str
+    application_id: int
+    version: int
+    schema: str
+
+
+class Store:
+    """One open file of a form; every method raises InputError where the file is damaged or cannot be used.
+
+    new           make the file, or the tables of an empty one
+    parents       make the directories above it, too
+    owner_only    what is made is readable by its owner alone
+    busy_seconds  how long to wait for others that write
+    exclusive     keep all others out until it is closed
+    deep          check all pages of a file that is not large; without it, header and tables alone
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        form: Form,
+        *,
+        new: bool = False,
+        parents: bool = False,
+        owner_only: bool = False,
+        busy_seconds: float = BUSY_SECONDS,
+        exclusive: bool = False,
+        deep: bool = True,
+    ) -> None:
+        self.path, self.form = path, form
+        memory = str(path) == ":memory:"
+        with self.told():
+            if not memory:
+                self._check_file(new=new)
+                if new and parents:
+                    path.parent.mkdir(mode=0o700 if owner_only else 0o777, parents=True, exist_ok=True)
+                if new and not path.exists():
+                    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600 if owner_only else 0o666))
+            name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only where it must be
+            self.wire = sqlite3.connect(name, uri=not memory, timeout=busy_seconds, isolation_level=None)
+        try:
+            with self.told():
+                if exclusive:
+                    self.wire.execute("PRAGMA locking_mode = EXCLUSIVE")
+                    self.wire.execute("BEGIN EXCLUSIVE")
+                    self.wire.execute("COMMIT")
+                self._check_tables(new=new, deep=deep)
+        except BaseException:
+            self.wire.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Stay open."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, and let others have it."""
+        self.wire.close()
+
+    def rows(self, types: type[T], query: str, values: Sequence[object] = ()) -> list[T]:
+        """Give the rows of a query, each cell of the type that `types`, a tuple of them, says."""
+        return list(self.each(types, query, values))
+
+    def each(self, types: type[T], query: str, values: Sequence[object] = ()) -> Iterator[T]:
+        """Give the rows of a query one after another, as `rows` does."""
+        row_of: TypeAdapter[T] = _adapter(types)  # type: ignore[arg-type]  # a type can be hashed
+        with self.told(), closing(self.wire.execute(query, values)) as found:
+            for row in found:
+                yield row_of.validate_python(row, strict=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection inside one transaction: all that is written, or nothing."""
+        with self.told():
+            self.wire.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.wire
+                self.wire.execute("COMMIT")
+            except BaseException:
+                if self.wire.in_transaction:
+                    self.wire.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn what SQLite, the disk, or a cell of another type says into a finding about the file."""
+        try:
+            yield
+        except ValidationError as error:
+            cell = error.errors(include_url=False)[0]
+            expected = cell["msg"].removeprefix("Input should be ")
+            raise self._wrong(f"{self.form.what}, its cells whole: {expected}", shown(cell["input"])) from None
+        except sqlite3.OperationalError as error:
+            raise self._wrong(*self._unusable(str(error))) from None
+        except sqlite3.Error as error:
+            raise self._wrong(f"{self.form.what}, whole", f"{error} ({WAY_OUT})") from None
+        except UnicodeError as error:
+            raise self._wrong(f"{self.form.what}, its texts in UTF-8", str(error)) from None
+        except OverflowError as error:
+            raise self._wrong(f"{self.form.what}, numbers of 64 bits", str(error)) from None
+        except OSError as error:
+            raise self._wrong(f"{self.form.what} that can be used", error.strerror or str(error)) from None
+
+    def _unusable(self, text: str) -> tuple[str, str]:
+        if "locked" in text or "busy" in text:
+            return f"{self.form.what}, and no other tagloom that keeps it", text
+        if "decode" in text:
+            return f"{self.form.what}, its texts in UTF-8", "others"
+        if any(word in text for word in ("no such", "malformed", "schema", "syntax", "corrupt", "unsupported")):
+            return f"{self.form.what}, whole", f"{text} ({WAY_OUT})"
+        return f"{self.form.what} that can be used", text
+
+    def _wrong(self, expected: str, actual: str) -> InputError:
+        return InputError([Finding(str(self.path), expected, actual)])
+
+    def _check_file(self, *, new: bool) -> None:
+        """Refuse what is no SQLite file before SQLite touches it."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        except FileNotFoundError:
+            if new:
+                return
+            raise self._wrong(self.form.what, "no such file") from None
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise self._wrong(self.form.what, "no file")
+            head = file.read(len(MAGIC))
+        if head != MAGIC and (head or not new):
+            raise self._wrong(self.form.what, f"another kind of file ({WAY_OUT})" if head else "an empty file")
+
+    def _check_tables(self, *, new: bool, deep: bool) -> None:
+        """Compare mark, version and tables with the form's; give an empty file its own."""
+        form = self.form
+        (application,), (version,) = (
+            self.wire.execute(f"PRAGMA {pragma}").fetchone() for pragma in ("application_id", "user_version")
+        )
+        (tables,) = self.wire.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if new and not tables and not version:
+            with self.writing():
+                if self.wire.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    return  # another process was faster
+                for line in _statements(form.schema):
+                    self.wire.execute(line)
+                if form.application_id:
+                    self.wire.execute(f"PRAGMA application_id = {form.application_id}")
+                self.wire.execute(f"PRAGMA user_version = {form.version}")
+            return
+        if application != form.application_id:
+            raise self._wrong(form.what, f"another program's file ({WAY_OUT})")
+        if version != form.version:
+            newer = ", made by a newer tagloom" if version > form.version else ""
+            raise self._wrong(f"{form.what} of version {form.version}", f"version {version}{newer}")
+        odd = [name for name, columns in _tables(form.schema).items() if columns != _columns(self.wire, name)]
+        odd += [name for (name,) in self.wire.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
+        if odd:
+            raise self._wrong(f"{form.what} with its own tables", f"others: {', '.join(map(str, odd))} ({WAY_OUT})")
+        if deep and str(self.path) != ":memory:" and self.path.stat().st_size <= CHECKED_BYTES:
+            told = self.wire.execute("PRAGMA quick_check(1)").fetchone()
+            if told != ("ok",):
+                raise self._wrong(f"{form.what}, whole", f"{shown(told and told[0])} ({WAY_OUT})")
+
+
+def mark_of(path: Path) -> int:
+    """Give the mark in a file's header, which says what program's it is (sqlite.org/fileformat.html, 1.3); else 0."""
+    try:
+        with path.open("rb") as file:
+            return int.from_bytes(file.read(72)[68:])
+    except OSError:
+        return 0
+
+
+@cache
+def _tables(schema: str) -> dict[str, tuple[str, ...]]:
+    """Give the columns of a schema's tables."""
+    with closing(sqlite3.connect(":memory:")) as wire:
+        wire.executescript(schema)
+        names = [name for (name,) in wire.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: _columns(wire, name) for name in names}
+
+
+def _columns(wire: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    return tuple(str(name) for _, name, *_ in wire.execute(f"PRAGMA table_info({table})"))
+
+
+def _statements(schema: str) -> Iterator[str]:
+    """Split a schema into statements, for `executescript` would end the transaction they belong to."""
+    text = ""
+    for part in schema.split(";"):
+        text += part + ";"
+        if sqlite3.complete_statement(text):
+            yield text
+            text = ""
+
+
+@cache
+def _adapter(types: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(types)

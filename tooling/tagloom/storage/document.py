@@ -1,0 +1,213 @@
+"""Read YAML, JSON and CSV, bounded in size, depth and digits, and check them against a form."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import reprlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from tagloom.errors import Finding, InputError
+from tagloom.storage.text import decode, read_bytes, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+T = TypeVar("T")
+YAML_BYTES = 1 << 26
+MOST_DEPTH = 40  # of parts inside parts; a fabric file has four
+MOST_ALIASED = 100_000  # parts that aliases may add: an alias of aliases of aliases is a bomb
+MOST_DIGITS = 100
+_NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxXobB_:.]*")
+_ODD_NUMBER = re.compile(r"[0-9]{20}|[eE]\+?[0-9]{3}|[IN][na][fN]")  # what a JSON text of usual numbers lacks
+MOST_INT = 1 << 64
+
+
+class Form(BaseModel):
+    """A document's form: values are taken for no other type, numbers are finite; keys it does not name are left."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother, self.maxlist, self.maxdict = 3, 60, 60, 4, 4
+
+    def repr_int(self, x: int, level: int) -> str:
+        del level
+        return repr(x) if abs(x) < MOST_INT else "a number of very many digits"
+
+
+def shown(value: object, width: int = 60) -> str:
+    """Show a value of a document in a finding, short, however large or deep it is.
+
+    >>> shown([[[[[1]]]]]), shown(10**6000)
+    ('[[[...]]]', 'a number of very many digits')
+    """
+    return _Short().repr(value)[:width]
+
+
+@dataclass(frozen=True, slots=True)
+class Yaml:
+    """A YAML document: its value, and its nodes with their lines."""
+
+    value: Any
+    node: yaml.Node | None
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader, without what is no number that can be counted with."""
+
+
+def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
+    value = yaml.constructor.SafeConstructor.construct_yaml_float(loader, node)
+    if not math.isfinite(value):
+        raise yaml.constructor.ConstructorError(None, None, "a number that is not finite", node.start_mark)
+    return value
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+
+
+def read_yaml(path: Path, expected: str = "a readable YAML file") -> Any:
+    """Read the one document of a YAML file. Raises InputError."""
+    return parse_yaml(read_text(path, expected, YAML_BYTES), str(path), expected).value
+
+
+def parse_yaml(text: str, where: str, expected: str = "YAML") -> Yaml:
+    """Read a YAML document. Raises InputError for what is none, is too deep, or grows by its aliases without bound."""
+    try:
+        _check_size(text, where)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            return Yaml(None if node is None else loader.construct_document(node), node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f"{where}:{mark.line + 1}" if mark else where
+        raise InputError([Finding(at, expected, getattr(error, "problem", None) or _one_line(error))]) from None
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise InputError([Finding(where, expected, _one_line(error))]) from None
+
+
+def _check_size(text: str, where: str) -> None:
+    """Go through a document's events once, which takes no more memory than its depth, before nodes are made of them."""
+    open_: list[list[Any]] = []  # anchor, parts, depth below
+    anchors: dict[str | None, tuple[int, int]] = {}
+    aliased = 0
+
+    def refuse(event: yaml.Event, expected: str, actual: str) -> InputError:
+        at = f"{where}:{event.start_mark.line + 1}" if event.start_mark else where
+        return InputError([Finding(at, expected, actual)])
+
+    for event in yaml.parse(text, Loader=_Loader):
+        parts, below = 1, 0
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append([event.anchor, 1, 0])
+            if len(open_) > MOST_DEPTH:
+                raise refuse(event, f"parts at most {MOST_DEPTH} deep in one another", "more")
+            continue
+        if isinstance(event, yaml.AliasEvent):
+            if any(each[0] == event.anchor for each in open_):
+                raise refuse(event, "no part inside itself", f"*{event.anchor}")
+            parts, below = anchors.get(event.anchor, (1, 0))
+            aliased += parts
+            if aliased > MOST_ALIASED or len(open_) + below > MOST_DEPTH:
+                raise refuse(event, f"aliases of at most {MOST_ALIASED} parts, {MOST_DEPTH} deep", "more")
+        elif isinstance(event, yaml.ScalarEvent):
+            if event.implicit[0] and len(event.value) > MOST_DIGITS and _NUMBER.fullmatch(event.value):
+                raise refuse(event, f"a number of at most {MOST_DIGITS} digits", str(len(event.value)))
+            if event.anchor:
+                anchors[event.anchor] = (1, 0)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, parts, below = open_.pop()
+            if anchor:
+                anchors[anchor] = (parts, below)
+        else:
+            continue
+        if open_:
+            open_[-1][1] += parts
+            open_[-1][2] = max(open_[-1][2], below + 1)
+
+
+def read_json(path: Path, expected: str) -> Any:
+    """Read a JSON file. Raises InputError."""
+    return parse_json(read_bytes(path, expected), str(path), expected)
+
+
+def parse_json(text: str | bytes, where: str, expected: str) -> Any:
+    """Read JSON. Raises InputError for what is none, too deep, or has numbers that are not finite or beyond 64 bits."""
+    if isinstance(text, bytes):
+        text = decode(text, where, expected)
+    try:
+        if _ODD_NUMBER.search(text) is None:
+            return json.loads(text)
+        return json.loads(text, parse_int=_json_int, parse_float=_json_float, parse_constant=_json_float)
+    except (ValueError, RecursionError) as error:
+        raise InputError([Finding(where, expected, _one_line(error))]) from None
+
+
+def _json_int(text: str) -> int:
+    if len(text) > MOST_DIGITS or abs(int(text)) > MOST_INT:
+        raise ValueError("a number beyond 64 bits")
+    return int(text)
+
+
+def _json_float(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"a number that is not finite: {text[:MOST_DIGITS]}")
+    return value
+
+
+def checked(form: type[T] | TypeAdapter[T], raw: Any, where: str) -> T:
+    """Check a document against its form. Raises InputError with everything that differs."""
+    adapter: TypeAdapter[T] = form if isinstance(form, TypeAdapter) else TypeAdapter(form)
+    try:
+        return adapter.validate_python(raw)
+    except ValidationError as error:
+        raise InputError(_differences(error, where)) from None
+    except RecursionError:
+        raise InputError([Finding(where, "parts not as deep in one another", "more")]) from None
+
+
+def _differences(error: ValidationError, where: str) -> Iterator[Finding]:
+    for each in error.errors(include_url=False, include_context=False)[:20]:
+        path = ".".join(shown(step).strip("'") for step in each["loc"])
+        expected = "this key" if each["type"] == "missing" else each["msg"].removeprefix("Input should be ")
+        actual = "none" if each["type"] == "missing" else shown(each["input"])
+        yield Finding(f"{where}: {path}" if path else where, expected, actual)
+
+
+def split_rows(lines: Iterable[str], where: str) -> list[tuple[int, list[str]]]:
+    """Split lines of CSV into cells, each with its number from 1; empty ones and comments are left out.
+
+    Raises InputError with all lines that cannot be split.
+    """
+    rows: list[tuple[int, list[str]]] = []
+    wrong: list[Finding] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            rows += [(number, cells) for cells in csv.reader([line])]
+        except csv.Error as error:
+            wrong.append(Finding(f"{where}:{number}", "cells with commas between", str(error)))
+    if wrong:
+        raise InputError(wrong)
+    return rows
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "parts too deep in one another"
+    return " ".join(str(error).split())[:200] or type(error).__name__
