@@ -36,21 +36,21 @@ test-long: $(READY) ## campaigns of minutes, and every law on examples drawn ane
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile -m long --hypothesis-profile explore
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile tests/laws --hypothesis-profile explore
 
-# A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Three times
-# the room it takes on two busy cores; without the packages it fails, unless ALLOW_SKIP=1.
+# A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Where no kernel
+# can be started (exit status 2), nothing was proven, and that is a failure unless ALLOW_SKIP=1. The time limit is for a
+# machine that is busy with other things.
 DATAPLANE_SECONDS := 1440
-MISSING := from tagloom.lab.kernel.machine import apt_line, missing; print(apt_line(missing()) if missing() else "")
+DATAPLANE_OPTIONS :=
 
-dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bridges (needs user-mode-linux)
-	@missing=$$($(BIN)/python -c '$(MISSING)') || exit 2; \
-	if [ -n "$$missing" ]; then \
-		echo "what runs a real kernel is missing:  $$missing"; \
-		test "$(ALLOW_SKIP)" = 1 || exit 2; \
-		echo "skipped, as ALLOW_SKIP=1 allows"; exit 0; \
+dataplane: $(READY) ## plans, texts and proofs against a real Linux kernel's bridges (this machine's own, or user-mode-linux)
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	timeout -k 10 $(DATAPLANE_SECONDS) $(BIN)/python tests/dataplane/run.py $(DATAPLANE_OPTIONS) 2>&1 | tee "$$log"; \
+	status=$${PIPESTATUS[0]}; \
+	if [ "$$status" = 0 ] && tail -n 1 "$$log" | grep -qxE '[1-9][0-9]* fabrics, 0 disagreements'; then exit 0; fi; \
+	if [ "$$status" = 2 ] && [ "$(ALLOW_SKIP)" = 1 ]; then \
+		echo "make dataplane: nothing was proven; no failure, as ALLOW_SKIP=1 says"; exit 0; \
 	fi; \
-	log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	timeout -k 10 $(DATAPLANE_SECONDS) $(BIN)/python tests/dataplane/run.py 2>&1 | tee "$$log"; \
-	tail -n 1 "$$log" | grep -qxE '[1-9][0-9]* fabrics, 0 disagreements' || { echo "make dataplane: not proven"; exit 1; }
+	echo "make dataplane: not proven"; exit 1
 
 check: $(READY) ## format, lint, types, Ansible
 	@$(BIN)/ruff format --check .

@@ -14,7 +14,7 @@ from tagloom.units import format_mac
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tagloom.lab.kernel.machine import Machine
+    from tagloom.lab.kernel.connection import Connection
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
@@ -26,12 +26,13 @@ class Seen:
     """What became of one frame.
 
     hops   (switch, port, tag) of every copy a switch sent, tag 0 = untagged; heard  copies by host
-    storm  frames sent while it lasted, by (switch, port); none where there was no storm
+    storm  frames sent in `seconds` of it, by (switch, port); none where there was no storm
     """
 
     hops: Counter[tuple[int, int, int]]
     heard: dict[int, int]
     storm: dict[tuple[int, int], int]
+    seconds: float
 
     @classmethod
     def of(cls, raw: dict[str, Any]) -> Seen:
@@ -39,13 +40,14 @@ class Seen:
             Counter(tuple(hop) for hop in raw["hops"]),
             {int(host): copies for host, copies in raw["hosts"].items()},
             {(switch, port): frames for switch, port, frames in raw["storm"]},
+            raw["seconds"],
         )
 
 
 class Bench:
     """Hold one fabric in the kernel; enter it as a context to build it, leave it to clear it away."""
 
-    def __init__(self, machine: Machine, fabric: Fabric) -> None:
+    def __init__(self, machine: Connection, fabric: Fabric) -> None:
         self.machine, self.fabric = machine, fabric
 
     def __enter__(self) -> Self:
@@ -60,13 +62,16 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.machine.request("clear")
 
-    def configure(self, texts: dict[str, str], folder: Path) -> dict[str, list[str]]:
-        """Let a shell on every switch run its text as it is; what it complained of, by switch."""
+    def configure(self, texts: dict[str, str], folder: Path, *, one_by_one: bool) -> dict[str, list[str]]:
+        """Let a shell on every switch run its text as it is; what it complained of, by switch.
+
+        `one_by_one` starts a process for each command; otherwise few processes take the commands of many lines.
+        """
         paths = {}
         for i, switch in enumerate(self.fabric.switches):
             (folder / f"{switch.name}.cfg").write_text(texts[switch.name], "utf-8")
             paths[str(i)] = str(folder / f"{switch.name}.cfg")
-        errors = self.machine.request("run", texts=paths)["errors"]
+        errors = self.machine.request("run", texts=paths, one_by_one=one_by_one)["errors"]
         return {switch.name: errors[str(i)] for i, switch in enumerate(self.fabric.switches)}
 
     def type(self, switch: str, lines: tuple[str, ...]) -> list[str]:

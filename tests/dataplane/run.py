@@ -1,12 +1,15 @@
 """Hold plans, texts and proofs against real Linux kernels; the last line says how many fabrics disagreed.
 
-Nothing is asked of a kernel's exit status: what counts is that last line, and that there is one.
+Nothing is asked of a kernel's exit status: what counts is that last line, and that there is one. Exit status 0 if all
+agreed, 1 if not, 2 if no kernel could be started: then nothing was judged.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
+import resource
 import sys
 import tempfile
 import threading
@@ -21,16 +24,18 @@ from bench import PLATFORM, Bench
 from cases import Case, black_hole, looped, planned, slipped
 from fabrics import ROOT
 from judge import Figures, Prediction, all_pairs, held, judge
-from tagloom.errors import TagloomError
-from tagloom.lab.kernel.machine import Machine
+from tagloom.errors import InputError, TagloomError
+from tagloom.lab.kernel import choice
 from tagloom.records.change import difference
 from tagloom.render import parse_configuration, render_commands
 
 if TYPE_CHECKING:
+    from tagloom.lab.kernel.connection import Connection
     from tagloom.records.switch_state import FabricState
 
 SEED, SMALL, KERNELS = 20111, 30, 2
 GROUP_ENTRIES_ON = "mesh 4x4, fixed"
+ONE_BY_ONE = ("K4,4, fixed", "K4,4, renamed", "1: ", "2: ")  # a process for every line of their texts
 ROW = "{:<31} {:<18} {:>5} {:>6} {:>7} {:>9} {:>8} {:>7} {:>5} {:>9} {:>6} {:>6}"
 HEAD = ROW.format(
     *(
@@ -48,17 +53,16 @@ HEAD = ROW.format(
         "wrong",
     )
 )
-STORM_SECONDS = 0.3
 
 
-def show(machine: Machine, case: Case, folder: Path) -> tuple[Figures, list[str]]:
+def show(machine: Connection, case: Case, folder: Path) -> tuple[Figures, list[str]]:
     """Run one case's texts as they are, and compare: what is held, what frames do, and why."""
     build, figures = case.build, Figures()
     parsed = {name: parse_configuration(PLATFORM, text) for name, text in case.texts.items()}
     state = {name: each.state for name, each in parsed.items()}
     said = Prediction.of(build.fabric, state, build.routes, duplicates_allowed=build.duplicates_allowed)
     with Bench(machine, build.fabric) as bench:
-        errors = bench.configure(case.texts, folder)
+        errors = bench.configure(case.texts, folder, one_by_one=case.name.startswith(ONE_BY_ONE))
         wrong = [
             f"{name}: expected {len(parsed[name].unknown)} lines refused, actual {complaints}"
             for name, complaints in errors.items()
@@ -125,27 +129,41 @@ def _group_entries(bench: Bench, case: Case) -> list[str]:
     return []
 
 
-def _work(number: int, queue: Queue[Case], folder: Path, rows: list[tuple[Case, list[str]]], lost: list[str]) -> None:
+def _work(
+    machine: Connection, queue: Queue[Case], folder: Path, rows: list[tuple[Case, list[str]]], lost: list[str]
+) -> None:
     try:
-        with Machine(folder / f"kernel-{number}.log") as machine:
+        with contextlib.suppress(Empty):
             while True:
-                try:
-                    case = queue.get_nowait()
-                except Empty:
-                    return
+                case = queue.get_nowait()
                 start = time.monotonic()
-                texts = folder / str(number)
-                texts.mkdir(exist_ok=True)
-                figures, wrong = show(machine, case, texts)
+                figures, wrong = show(machine, case, folder)
                 rows.append((case, wrong))
                 _print_row(case, figures, wrong, time.monotonic() - start)
     except Exception as error:  # noqa: BLE001 - a thread's end must be seen in the verdict, whatever it was
-        lost.append(f"kernel {number}: {type(error).__name__}: {error}")
+        lost.append(f"{folder.name}: {type(error).__name__}: {error}")
+
+
+def _start(kinds: list[str], logs: list[Path], stack: contextlib.ExitStack) -> list[Connection]:
+    """Return a kernel for each log, all of the first kind that can be started; print why another was not."""
+    for kind in kinds:
+        try:
+            kernels = [choice.start(logs[0], (kind,))]
+            stack.callback(kernels[0].__exit__)
+            for log in logs[1:]:
+                kernels.append(choice.start(log, (kind,)))
+                stack.callback(kernels[-1].__exit__)
+        except InputError as error:
+            print(error)
+        else:
+            print(f"{len(kernels)} side by side: {kernels[0].name}", flush=True)
+            return kernels
+    return []
 
 
 def _print_row(case: Case, figures: Figures, wrong: list[str], seconds: float) -> None:
     lines = sum(line[:1] not in ("", "#") for text in case.texts.values() for line in text.splitlines())
-    rate = f"{figures.storm_frames / STORM_SECONDS:,.0f}" if figures.storm_frames else "-"
+    rate = f"{figures.storm_rate:,.0f}" if figures.storm_rate else "-"
     row = ROW.format(
         *(
             case.name,
@@ -161,27 +179,34 @@ def _print_row(case: Case, figures: Figures, wrong: list[str], seconds: float) -
     print("\n".join([row, *(f"    {line}" for line in wrong[:8])]), flush=True)
 
 
-def main() -> None:
+def main() -> int:
     """Show all cases, several kernels side by side."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help="of the small fabrics and their slips")
     parser.add_argument("--small", type=int, default=SMALL, help="how many of them")
     parser.add_argument("--kernels", type=int, default=KERNELS, help="how many run side by side")
+    parser.add_argument("--kernel", choices=choice.KINDS, help="this kind only (default: the first that can run)")
     parser.add_argument("--only", default="", help="planned fabrics whose name has this in it")
     args = parser.parse_args()
     start = time.monotonic()
     rows: list[tuple[Case, list[str]]] = []
     lost: list[str] = []
-    cases = [case for case in planned() if args.only in case.name] + list(slipped(args.small, args.seed))
-    queue: Queue[Case] = Queue()
-    for case in cases:
-        queue.put(case)
-    print(HEAD, flush=True)
-    with tempfile.TemporaryDirectory(prefix="tagloom-") as folder:
-        threads = [
-            threading.Thread(target=_work, args=(number, queue, Path(folder), rows, lost))
-            for number in range(args.kernels)
-        ]
+    with tempfile.TemporaryDirectory(prefix="tagloom-") as folder, contextlib.ExitStack() as stack:
+        texts = [Path(folder, f"kernel-{number}") for number in range(args.kernels)]
+        logs = [each.with_suffix(".log") for each in texts]
+        kernels = _start([args.kernel] if args.kernel else list(choice.KINDS), logs, stack)
+        if not kernels:
+            print("not judged: no kernel that can carry frames could be started", flush=True)
+            return 2
+        cases = [case for case in planned() if args.only in case.name] + list(slipped(args.small, args.seed))
+        queue: Queue[Case] = Queue()
+        for case in cases:
+            queue.put(case)
+        print(HEAD, flush=True)
+        threads = []
+        for kernel, place in zip(kernels, texts, strict=True):
+            place.mkdir()
+            threads.append(threading.Thread(target=_work, args=(kernel, queue, place, rows, lost)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -192,12 +217,15 @@ def main() -> None:
     if unseen:
         print(f"{unseen} fabrics were not shown")
     disagreements = sum(bool(wrong) for _, wrong in rows) + unseen + len(lost)
-    print(f"{time.monotonic() - start:.0f} s")
+    spent = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(f"{time.monotonic() - start:.0f} s, {spent:.0f} processor seconds")
     print(f"{len(rows)} fabrics, {disagreements} disagreements", flush=True)
+    return int(bool(disagreements) or not rows)
 
 
 if __name__ == "__main__":
     try:
-        main()
+        sys.exit(main())
     except TagloomError as error:
         print(error)
+        sys.exit(1)

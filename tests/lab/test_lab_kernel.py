@@ -15,7 +15,7 @@ from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.directory import Order
-from tagloom.lab.kernel import launcher, machine
+from tagloom.lab.kernel import choice, launcher, machine
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.kernel.machine import Machine
 from tagloom.platforms import load
@@ -26,9 +26,9 @@ from tagloom.route import route
 from tagloom.weave import weave
 
 TEMPLATES = ROOT / "templates"
-pytestmark = pytest.mark.skipif(
-    bool(machine.missing()), reason=f"no user-mode Linux here: {machine.apt_line(machine.missing())}"
-)
+OBSTACLES = choice.obstacles()
+pytestmark = pytest.mark.skipif(bool(OBSTACLES), reason=f"no kernel to carry frames: {'; '.join(map(str, OBSTACLES))}")
+user_mode_linux = pytest.mark.skipif(bool(machine.obstacles()), reason="no user-mode Linux here")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def fabric():
 
 @pytest.fixture(scope="module")
 def kernel(fabric, tmp_path_factory):
-    plane = KernelDataplane(fabric, TEMPLATES, Machine(tmp_path_factory.mktemp("kernel") / "log"))
+    plane = KernelDataplane(fabric, TEMPLATES, choice.start(tmp_path_factory.mktemp("kernel") / "log"))
     yield plane
     plane.close()
 
@@ -132,10 +132,11 @@ def test_ptrace_under_the_launcher_knows_no_extended_state_and_all_else():
     assert traced(sys.executable, "-I", "-S", launcher.__file__) == [str(errno.ENODEV), "0", "0"]
 
 
+@user_mode_linux
 def test_a_kernel_kept_from_the_extended_state_forwards_alike(tmp_path):
     fabric = make_fabric("ring", 3, model="powerconnect-5324")
     state = spoilt(fabric, "fixed", 1)
-    kernel = Machine(tmp_path / "log", hide_extended_state=True)
+    kernel = Machine(tmp_path / "log", hide_extended_state=True).__enter__()
     plane = KernelDataplane(fabric, TEMPLATES, kernel)
     try:
         plane.configure(state)
@@ -223,7 +224,8 @@ def test_a_line_typed_at_a_console_steers_the_kernel(tmp_path):
         assert process.ping(tmp_path)["reached"] == 0
     finally:
         process.down(tmp_path)
-    assert "halted" in (tmp_path / "kernel.log").read_text("utf-8").lower()
+    log = (tmp_path / "kernel.log").read_text("utf-8").lower()
+    assert not log or "halted" in log  # this machine's own kernel says nothing
     running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert str(tmp_path) not in running
 

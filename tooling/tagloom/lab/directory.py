@@ -12,7 +12,7 @@ import yaml
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.lab.device import Device, Quirks
-from tagloom.lab.kernel.machine import apt_line, missing
+from tagloom.lab.kernel import choice
 from tagloom.platforms import iproute2
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
@@ -37,7 +37,7 @@ class Order:
 
     `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. `dataplane` says what carries
     frames: the rack itself, one by one ("frames"), or the bridges of a real Linux ("kernel"). Raises InputError for a
-    model that no console can play, for quirks or switches that do not exist, and for a kernel that is not installed.
+    model that no console can play, for quirks or switches that do not exist, and where no kernel can carry frames.
     """
 
     fabric: Fabric
@@ -60,8 +60,8 @@ class Order:
                 Quirks.of(values, f"quirks.{name}")
             except InputError as error:
                 findings.extend(error.findings)
-        if self.dataplane == "kernel" and (packages := missing()):
-            findings.append(Finding("dataplane", f"user-mode Linux: {apt_line(packages)}", "not installed"))
+        if self.dataplane == "kernel":
+            findings.extend(choice.obstacles())
         if findings:
             raise InputError(findings)
 

@@ -32,8 +32,8 @@ from tagloom.lab.directory import (
     write_inventory,
 )
 from tagloom.lab.faults import LASTING, Fault
+from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
-from tagloom.lab.kernel.machine import Machine
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
 from tagloom.lab.traffic import Traffic
 from tagloom.render import render_configuration
@@ -78,7 +78,7 @@ class Rack:
         self.set_quirks(order.quirks)
         self.dataplane: Dataplane | KernelDataplane
         if order.dataplane == "kernel":
-            self.dataplane = KernelDataplane(self.fabric, order.templates, Machine(log or Path(os.devnull)))
+            self.dataplane = KernelDataplane(self.fabric, order.templates, choice.start(log or Path(os.devnull)))
         else:
             self.dataplane = Dataplane(self.fabric, self._states())
         self.agents = {name: self._agent(number, device) for number, (name, device) in enumerate(self.devices.items())}

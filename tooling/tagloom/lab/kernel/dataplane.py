@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tagloom.lab.kernel.machine import Machine
+    from tagloom.lab.kernel.connection import Connection
     from tagloom.records.fabric import Fabric, Host
     from tagloom.records.switch_state import FabricState
 
@@ -67,13 +67,13 @@ def as_bridge(state: SwitchState, ports: Collection[int]) -> SwitchState:
 
 
 class KernelDataplane:
-    """Carry frames as `tagloom.lab.dataplane.Dataplane` does, by a kernel that is entered here and runs until `close`.
+    """Carry frames as `tagloom.lab.dataplane.Dataplane` does, by a running kernel, which `close` ends.
 
     `sent` and `received` are the kernel's own counters, and count its spanning tree's frames as well. Everything
     raises DeviceError where the kernel fails.
     """
 
-    def __init__(self, fabric: Fabric, templates: Path, machine: Machine) -> None:
+    def __init__(self, fabric: Fabric, templates: Path, kernel: Connection) -> None:
         self.fabric = fabric
         self._templates = templates
         self._host = {host.name: (i, host) for i, host in enumerate(fabric.hosts)}
@@ -86,7 +86,7 @@ class KernelDataplane:
         factory = SwitchState.factory(PLATFORM.ports)
         self._held = {switch.name: factory for switch in fabric.switches}
         self._learned: dict[str, dict[tuple[int, int], int]] = {}
-        self._machine = machine.__enter__()
+        self._machine = kernel
         try:
             self._machine.request(
                 "build",

@@ -1,0 +1,52 @@
+"""The judge on a machine's own kernel: shown inside user-mode Linux, whose kernel has VLAN filtering and namespaces."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabrics import ROOT
+from tagloom.lab.kernel import launcher, machine
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.skipif(
+    bool(machine.obstacles()) or shutil.which("setpriv") is None, reason="no user-mode Linux here"
+)
+
+
+def inside(tmp_path, *command):
+    """Run a command in user-mode Linux as a user without capabilities; return its exit status and its lines."""
+    script = shutil.copy(HERE / "inside.sh", tmp_path)
+    hidden = machine.overflows(machine.CPUINFO.read_text("utf-8"))
+    launched = [sys.executable, "-I", "-S", launcher.__file__] if hidden else []
+    told = tmp_path / "command"  # in a file: what boots puts words of its own behind the last
+    told.write_text(shlex.join(command), "utf-8")
+    words = machine.boot_command("1G", "ssl0=null", [script, sys.base_prefix, str(ROOT), str(told)], launched)
+    with (tmp_path / "log").open("w+b") as log:
+        subprocess.run(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False, timeout=900)
+    lines = (tmp_path / "log").read_text("utf-8", errors="replace").splitlines()
+    (status,) = [line.split()[1] for line in lines if line.startswith("STATUS ")]
+    return int(status), [line.strip() for line in lines]
+
+
+def test_the_machines_own_kernel_is_used_first_without_any_privilege(tmp_path):
+    status, lines = inside(tmp_path, sys.executable, str(HERE / "own_kernel.py"))
+    assert status == 0, lines[-20:]
+    at = lines.index("this machine's own kernel")
+    errors, seen, refused, nothing_left = lines[at + 1 : at + 5]
+    assert errors == str({"0": [], "1": []})
+    assert seen == str([{"hops": [[0, 1, 10], [1, 2, 0]], "hosts": {"1": 1}, "storm": [], "seconds": 0.0}])
+    assert "swp9" in refused
+    assert nothing_left == "left behind: 0"
+
+
+@pytest.mark.long
+def test_the_whole_judge_passes_on_a_machines_own_kernel(tmp_path):
+    run = [sys.executable, str(HERE / "run.py"), "--kernels", "1", "--small", "8", "--only", "K4,4, renamed"]
+    status, lines = inside(tmp_path, *run)
+    assert status == 0, lines[-20:]
+    assert "1 side by side: this machine's own kernel" in lines
+    assert "9 fabrics, 0 disagreements" in lines
