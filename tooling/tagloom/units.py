@@ -3,6 +3,7 @@
 import re
 from ipaddress import AddressValueError, IPv6Address
 
+LISTED_NUMBERS = 16_384  # in one list; there are 4,094 VLANs, and a list that names each four times is none
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.?\Z")  # RFC 1123, section 2.1, and underscores
 _ZONE = re.compile(r"[A-Za-z0-9_.-]+\Z")  # the name of an interface, RFC 4007, section 11
@@ -80,7 +81,7 @@ def format_ranges(numbers: list[int], joiner: str = "-") -> str:
 
 
 def parse_ranges(text: str) -> list[int]:
-    """Read ``2-4,8`` as ``[2, 3, 4, 8]``. Raises ValueError on anything else.
+    """Read ``2-4,8`` as ``[2, 3, 4, 8]``. Raises ValueError on anything else, and on more than `LISTED_NUMBERS`.
 
     >>> parse_ranges("2-4,8")
     [2, 3, 4, 8]
@@ -92,5 +93,7 @@ def parse_ranges(text: str) -> list[int]:
         high = int(last) if dash else low
         if high < low:
             raise ValueError(f"range runs backwards: {part!r}")
+        if len(numbers) + high - low >= LISTED_NUMBERS:
+            raise ValueError(f"more than {LISTED_NUMBERS} numbers: {part!r}")
         numbers.extend(range(low, high + 1))
     return numbers

@@ -26,6 +26,7 @@ from pysnmp.proto.error import ProtocolError, StatusInformation
 from pysnmp.proto.mpmod.rfc3412 import SNMPv3Message
 from pysnmp.proto.secmod.rfc3414.service import SnmpUSMSecurityModel, UsmSecurityParameters
 
+from tagloom.plain_text import printable
 from tagloom.records.snmp import Raw
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ TIMEOUT_SECONDS = 1.0  # for one answer
 RETRIES = 2
 AGENT_SECONDS = 60.0  # for all answers of one agent: one that is slow all along ends too
 MAX_BINDINGS = 100  # asked for in one GETBULK; an agent sends what fits its message
-MAX_ROWS = 100_000  # of one column: an agent may go on for ever
+MAX_ROWS = 50_000  # of one column: an agent may go on for ever; the largest filtering database has 32,768
+AGENT_BYTES = 16 << 20  # of all answers of one agent; 32,768 learnt entries are 3 MB
+KEPT_OCTETS = 64  # of a name that is kept for the next agent; the longest one asked for has 40
+_SHOWN_ARCS = 24  # of a name, in a complaint
+MAX_ARCS = 128  # of a name (RFC 2578 section 3.5)
 MAX_REPORTS = 4  # for one request: engine id, clock, and both again after a reboot
 RECEIVE_BYTES = 4 << 20
 MAX_MESSAGE_BYTES = 65507  # RFC 3417 section 3.2
@@ -59,7 +64,19 @@ _PRIV = {
     "AES-256": config.USM_PRIV_CFB256_AES_BLUMENTHAL,
 }
 _AUTH_FLAG, _PRIV_FLAG, _REPORTABLE = 1, 2, 4
+_ENGINE_OCTETS, _MOST_SECONDS = 32, (1 << 31) - 1  # RFC 3411 section 5, RFC 3414 section 2.2
 _TOO_BIG = 1
+# What a number may be, by its tag (RFC 2578 section 7.1): INTEGER, Counter32, Gauge32, TimeTicks, Counter64.
+_RANGES = {
+    0x02: (-(1 << 31), (1 << 31) - 1),
+    0x41: (0, (1 << 32) - 1),
+    0x42: (0, (1 << 32) - 1),
+    0x43: (0, (1 << 32) - 1),
+    0x46: (0, (1 << 64) - 1),
+    0x47: (0, (1 << 32) - 1),
+}
+_NUMBER_OCTETS = 9  # of the largest, which has a zero before its high bit
+OUT_OF_RANGE = "a number out of range"
 _EXCEPTIONS = {0x80: "noSuchObject", 0x81: "noSuchInstance", 0x82: "endOfMibView"}
 _REPORTS: dict[Oid, str] = {  # RFC 3414 section 5, usmStats
     (1, 3, 6, 1, 6, 3, 15, 1, 1, 1, 0): "level",
@@ -109,9 +126,14 @@ def _element(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     return tag, start, start + size
 
 
-@lru_cache(maxsize=1 << 16)
 def _arcs(content: bytes) -> Oid:
-    """Read an object identifier (X.690 section 8.19); the same few thousand come from every switch."""
+    """Read an object identifier (X.690 section 8.19). Raises ValueError for what is none (RFC 2578 section 3.5)."""
+    return _known_arcs(content) if len(content) <= KEPT_OCTETS else _read_arcs(content)
+
+
+def _read_arcs(content: bytes) -> Oid:
+    if len(content) > 5 * MAX_ARCS:
+        raise ValueError("an object identifier is too long")
     arcs, arc = [], 0
     for octet in content:
         arc = arc << 7 | octet & 0x7F
@@ -120,8 +142,13 @@ def _arcs(content: bytes) -> Oid:
             arc = 0
     if not arcs or content[-1] & 0x80:
         raise ValueError("an object identifier is cut short")
+    if len(arcs) >= MAX_ARCS or max(arcs) >= (1 << 32) + 80:
+        raise ValueError("an object identifier is too long")
     first = min(arcs[0] // 40, 2)
     return (first, arcs[0] - 40 * first, *arcs[1:])
+
+
+_known_arcs = lru_cache(maxsize=1 << 16)(_read_arcs)  # the same few thousand come from every switch
 
 
 def _bindings(data: bytes) -> Iterator[tuple[Oid, Value | str | None]]:
@@ -141,10 +168,9 @@ def _bindings(data: bytes) -> Iterator[tuple[Oid, Value | str | None]]:
         name = _arcs(data[low:high])
         kind, low, high = _element(data, high, stop)
         content = data[low:high]
-        if kind == 0x02:
-            yield name, int.from_bytes(content, "big", signed=True)
-        elif kind in {0x41, 0x42, 0x43, 0x46, 0x47}:
-            yield name, int.from_bytes(content, "big")
+        if bounds := _RANGES.get(kind):
+            number = int.from_bytes(content[: _NUMBER_OCTETS + 1], "big", signed=kind == 0x02)
+            yield name, number if bounds[0] <= number <= bounds[1] else OUT_OF_RANGE
         elif kind in {0x04, 0x40, 0x44}:
             yield name, content
         elif kind == 0x06:
@@ -192,6 +218,7 @@ class _Peer:
     auth_key: Any = None
     priv_key: Any = None
     note: str = ""  # what else came from it, for when nothing better does
+    left: int = AGENT_BYTES  # that it may send yet
 
 
 @dataclass(slots=True)
@@ -274,6 +301,8 @@ class _Wire(asyncio.DatagramProtocol):
                 self._waiting.pop(number, None)
 
     def _silence(self, peer: _Peer, patience: float, retries: int) -> str:
+        if peer.left < 0:
+            return peer.note
         said = f"no answer in {patience:g} s, {retries + 1} times"
         if peer.note:
             return f"{said}; {peer.note}"
@@ -325,11 +354,18 @@ class _Wire(asyncio.DatagramProtocol):
     # --- in ---
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        peer = self._peers.get(addr)
+        if peer is None:
+            return  # none of ours
+        peer.left -= len(data)
+        if peer.left < 0:
+            peer.note = f"it sent more than {AGENT_BYTES:,} bytes"
+            return
         try:
             self._take_v3(data, addr) if self._v3 else self._take_v2c(data, addr)
         except Exception as error:  # noqa: BLE001 - whatever comes off the wire must not end the run
-            if addr in self._peers:
-                self._peers[addr].note = f"what came from it could not be read ({error or type(error).__name__})"[:160]
+            words = " ".join(str(error).split()) or type(error).__name__
+            peer.note = printable(f"what came from it could not be read ({words})"[:160])
 
     def _take_v2c(self, data: bytes, addr: tuple[Any, ...]) -> None:
         message, _ = decoder.decode(data, asn1Spec=_COMMUNITY)
@@ -349,6 +385,8 @@ class _Wire(asyncio.DatagramProtocol):
             return  # too late, or none of ours
         security, _ = decoder.decode(bytes(message[2]), asn1Spec=_SECURITY)
         engine_id, boots, seconds = bytes(security[0]), int(security[1]), int(security[2])
+        if not (len(engine_id) <= _ENGINE_OCTETS and 0 <= boots <= _MOST_SECONDS and 0 <= seconds <= _MOST_SECONDS):
+            raise ValueError("an engine that cannot be")
         signed = bool(flags & _AUTH_FLAG)
         if signed:
             if peer.auth_key is None or engine_id != peer.engine_id:
@@ -425,6 +463,7 @@ class _Reading:
     columns: dict[Oid, Rows] = field(default_factory=dict)
     complaints: list[str] = field(default_factory=list)
     room: int = MAX_BINDINGS
+    out_of_range: bool = False
 
     async def read(self, wanted: Wanted) -> None:
         self.columns = {column: {} for table in wanted.tables for column in table}
@@ -462,7 +501,7 @@ class _Reading:
     def _keep(self, names: tuple[Oid, ...], found: Iterable[tuple[Oid, Any]]) -> None:
         self.at = self.now()
         for name, value in found:
-            if name in names and value is not None and not isinstance(value, str):
+            if name in names and self._is_value(name, value):
                 self.scalars[name] = value
 
     async def _walk(self, table: tuple[Oid, ...], scalars: tuple[Oid, ...]) -> None:
@@ -504,12 +543,19 @@ class _Reading:
             del at[column]
         else:
             at[column] = name
-            if value is not None and not isinstance(value, str):
+            if self._is_value(name, value):
                 rows[name[len(column) :]] = value
+
+    def _is_value(self, name: Oid, value: Any) -> bool:
+        """Tell whether there is a value; one that its type cannot have is a complaint, the first time."""
+        if value == OUT_OF_RANGE and not self.out_of_range:
+            self.out_of_range = True
+            self.complaints.append(f"{_dotted(name)} is {OUT_OF_RANGE}")
+        return value is not None and not isinstance(value, str)
 
 
 def _dotted(name: Oid) -> str:
-    return ".".join(map(str, name))
+    return ".".join(map(str, name[:_SHOWN_ARCS])) + ("..." if len(name) > _SHOWN_ARCS else "")
 
 
 class Snmp:
@@ -567,7 +613,9 @@ class Snmp:
             wire, place = await self._reach(address)
         except (OSError, UnicodeError) as error:
             return Raw(self._now(), error=f"no address for {address[0]!r}: {getattr(error, 'strerror', None) or error}")
-        reading = _Reading(wire, wire.peer(place), self._timeout, self._retries, self._now)
+        peer = wire.peer(place)
+        peer.left = AGENT_BYTES
+        reading = _Reading(wire, peer, self._timeout, self._retries, self._now)
         failed = ""
         try:
             async with asyncio.timeout(self._agent_seconds):

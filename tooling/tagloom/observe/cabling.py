@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.observe.interpret import port_number
 from tagloom.records.fabric import Fabric, Host, Link, Switch
+from tagloom.units import parse_mac
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # What a fabric file takes as a name; a sysName that is none, or that two switches have, gives way to the chassis id.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+_ADDRESSES = 8  # of one switch that are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ def next_agents(
         for neighbour in observation.neighbours:
             if neighbour.bridge and neighbour.chassis not in seen:
                 seen.add(neighbour.chassis)
-                places = tuple((each, port) for each in neighbour.addresses if not ip_address(each).is_link_local)
+                told = neighbour.addresses[:_ADDRESSES]
+                places = tuple((each, port) for each in told if not ip_address(each).is_link_local)
                 ask[neighbour.chassis] = places, observation.name or observation.switch
     return ask
 
@@ -164,7 +168,10 @@ def _host_mac(neighbour: Neighbour) -> int | None:
     if neighbour.port_mac is not None:
         return neighbour.port_mac
     kind, _, words = neighbour.chassis.partition(" ")
-    return int(words.replace(":", ""), 16) if kind == "mac" else None
+    try:
+        return parse_mac(words) if kind == "mac" else None
+    except ValueError:  # it names no address of six octets
+        return None
 
 
 def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -180,7 +187,7 @@ def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
     """Give a key by which s2 stands before s10."""
-    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text) if part)
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", text) if part)
 
 
 def _key(ends: tuple[str, str]) -> tuple[tuple[tuple[int, int | str], ...], ...]:

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tagloom.observe.objects import COLUMNS, SCALARS
+from tagloom.plain_text import printable
 from tagloom.records.observation import Counters, Neighbour, Observation, Vlans
 from tagloom.records.switch_state import DISCARD_PVID, MAX_VLAN, Membership
 from tagloom.units import format_mac
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Oid, Raw, Rows, Value
 
 TICKS_PER_SECOND = 100  # TimeTicks, RFC 2578 section 7.1.8
+_MOST, _MOST_COUNTED = (1 << 32) - 1, (1 << 64) - 1  # Gauge32, Counter32, TimeTicks; Counter64 (RFC 2578 section 7.1)
+_TEXT_OCTETS = 255  # of a DisplayString, and of an LLDP id
+_PORT_LIST_OCTETS = 512  # 4,096 ports
+_COMPLAINTS = 50  # of one reading that are told; what is wrong on purpose can be wrong in every row
+_NEIGHBOURS_A_PORT = 16  # behind a hub; a cable has one
 _UP, _DOWN = 1, 2  # ifAdminStatus, ifOperStatus
 _LEARNED = 3  # dot1qTpFdbStatus
 _DISCARD = 4095  # the PVID by which ROS drops untagged frames
 _CHASSIS_KINDS = {1: "component", 2: "interface-alias", 3: "port", 4: "mac", 5: "address", 6: "interface", 7: "local"}
+_BLANK = "\0 \r\n\t"
 _MAC_CHASSIS, _MAC_PORT = 4, 3  # LldpChassisIdSubtype, LldpPortIdSubtype
 _BRIDGE_BIT = 0x20  # LldpSystemCapabilitiesMap: bit 2 is bridge
 _LONG_NAMES = (  # ifDescr of both families, as the family's own short name
@@ -43,7 +50,8 @@ class _Reader:
     complaints: Counter[str] = field(default_factory=Counter)
 
     def scalar(self, name: str, kind: type) -> Value | None:
-        return self._check(name, self.raw.scalars.get(SCALARS[name]), kind)
+        found = self._check(name, self.raw.scalars.get(SCALARS[name]), kind)
+        return self._in_range(name, found) if isinstance(found, int) else found
 
     def text(self, name: str) -> str:
         found = self.scalar(name, bytes)
@@ -57,7 +65,7 @@ class _Reader:
 
     def number(self, name: str, index: Oid) -> int | None:
         found = self._check(name, self.rows(name).get(index), int)
-        return found if isinstance(found, int) else None
+        return self._in_range(name, found) if isinstance(found, int) else None
 
     def octets(self, name: str, index: Oid) -> bytes | None:
         found = self._check(name, self.rows(name).get(index), bytes)
@@ -74,9 +82,18 @@ class _Reader:
         self.complain(f"{name}: expected {expected}, actual {actual}")
         return None
 
+    def _in_range(self, name: str, number: int) -> int | None:
+        """Return a number that an object of this name may have: none is negative, and 64 bits have few."""
+        if 0 <= number <= (_MOST_COUNTED if name.startswith("ifHC") else _MOST):
+            return number
+        self.complain(f"{name}: a number out of range")
+        return None
+
     def said(self) -> tuple[str, ...]:
         """Give the complaints, one line each, and how often where it was more than once."""
         own = [f"{what} ({count} times)" if count > 1 else what for what, count in self.complaints.items()]
+        if len(own) > _COMPLAINTS:
+            own[_COMPLAINTS:] = [f"and {len(own) - _COMPLAINTS} more of the kind"]
         return (*self.raw.complaints, *own)
 
 
@@ -263,7 +280,11 @@ def _listed(octets: bytes) -> list[int]:
     [1, 8, 10]
     """
     return [
-        place * 8 + bit + 1 for place, octet in enumerate(octets) if octet for bit in range(8) if octet & 0x80 >> bit
+        place * 8 + bit + 1
+        for place, octet in enumerate(octets[:_PORT_LIST_OCTETS])
+        if octet
+        for bit in range(8)
+        if octet & 0x80 >> bit
     ]
 
 
@@ -281,7 +302,7 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
                 reader.complain("lldpRemManAddrTable: an index that is no address")
                 continue
             addresses.setdefault(index[:3], []).append(address)
-    found = []
+    found: list[Neighbour] = []
     for index in reader.rows("lldpRemChassisId"):
         if len(index) != 3:
             reader.complain("lldpRemTable: an index that is no time, port and number")
@@ -290,6 +311,9 @@ def _neighbours(reader: _Reader, ports: dict[int, int], platform: Platform) -> t
         if here is None:
             reader.complain(f"lldpLocPortTable: no port of the model at lldpRemLocalPortNum {index[1]}")
             continue
+        if len(found) == _NEIGHBOURS_A_PORT * platform.ports:
+            reader.complain(f"lldpRemTable: more than {len(found)} neighbours")
+            break
         kind = reader.number("lldpRemPortIdSubtype", index)
         far = reader.octets("lldpRemPortId", index) or b""
         capabilities = reader.octets("lldpRemSysCapEnabled", index)
@@ -316,7 +340,7 @@ def _local_port(reader: _Reader, number: int, ports: dict[int, int], platform: P
     for column in ("lldpLocPortId", "lldpLocPortDesc"):
         named = _words(reader.octets(column, (number,)) or b"")
         found = port_number(platform, named)
-        if found is None and named.isdigit():
+        if found is None and named.isdecimal():
             found = ports.get(int(named))
         if found is not None:
             return found
@@ -331,9 +355,13 @@ def _local_chassis(reader: _Reader) -> str:
 def _chassis(kind: int | None, octets: bytes) -> str:
     if kind == _MAC_CHASSIS and len(octets) == 6:
         return f"mac {format_mac(int.from_bytes(octets, 'big'))}"
-    text = _words(octets)
+    octets = octets[:_TEXT_OCTETS]
+    text = octets.decode("utf-8", "replace").strip(_BLANK)
+    if kind == _MAC_CHASSIS:  # six octets are an address, and no others
+        return f"unknown {octets.hex()}"
     return f"{_CHASSIS_KINDS.get(kind or 0, 'unknown')} {text if text.isprintable() else octets.hex()}"
 
 
 def _words(octets: bytes) -> str:
-    return octets.decode("utf-8", "replace").strip("\0 \r\n\t")
+    """Return text of a switch as it may be shown, no longer than its type allows."""
+    return printable(octets[:_TEXT_OCTETS].decode("utf-8", "replace").strip(_BLANK).replace("\n", " "))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -11,6 +12,7 @@ import yaml
 from tagloom import observe, platforms
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.observe import EVERYTHING, LINKS, PORTS, SCALARS, Cabling, Unreached
+from tagloom.plain_text import printable
 from tagloom.platforms.detect import by_object_id, by_text
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
 
 SEED = "seed"
+DISCOVERED = 10_000  # switches that are asked: an agent may tell of others for ever
 
 
 def observe_all(
@@ -90,6 +93,7 @@ class _Walk:
     unreached: list[Unreached] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
+    agents: dict[Address, str] = field(default_factory=dict)
 
     def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
         """Take one answer in; give why it is no switch of the fabric, or ""."""
@@ -97,7 +101,7 @@ class _Walk:
             return raw.error
         object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
         dotted = ".".join(map(str, object_id)) if isinstance(object_id, tuple) else ""
-        described = words.decode("utf-8", "replace") if isinstance(words, bytes) else ""
+        described = printable(words[:255].decode("utf-8", "replace")) if isinstance(words, bytes) else ""
         seen = (by_object_id(dotted) if dotted else by_text(described)).models or by_text(described).models
         is_a = model if model in seen or not seen else seen[0]
         if is_a is None:
@@ -107,6 +111,8 @@ class _Walk:
         if not seed and shown.chassis and shown.chassis != key:
             return f"the agent at {address[0]} is {shown.name or shown.chassis}, not this switch"
         chassis = (shown.chassis or key) if seed else key
+        if self.agents.setdefault(address, chassis) != chassis:
+            return f"the agent at {address[0]} said before that it is another switch"
         self.told.add(chassis)
         if chassis not in self.found:
             name = shown.name or chassis
@@ -139,6 +145,9 @@ def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = 
         if not walk.found:
             raise DeviceError(next(iter(ring)).removeprefix(f"{SEED} "), "", next(iter(why.values())))
         ring = observe.next_agents(walk.found.values(), walk.told, seeds[0][1])
+        if len(walk.told) + len(ring) > DISCOVERED:
+            walk.complaints.append(f"{len(walk.told) + len(ring)} switches are told of: only {DISCOVERED} are asked")
+            ring = dict(islice(ring.items(), max(0, DISCOVERED - len(walk.told))))
     cabling = observe.cabling_of(name, walk.found, walk.models, walk.addresses)
     called = {n.chassis: n.name for each in walk.found.values() for n in each.neighbours if n.name}
     unreached = tuple(replace(each, name=called.get(each.name, each.name)) for each in walk.unreached)

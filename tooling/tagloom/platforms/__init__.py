@@ -106,7 +106,7 @@ class Platform:
         """
         word = text.strip().lower()
         number = self._port_numbers.get(word)
-        if number is None and (bare := re.fullmatch(r"g(\d+)", word)) and 1 <= int(bare[1]) <= self.physical_ports:
+        if number is None and (bare := re.fullmatch(r"g(\d{1,4})", word)) and 1 <= int(bare[1]) <= self.physical_ports:
             number = int(bare[1])
         return number
 

@@ -265,8 +265,8 @@ class Grammar:
     def _read_vlans(self, text: str) -> list[int]:
         if not NUMBERS.fullmatch(text):
             raise ValueError(f"not a list of VLANs: {text!r}")
-        vlans = parse_ranges(text)
-        if not (min(vlans) >= 1 and max(vlans) <= self.platform.max_vlan_id):
+        vlans = sorted(set(parse_ranges(text)))
+        if not (vlans[0] >= 1 and vlans[-1] <= self.platform.max_vlan_id):
             raise ValueError(f"VLANs out of range: {text!r}")
         return vlans
 

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
 
 UNDERSTOOD_LINES = 1 << 16  # the switches of a fabric say the same lines over and over; bounds what is kept of them
+UNDERSTOOD_CHARACTERS = 256
+# Cells that the lines of one configuration may write. All ports in all VLANs are 213,000: what goes over that ten times
+# is made to take long.
+WRITTEN_CELLS = 2_000_000
 
 
 class OutcomeKind(Enum):
@@ -97,6 +101,7 @@ class Interpreter:
         self.grammar = Grammar.of(platform)
         self.editor = editor
         self.context = CONFIG
+        self._cells_left = WRITTEN_CELLS
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
@@ -137,7 +142,7 @@ class Interpreter:
             node = step
         if node.end is None:
             return Outcome(OutcomeKind.INCOMPLETE, self.grammar.error("incomplete"))
-        if len(known) < UNDERSTOOD_LINES:
+        if len(known) < UNDERSTOOD_LINES and len(typed) < UNDERSTOOD_CHARACTERS:
             known[typed] = node.end, values
         return self._carry_out(node.end, values)
 
@@ -177,6 +182,7 @@ class Interpreter:
 
     def _create_vlans(self, line: Line, values: list[Any]) -> Outcome:
         vlans: list[int] = values[0]
+        self._spend(len(vlans))
         for vlan in vlans:
             self.editor.create_vlan(vlan)
         if not line.enters:
@@ -190,6 +196,7 @@ class Interpreter:
         if missing := [vlan for vlan in values[0] if vlan not in self.editor.vlans]:
             raise _RefusedError("vlan_missing_delete", vlans=missing)
         editor = self.editor
+        self._spend(len(values[0]) * (editor.ports + len(editor.entries)))
         for vlan in values[0]:
             stranded = [
                 p for p, pvid in enumerate(editor.pvid, 1) if pvid == vlan and not self._is(p, PortMode.GENERAL)
@@ -240,6 +247,7 @@ class Interpreter:
         trunk = line.key.startswith("trunk")
         self._need_mode(*((PortMode.TRUNK, "not_trunk") if trunk else (PortMode.GENERAL, "not_general")))
         vlans: list[int] = values[0] if values else [DEFAULT_VLAN]
+        self._spend(len(vlans) * len(self.context.ports))
         known = self.editor.members
         if missing := [vlan for vlan in vlans if vlan not in known]:
             if not line.tolerates_missing:
@@ -326,6 +334,12 @@ class Interpreter:
     def _sleep_nowhere(self, line: Line, _: list[Any]) -> Outcome:
         self.editor.eee = [False] * self.editor.ports
         return _done(line)
+
+    def _spend(self, cells: int) -> None:
+        """Refuse a line that writes more cells than are left to its configuration."""
+        if cells > self._cells_left:
+            raise _RefusedError("number", caret="")
+        self._cells_left -= cells
 
     def _is(self, port: int, mode: PortMode) -> bool:
         return self.editor.mode[port - 1] is mode

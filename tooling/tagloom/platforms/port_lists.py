@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NUMBERS = re.compile(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*")  # short numbers: a typo must not mean 10**9 of them
 _LISTS_KEPT = 4096  # bounds what a chatty console can make us keep
+_LIST_CHARACTERS = 4096  # of one list of ports: 52 names take a seventh of that
 
 
 class PortLists:
@@ -77,6 +78,8 @@ class PortLists:
         if ports is None:
             numbers: set[int] = set()
             prefix = ""
+            if len(text) > _LIST_CHARACTERS:
+                raise ValueError(f"a list of {len(text)} characters")
             for part in re.split(r",(?![^(]*\))", self.shorten(text)):
                 if grouped := re.fullmatch(rf"([^()]*)\(({NUMBERS.pattern})\)", part):
                     names = [f"{grouped[1]}{n}" for n in parse_ranges(grouped[2])]
