@@ -205,6 +205,19 @@ def test_what_the_proof_says_of_a_line_on_a_member_of_a_link_in_use(name):
     assert said in "; ".join(map(str, proof.findings))
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_stranger_in_the_group_at_either_end_loses_flows(end):
+    """A port of nothing else that is bound takes flows which the far end never sees."""
+    fabric, before = aggregated()
+    name = f"s{end}"
+    bound = apply_changes(before[name], (Change(Cell.LAG, 0, 25, port=9),))
+    shut = apply_changes(bound, (Change(Cell.ENABLED, True, False, port=9),))
+    for held, lost in ((before[name], 0), (bound, 2), (shut, 0)):
+        state = before | {name: held}
+        assert rollout_judge(fabric).verify(state).unreachable_pairs == lost
+        assert prove_wave(fabric, state, {}).proven is not bool(lost)
+
+
 def test_the_lines_of_a_model_bounce_what_its_page_says():
     """A line that is known to keep its link up has its value in the wave all the same."""
     _, before, _ = two_switches()

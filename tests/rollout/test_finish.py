@@ -1,18 +1,25 @@
 """Finish without a switch that stopped: what may still land is proven for every line that switch may stand at."""
 
 import random
+from dataclasses import replace
+from itertools import groupby
 
 import pytest
 from mixtures import Oracle, bridges_of
 from test_wave_proof import a_fabric, a_state
 
+from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.pipeline import may_finish, rollout
+from tagloom.pipeline.planning import rollout_judge
 from tagloom.records.change import difference
 from tagloom.records.numbering import owned
 from tagloom.render import line_changes
+from tagloom.rollout import finish
+from tagloom.route import route
 from tagloom.verify import verify
+from tagloom.weave import weave
 
 MODEL = platforms.load("powerconnect-5324")
 
@@ -78,3 +85,45 @@ def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
     assert finished > refused
     assert kept, "something had to stay because of the stuck switch"
     assert hurt, "to take away all that is old would have lost pairs"
+
+
+def as_far_as_proven(ends):
+    """Take ends one by one until one does not prove: how many there were, and what was said."""
+    count = 0
+    try:
+        for _ in ends:
+            count += 1
+    except PlanError as error:
+        return count, str(error)
+    return count, ""
+
+
+# By the wave in which s0 stopped: how many the others may take, and how many without the terms. Where s0 stopped before
+# hosts resume, some are silent until the end, so that the last wave, in which nobody is paused, is not proven. Without
+# the terms none is paused at all.
+TAKEN = {1: (3, 4), 2: (2, 0), 3: (1, 0), 4: (1, 1)}
+
+
+@pytest.mark.parametrize("number", TAKEN)
+def test_each_wave_is_proven_under_its_own_terms(number):
+    """Hosts are paused in the second and the third wave alone."""
+    fabric = make_fabric("ring", 4, model="powerconnect-5324")
+    before, after = (weave(fabric, route(fabric, method), "fixed").state for method in ("auto", "tree"))
+    change = rollout(fabric, before, after, strategy="drain", allow_drain=True)
+    states, terms = [change.before, *(wave.state for wave in change.waves)], [wave.terms for wave in change.waves]
+    assert [each.paused for each in terms] == [False, True, True, False]
+    judge, asked = rollout_judge(fabric), []
+
+    def heard(before, after, under):
+        asked.append(under)
+        return judge.wave(before, after, under)
+
+    count, said = as_far_as_proven(finish(fabric, states, number, ["s0"], replace(judge, wave=heard), terms))
+    bare, _ = as_far_as_proven(finish(fabric, states, number, ["s0"], judge))
+    assert (count, bare) == TAKEN[number]
+    met = terms[number - 1 : number - 1 + count + bool(said)]
+    assert [key for key, _ in groupby(each.paused for each in asked)] == [
+        key for key, _ in groupby(each.paused for each in met)
+    ]
+    assert all(each.stuck for each in asked)
+    assert ("wave 4" in said) is (count < 5 - number)

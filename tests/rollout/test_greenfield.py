@@ -18,7 +18,7 @@ from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import Terms
 from tagloom.render import render_commands
-from tagloom.rollout import settled
+from tagloom.rollout import from_factory, read_back, settled
 from tagloom.route import route
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave
@@ -121,6 +121,35 @@ def test_leaf_first_no_root_port_moves_and_in_any_other_order_or_with_bpdus_pass
     assert flooded > 0
 
 
+def test_no_root_port_moves_after_any_switch_of_any_wave_that_turns_spanning_tree_off():
+    """The waves themselves, on random fabrics, with the switches of a wave in any order."""
+    chance = random.Random(5)
+    deep = 0
+    for _ in range(25):
+        fabric = a_fabric(chance)
+        identity = chance.sample(range(len(fabric.switches)), len(fabric.switches))
+        tree = settled(fabric, identity)
+        build = build_of(fabric)
+        held = {s.name: factory_state(platforms.of(s)) for s in fabric.switches}
+        judge = rollout_judge(fabric)
+        change = from_factory(fabric, held, build.state, judge, tree)
+        first_roots, first_blocked = by_messages(fabric, identity, [True] * len(fabric.switches))
+        assert tree.blocked == first_blocked
+        running = [True] * len(fabric.switches)
+        off = [wave for wave in change.waves if wave.name == "spanning tree off"]
+        deep += len(off) > 2
+        for wave in off:
+            goes = [s for s, x in enumerate(fabric.switches) if wave.before[x.name] != wave.state[x.name]]
+            for s in chance.sample(goes, len(goes)):
+                assert running[s]
+                running[s] = False
+                roots, blocked = by_messages(fabric, identity, running)
+                assert roots == {other: port for other, port in first_roots.items() if running[other]}
+                assert blocked <= first_blocked
+        assert not any(running)
+    assert deep > 5
+
+
 FABRICS = {
     "ring fixed": lambda: build_of(make_fabric("ring", 5, model=MODEL)),
     "mesh renamed": lambda: build_of(make_fabric("mesh", 3, 2, model=MODEL), "renamed"),
@@ -209,6 +238,21 @@ def test_what_takes_links_down_comes_last():
     change = greenfield(build_of(replace(fabric, flow_control=True, switches=quiet)))
     assert [wave.name for wave in change.waves][-2:] == ["remove", "remove"]
     assert not any(held.flow_control.any() for held in change.waves[-2].state.values())
+
+
+def test_an_active_tree_with_a_cycle_is_none():
+    """As many links as a tree has do not make one: a cycle leaves a switch out."""
+    four = make_irregular([1, 1, 1, 1], [(0, 1), (1, 2), (2, 0), (2, 3)], model=MODEL)
+    last = four.links[3]
+    for fabric, shut in (
+        (four, []),
+        (four, [(last.a, last.a_port)]),
+        (make_fabric("complete", 4, model=MODEL), [(0, 1)]),
+    ):
+        with pytest.raises(PlanError, match="must be a tree of all switches"):
+            read_back(fabric, 0, shut)
+    first = four.links[0]
+    assert read_back(four, 0, [(first.a, first.a_port)]).depth.tolist() == [0, 2, 1, 2]
 
 
 def test_what_it_cannot_lead_is_refused_with_the_reason():

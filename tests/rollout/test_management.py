@@ -4,12 +4,14 @@ import random
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.pipeline import rollout, with_links_off
+from tagloom.pipeline.planning import rollout_judge
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.read import format_fabric
 from tagloom.read.fabric_file import parse_fabric
@@ -39,8 +41,8 @@ def free_link(fabric):
     return next(i for i in range(len(fabric.links)) if i not in fabric.management.links)
 
 
-def planned(fabric, assignment="fixed"):
-    routes = route(fabric, "auto", assignment)
+def planned(fabric, assignment="fixed", method="auto"):
+    routes = route(fabric, method, assignment)
     return weave(fabric, routes, assignment, broadcasts_once=partial(broadcasts_once, fabric)).state
 
 
@@ -96,16 +98,27 @@ def test_a_wave_that_would_cut_it_is_refused_with_the_switch_that_is_lost():
     assert rollout(alone, before, planned(cut)).waves
 
 
-def test_frames_that_wait_for_each_other_under_pause_are_counted_with_the_hosts():
-    fabric = ring()
-    pausing = replace(fabric, flow_control=True)
-    before, after = planned(pausing), planned(pausing.with_links_down({free_link(fabric)}))
-    try:
-        change = rollout(pausing, before, after)
-    except PlanError as error:
-        assert "management" in error.witness  # noqa: PT017 - either answer is right, as long as it is proven
-    else:
-        assert all(wave.proof.proven for wave in change.waves)
+def cut(fabric, link):
+    """The tree a ring is without one link, that link staying on."""
+    state = planned(fabric.with_links_down({link}), method="tree")
+    return {name: replace(held, enabled=np.ones(held.ports, bool)) for name, held in state.items()}
+
+
+@pytest.mark.parametrize("pausing", [True, False])
+def test_under_pause_management_frames_close_no_dependency_cycle_with_the_hosts(pausing):
+    """Two cut rings have all turns of one direction together where the cuts share no switch."""
+    fabric = replace(ring(), flow_control=pausing)
+    free = fabric.links[free_link(fabric)]
+    judge = rollout_judge(fabric)
+    refused = 0
+    for i, link in enumerate(fabric.links):
+        state = cut(fabric, i)
+        assert any(held.flow_control.any() for held in state.values()) is pausing
+        proof, _ = judge.wave(state, state)
+        closes = pausing and not {link.a, link.b} & {free.a, free.b}
+        assert ["management" in finding.where for finding in proof.findings] == [True] * closes
+        refused += closes
+    assert refused == (2 if pausing else 0)
 
 
 def with_management(fabric, state):

@@ -1,6 +1,7 @@
 """Waves under other terms, no PAUSE or switches that learn: what the proof says holds in every mixture enumerated."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,11 +9,13 @@ import pytest
 from mixtures import Oracle, bridges_of
 from test_wave_proof import MODEL, a_fabric, a_state, a_tree, a_wave, damaged, effects, positions, trees
 
-from fabrics import make_fabric
+from fabrics import make_fabric, make_irregular
 from tagloom import platforms
+from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import difference
 from tagloom.records.channels import find_cycle
 from tagloom.records.numbering import renumbered
+from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import Terms
 from tagloom.render import line_changes
 from tagloom.rollout.steps import Change, through
@@ -77,7 +80,7 @@ def test_where_switches_learn_every_frame_comes_once_flooded_or_not(broken):
                 s.name: [c for _, c in line_changes(platforms.load(MODEL), difference(start[s.name], there[s.name]))]
                 for s in fabric.switches
             }
-            terms = Terms(learning=frozenset({999}), lossy=True)
+            terms = Terms(learning=frozenset({999}), lossy=chance.random() < 0.5)
             proof = prove_wave(fabric, start, effects(lines), terms=terms)
             refused += not proof.proven
             if not proof.proven:
@@ -95,3 +98,21 @@ def test_where_switches_learn_every_frame_comes_once_flooded_or_not(broken):
                         assert a == b or copies[b] == 1
     assert proven > 20
     assert (refused > 5) is broken
+
+
+def test_a_frame_that_is_flooded_and_then_led_astray_is_lost_with_pause_or_without():
+    """An entry on the way leads to a switch that has nowhere to flood; broadcasts go past it and arrive."""
+    fabric = make_irregular([1, 0, 0, 1], [(0, 1), (1, 2), (1, 3)], model=MODEL)
+    bare = tree_state(fabric, np.ones(3, bool), 999, pinned=False)
+    bare = {name: replace(held, spanning_tree=False, frames=held.frames * 0) for name, held in bare.items()}
+    away = SwitchEditor.of(bare["s1"])
+    away.set_entry(999, fabric.hosts[1].mac, [fabric.links[1].a_port])
+    astray = bare | {"s1": away.freeze()}
+    for lossy in (False, True):
+        terms = Terms(learning=frozenset({999}), lossy=lossy)
+        assert prove_wave(fabric, bare, {}, terms=terms).proven
+        (found,) = prove_wave(fabric, astray, {}, terms=terms).findings
+        assert str(found) == "frames to h1: expected delivery at every line, actual h0's may be lost"
+    plane = Dataplane(fabric, astray)
+    assert not plane.unicast("h0", "h1").copies
+    assert plane.broadcast("h0").delivered_to == {"h1": 1}

@@ -119,11 +119,10 @@ def prove_frames(
         else:
             rank = ranks(channels, held, wanted)
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
-        # At least one copy follows from the unicasts unless some entry narrows broadcasts, or only a few hosts send.
+        # At least one copy follows from the unicasts, flooded ones too, unless some entry narrows broadcasts (lemma 3).
         asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
         if terms.paused:
             floods[0] = _entered(net, floods[0])
-        asked |= bool(terms.learning)
         findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
 

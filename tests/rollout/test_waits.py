@@ -1,0 +1,94 @@
+"""After every wave that ends a kind of frame the old ones leave, and after one that raises links the slowest is up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_per_port import pairs
+from test_rollout import CHANGES, cut, fabric_of, planned, torus
+
+from fabrics import make_fabric
+from tagloom.pipeline.planning import rollout_judge
+from tagloom.records.carrier import links_on
+from tagloom.records.switch_state import DISCARD_PVID
+from tagloom.rollout import choose
+from tagloom.rollout.choose import DRAIN_SECONDS, UP_MARGIN
+from tagloom.rollout.layers import retrained
+
+
+def of(name):
+    fabric = fabric_of(name)
+    return fabric, *CHANGES[name](fabric)
+
+
+def pausing_everywhere():
+    fabric = torus()
+    return fabric, planned(fabric), planned(replace(fabric, flow_control=True))
+
+
+def opposite_with_a_link_more():
+    fabric = fabric_of("ring")
+    return fabric, planned(fabric.with_links_down({0}), "tree"), cut(fabric, 3)
+
+
+ROOM = 24  # entries: too few for both plans of the mesh
+
+
+def a_mesh_with_a_link_more():
+    fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324")
+    return fabric, planned(fabric.with_links_down({0})), planned(fabric)
+
+
+# What changes, by which strategy, and in which waves hosts' frames end to be of a kind.
+SCENARIOS = {
+    "links come on": (lambda: of("links come on"), "direct", ["flip"]),
+    "links come on in a pause": (lambda: of("links come on"), "drain", ["pause"]),
+    "links come on one VLAN after another": (a_mesh_with_a_link_more, "piecewise", ["flip", "flip"]),
+    "links change their speed": (lambda: of("links change their speed"), "park", ["flip", "flip"]),
+    "links change their speed in a pause": (lambda: of("links change their speed"), "drain", ["pause"]),
+    "batches": (lambda: of("sources one batch after another"), "batches", ["flip", "flip"]),
+    "slides": (lambda: of("a ring cut opposite"), "slides", ["flip", "flip", "flip"]),
+    "slides with a link more": (opposite_with_a_link_more, "slides", ["flip", "flip", "flip"]),
+    "without PAUSE": (lambda: of("a ring cut opposite"), "pause-off", ["flip"]),
+    "PAUSE everywhere": (pausing_everywhere, "drain", ["pause"]),
+    "three VLANs for each port": (lambda: next(pairs(5, 100)), "per-port", ["flip"]),
+}
+
+
+def seconds_up(switch, _):
+    return 7.0 + switch
+
+
+def host_vlans(fabric, state):
+    return np.array([state[fabric.switches[h.switch].name].pvid[h.port - 1] for h in fabric.hosts])
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_each_wave_waits_for_what_it_ends_and_for_what_it_raises(name):
+    made, strategy, ends = SCENARIOS[name]
+    fabric, before, after = made()
+    judge = replace(rollout_judge(fabric, duplicates_allowed=strategy == "per-port"), up_seconds=seconds_up)
+    if strategy == "piecewise":
+        judge, strategy = replace(judge, room=lambda _: (256, ROOM)), "batches"
+    change = choose(fabric, before, after, judge, strategy=strategy, allow_drain=True)
+    assert change.strategy == strategy
+    rising = links_on(fabric, change.after) & ~links_on(fabric, change.before)
+    slow = fabric.cables[(rising | retrained(fabric, change.before, change.after))[fabric.cables[:, 0]]]
+    up_seconds = UP_MARGIN * seconds_up(int(slow[:, [1, 3]].max()), "") if len(slow) else 0.0
+    ended, raised = [], 0
+    for wave in change.waves:
+        was, now = (host_vlans(fabric, state) for state in (wave.before, wave.state))
+        waits = 0.0
+        if ((was != now) & (was != DISCARD_PVID)).any():
+            waits = DRAIN_SECONDS
+        fresh = links_on(fabric, wave.state) & ~links_on(fabric, wave.before)
+        if fresh.any() or retrained(fabric, wave.before, wave.state).any():
+            raised += 1
+            waits = max(waits, up_seconds)
+        if strategy == "per-port" and wave.name == "flip":
+            ended += [wave.name] * (wave.drain_seconds > 0)
+            continue
+        assert wave.drain_seconds == waits, wave.name
+        ended += [wave.name] * (waits == DRAIN_SECONDS)
+    assert ended == ends
+    assert raised == (1 if up_seconds else 0)
