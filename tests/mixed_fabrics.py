@@ -36,13 +36,16 @@ def make_mixed(hosts, links, model=MODEL):
 
 
 def a_mixed_fabric(chance, *, most=3, cables=3):
-    """Two to `most` switches in a connected graph, links single, parallel or aggregated, a host or two on each."""
+    """Two to `most` switches in a connected graph, some without hosts; links single, parallel or bound."""
     switches = chance.randint(2, most)
     links = [(chance.randrange(s), s, chance.randint(1, cables)) for s in range(1, switches)]
     for _ in range(chance.randint(1, 2)):
         a, b = chance.sample(range(switches), 2)
         links.append((a, b, chance.randint(1, cables)))
-    return make_mixed([1 + (chance.random() < 0.2) for _ in range(switches)], links)
+    hosts = [chance.choice([0, 1, 1, 1, 2]) for _ in range(switches)]
+    for s in chance.sample(range(switches), 2):
+        hosts[s] = max(1, hosts[s])
+    return make_mixed(hosts, links)
 
 
 def stops(state, lines, quiet=()):

@@ -206,6 +206,23 @@ def test_what_the_proof_says_of_a_line_on_a_member_of_a_link_in_use(name):
 
 
 @pytest.mark.parametrize("end", [0, 1])
+def test_a_link_whose_members_are_all_shut_at_an_end_carries_nothing_before_a_wave_within_it_or_after(end):
+    """Its port-channel stays open at both ends."""
+    fabric, before = aggregated()
+    name = f"s{end}"
+    shut = [Change(Cell.ENABLED, True, False, port=port) for port in (1, 2)]
+    opened = [line.inverse for line in shut]
+    for lines in (shut, opened, [*shut, *opened], [shut[0], opened[0], shut[1]]):
+        held = before[name] if lines[0] is shut[0] else apply_changes(before[name], tuple(shut))
+        sent = Lines.of([(n, (line,)) for n, line in enumerate(lines, 1)])
+        proof = prove_wave(fabric, before | {name: held}, {name: sent})
+        assert proof.proven is (lines[:2] == [shut[0], opened[0]])
+    down = before | {name: apply_changes(before[name], tuple(shut))}
+    assert not prove_wave(fabric, down, {}).proven
+    assert rollout_judge(fabric).verify(down).unreachable_pairs == 2
+
+
+@pytest.mark.parametrize("end", [0, 1])
 def test_a_stranger_in_the_group_at_either_end_loses_flows(end):
     """A port of nothing else that is bound takes flows which the far end never sees."""
     fabric, before = aggregated()
