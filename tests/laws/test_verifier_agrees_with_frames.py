@@ -39,13 +39,18 @@ def damage(draw, fabric, state):
         editor = SwitchEditor.of(state[name])
         port = draw(st.sampled_from(fabric.used_ports[s]))
         vlans = sorted(editor.vlans)
-        what = draw(st.sampled_from(["pvid", "member", "entry", "no entry", "shut", "filter", "frames", "no vlan"]))
+        what = draw(
+            st.sampled_from(["pvid", "member", "entry", "no entry", "shut", "speed", "filter", "frames", "no vlan"])
+        )
         if what == "pvid":
             editor.set_pvid(port, draw(st.sampled_from([0, *vlans])))
         elif what == "member":
             editor.set_member(draw(st.sampled_from(vlans)), port, draw(st.sampled_from(list(Membership))))
         elif what == "shut":
             editor.enabled[port - 1] = False
+        elif what == "speed":
+            editor.negotiation[port - 1] = draw(st.booleans())
+            editor.speed_mbps[port - 1] = draw(st.sampled_from([0, 10, 100]))
         elif what == "filter":
             editor.ingress_filter[port - 1] = False
         elif what == "frames":

@@ -195,7 +195,7 @@ def test_an_access_port_keeps_only_its_pvid():
         "bridge address 00:11:22:33:44:55 permanent ethernet g5",
         "bridge address 00:11:22:33:44:55 ethernet g5 permanent",
         "bridge address 00:11:22:33:44:55 ethernet g5",
-        "bridge address 0011.2233.4455 ethernet G5 secure",
+        "bridge address 0011.2233.4455 ethernet G5",
     ],
 )
 def test_both_word_orders_of_an_entry_are_read(line):
@@ -274,11 +274,11 @@ def test_flow_control_of_the_62xx_is_one_line_for_all_ports():
 
 
 def test_a_models_page_overrides_a_line_and_the_familys_spelling_is_still_read():
-    words = {"entry": "bridge address {mac} ethernet {ports} secure"}
+    words = {"entry": "bridge address {mac} ethernet {ports} forever"}
     platform = replace(load(ROS), words=words)
     grammar = Grammar.of(platform)
-    assert grammar.line("entry", mac=1, ports=(2,)) == "bridge address 00:00:00:00:00:01 ethernet g2 secure"
-    assert grammar.line("entry", printed=True, mac=1, ports=(2,)).endswith("secure")
+    assert grammar.line("entry", mac=1, ports=(2,)) == "bridge address 00:00:00:00:00:01 ethernet g2 forever"
+    assert grammar.line("entry", printed=True, mac=1, ports=(2,)).endswith("forever")
     switch = fed(ROS, "interface vlan 1", "bridge address 00:00:00:00:00:01 permanent ethernet g2", platform=platform)
     assert switch.editor.entries == {(1, 1): (2,)}
 

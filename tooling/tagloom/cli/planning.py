@@ -112,13 +112,18 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
     with screen.waiting("proving"):
         texts = pipeline.read_texts(fabric, configs)
-        _, proof = pipeline.prove(fabric, texts, routes, what_if=args.what_if, duplicates_allowed=repeats)
+        _, proof = pipeline.prove(
+            fabric,
+            texts,
+            routes,
+            what_if=args.what_if,
+            duplicates_allowed=repeats,
+            whole=True,
+            trust_foreign=args.trust_foreign,
+        )
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
-    screen.say(
-        "" if proof.proven else "not proven",
-        *([] if proof.proven else ["next      tagloom plan, or mend the lines above"]),
-    )
+    screen.say(*terminal.text_lines(proof))
     screen.answer(proof.as_json())
     return GOOD if proof.proven else NO
 
@@ -222,6 +227,11 @@ def add(commands: Commands) -> None:
     verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
     verify.add_argument(
         "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+    )
+    verify.add_argument(
+        "--trust-foreign",
+        action="store_true",
+        help="take lines that tagloom does not know for harmless: name them, and say yes all the same",
     )
     verify.add_argument(
         "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"

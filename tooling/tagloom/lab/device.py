@@ -207,13 +207,17 @@ class Device:
     def forwarding(self) -> SwitchState:
         """Give what frames find.
 
-        A Linux machine forwards nothing between ports outside its bridge, a switch that is down nothing at all.
+        A Linux machine forwards nothing between ports outside its bridge, or while that is down; a switch that is down
+        forwards nothing at all.
         """
         if not self.is_linux and not self.down:
             return self.editor.freeze()
         seen = SwitchEditor.of(self.editor.freeze())
         ports = zip(seen.enabled, seen.mode, strict=True)
-        seen.enabled = [not self.down and up and (m is PortMode.GENERAL or not self.is_linux) for up, m in ports]
+        bridging = self.shell is not None and self.shell.is_up
+        seen.enabled = [
+            not self.down and up and ((bridging and m is PortMode.GENERAL) or not self.is_linux) for up, m in ports
+        ]
         return seen.freeze()
 
     @property

@@ -89,7 +89,8 @@ def _links(machine: Machine) -> str:
             "vlan_default_pvid": 0,
             "mcast_snooping": 0,
         }
-        itself = _link(3 + machine.platform.ports, bridge, "ether", ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"])
+        up = ["UP", "LOWER_UP"] if machine.shell.is_up else []
+        itself = _link(3 + machine.platform.ports, bridge, "ether", ["BROADCAST", "MULTICAST", *up])
         rows.append(itself | {"linkinfo": {"info_kind": "bridge", "info_data": about}})
     return _rows(rows)
 

@@ -104,12 +104,17 @@ class Rack:
         return device
 
     def _carrier(self, switch: int, port: int) -> bool:
-        """Tell whether a port has link: a host is always there; a neighbour is while its own port is not shut."""
+        """Tell whether a port has link: a host is always there; a neighbour is while its open port's settings fit."""
         if (switch, port) not in self._far:
             return bool(self.fabric.port_host[switch, port] >= 0)
         other, far = self._far[switch, port]
         device = self.devices[self.fabric.switches[other].name]
-        return device.editor.enabled[far - 1] and not device.down and (switch, port) not in self._pulled
+        here, there = self.devices[self.fabric.switches[switch].name].editor, device.editor
+        fit = (here.negotiation[port - 1], here.speed_mbps[port - 1]) == (
+            there.negotiation[far - 1],
+            there.speed_mbps[far - 1],
+        )
+        return there.enabled[far - 1] and fit and not device.down and (switch, port) not in self._pulled
 
     def _agent(self, number: int, device: Device) -> Agent:
         """Make the switch's SNMP agent; it reads the same device that the console changes."""

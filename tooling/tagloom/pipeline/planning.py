@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
@@ -16,7 +17,7 @@ from tagloom.platforms.factory import factory_state
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
-from tagloom.render import learning, line_effects, read_state, render_commands, render_configuration
+from tagloom.render import learning, line_effects, read_state, read_text, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import Judge, choose, finish, from_factory, read_back, settled
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
+    from tagloom.render import Reading
 
     Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -343,15 +345,48 @@ def prove(
     *,
     what_if: bool = False,
     duplicates_allowed: bool = False,
+    whole: bool = False,
+    trust_foreign: bool = False,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
 
-    `what_if` also asks what the loss of each static entry would do.
+    `what_if` also asks what the loss of each static entry would do. With `whole` the texts are all that a switch will
+    hold: a line that may change forwarding and that tagloom does not know is a finding (unless `trust_foreign`), and
+    it is told whether the texts work pasted top to bottom. Without it they are what a push adds to lines of others.
     """
+    if whole:
+        return _prove_whole_texts(
+            fabric, texts, Plan(routes, duplicates_allowed), what_if=what_if, trust_foreign=trust_foreign
+        )
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, Plan(routes, duplicates_allowed))
     loss = missing_entry(fabric, state) if what_if else None
     return state, replace(proof, findings=(*unknown, *proof.findings), missing_entry=loss)
+
+
+def _prove_whole_texts(
+    fabric: Fabric, texts: Mapping[str, str], plan: Plan, *, what_if: bool, trust_foreign: bool
+) -> tuple[FabricState, Findings]:
+    state = dead_states(fabric)
+    readings: list[Reading] = []
+    for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
+        if switch.up:
+            readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
+            state[switch.name] = readings[-1].state
+    state = {switch.name: state[switch.name] for switch in fabric.switches}
+    proof = verify(fabric, state, plan)
+    unknown = tuple(line for reading in readings for line in reading.unknown_lines)
+    found = tuple(finding for reading in readings for finding in reading.findings)
+    untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
+    refused = [reading.refused for reading in readings if reading.refused is not None]
+    return state, replace(
+        proof,
+        findings=(*found, *untrusted, *proof.findings),
+        missing_entry=missing_entry(fabric, state) if what_if else None,
+        unknown_lines=unknown,
+        paste_order=not any(refused) if len(refused) == len(readings) else None,
+        paste_refused=tuple(chain.from_iterable(refused)),
+    )
 
 
 # --- links off -------------------------------------------------------------------------------------------------------

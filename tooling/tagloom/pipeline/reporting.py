@@ -103,7 +103,7 @@ def report(
         findings += error.findings
     if findings:
         raise InputError(findings)
-    state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed)
+    state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed, whole=True)
     question = Question(traffic, settings, eee, rates=rates, power=power, rollout=rollout)
     curve = eee or POWERCONNECT_5548
     volume = traffic.volume_bytes if traffic is not None else None

@@ -46,6 +46,7 @@ class OutcomeKind(Enum):
 
     DONE = "done"
     CONTEXT = "context"  # the context is another one now
+    FOREIGN = "foreign"  # taken, and none of tagloom's business
     LEFT = "left"  # back to privileged exec; the interpreter stands at CONFIG again
     UNKNOWN = "unknown"
     INCOMPLETE = "incomplete"
@@ -63,12 +64,14 @@ class Outcome:
     def accepted(self) -> bool:
         """Tell whether the switch took the line."""
         kind = self.kind
-        return kind is _DONE_KIND or kind is _CONTEXT_KIND or kind is _LEFT_KIND
+        return kind is _DONE_KIND or kind is _CONTEXT_KIND or kind is _LEFT_KIND or kind is _FOREIGN_KIND
 
 
 # By name of their own: this is asked for every line of every configuration, and an Enum's members are slow to look up.
 _DONE_KIND, _CONTEXT_KIND, _LEFT_KIND = OutcomeKind.DONE, OutcomeKind.CONTEXT, OutcomeKind.LEFT
+_FOREIGN_KIND = OutcomeKind.FOREIGN
 _DONE, _CONTEXT, _LEFT = Outcome(OutcomeKind.DONE), Outcome(OutcomeKind.CONTEXT), Outcome(OutcomeKind.LEFT)
+_FOREIGN = Outcome(OutcomeKind.FOREIGN)
 
 
 class _RefusedError(Exception):
@@ -94,7 +97,8 @@ class Interpreter:
     """Carry out configuration lines on a SwitchEditor the way the model's own command line does.
 
     The one reading of each line, shared by the parser of running-configs and the consoles of the virtual rack.
-    A line is carried out as a whole or not at all. `context` may be set to move the session.
+    A line is carried out as a whole or not at all. `context` may be set to move the session. Beside the state, `duplex`
+    is what the lines say of it by port ("full" or "half"), `unpinned` the (VLAN, MAC) whose entry ages or is lost.
     """
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
@@ -102,6 +106,8 @@ class Interpreter:
         self.editor = editor
         self.context = CONFIG
         self._cells_left = WRITTEN_CELLS
+        self.duplex: dict[int, str] = {}
+        self.unpinned: set[tuple[int, int]] = set()
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line, without its newline; a blank line or a comment ("!") is carried out by doing nothing."""
@@ -115,7 +121,7 @@ class Interpreter:
         outcome = self._walk(self.grammar.trees[kind], words, known, line)
         if not outcome.accepted:
             if self.grammar.is_foreign(kind, " ".join(words)):
-                return _DONE
+                return _FOREIGN
             if self.grammar.falls_through and kind is not ContextKind.CONFIG:
                 other = self._walk(self.grammar.trees[ContextKind.CONFIG], words, {}, line)
                 return other if other.accepted else outcome
@@ -284,6 +290,14 @@ class Interpreter:
             self.editor.speed_mbps[port - 1] = values[0]
         return _done(line)
 
+    def _set_duplex(self, line: Line, _: list[Any]) -> Outcome:
+        for port in self.context.ports:
+            if line.key == "no_duplex":
+                self.duplex.pop(port, None)
+            else:
+                self.duplex[port] = "half" if line.key == "duplex_half" else "full"
+        return _done(line)
+
     def _hold_nothing(self, line: Line, _: list[Any]) -> Outcome:
         return _done(line)
 
@@ -305,12 +319,23 @@ class Interpreter:
             raise _RefusedError("vlan_missing_access", vlans=[vlan])
         # The line replaces what the address was pinned to: a moved host is one line.
         self.editor.entries[vlan, values[0]] = ports
+        if self.unpinned:
+            self.unpinned.discard((vlan, values[0]))
+        return _done(line)
+
+    def _set_unpinned(self, line: Line, values: list[Any]) -> Outcome:
+        """Replace an address's entry by one that does not last, which pins nothing."""
+        vlan = self._vlan_of(line, values)
+        self._need_vlan(vlan, "vlan_missing_access")
+        self.editor.entries.pop((vlan, values[0]), None)
+        self.unpinned.add((vlan, values[0]))
         return _done(line)
 
     def _drop_entry(self, line: Line, values: list[Any]) -> Outcome:
         vlan = self._vlan_of(line, values)
         self._need_vlan(vlan, "vlan_missing_access")
         self.editor.set_entry(vlan, values[0], ())
+        self.unpinned.discard((vlan, values[0]))
         return _done(line)
 
     def _vlan_of(self, line: Line, values: list[Any]) -> int:
@@ -379,7 +404,9 @@ class Interpreter:
         "pvid": _set_pvid,
         "no_pvid": _set_pvid,
         "speed": _set_speed,
-        "duplex": _hold_nothing,
+        "duplex": _set_duplex,
+        "duplex_half": _set_duplex,
+        "no_duplex": _set_duplex,
         "eee_any": _hold_nothing,
         "eee_none": _sleep_nowhere,
         "lag_join": _set_lag,
@@ -392,5 +419,7 @@ class Interpreter:
         "no_aging": _set_aging,
         "entry": _set_entry,
         "entry_channel": _set_entry,
+        "entry_unpinned": _set_unpinned,
+        "entry_channel_unpinned": _set_unpinned,
         "no_entry": _drop_entry,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +21,7 @@ from tagloom.records.switch_state import (
     Membership,
     PortMode,
     SwitchEditor,
+    SwitchState,
 )
 from tagloom.units import parse_mac, parse_ranges
 
@@ -119,12 +121,26 @@ class Shell:
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
         self.platform, self.editor = platform, editor
         self._commands = commands()
+        self.duplex: dict[int, str] = {}  # what the lines say of it, by port
         self._bridge = any(mode is PortMode.GENERAL for mode in editor.mode)
+        self._up = any(up for up, mode in zip(editor.enabled, editor.mode, strict=True) if mode is PortMode.GENERAL)
 
     @property
     def has_bridge(self) -> bool:
         """Tell whether there is a bridge, with or without ports."""
         return self._bridge
+
+    @property
+    def is_up(self) -> bool:
+        """Tell whether the bridge forwards at all."""
+        return self._bridge and self._up
+
+    def state(self) -> SwitchState:
+        """Return what frames find: while the bridge is down its ports carry none."""
+        state = self.editor.freeze()
+        if self._up or not self._bridge:
+            return state
+        return replace(state, enabled=state.enabled & (state.mode != PortMode.GENERAL))
 
     def feed(self, line: str) -> Outcome:
         """Carry out one line; a blank line or a comment is carried out by doing nothing."""
@@ -153,17 +169,17 @@ class Shell:
         if self._bridge:
             raise _RefusedError("RTNETLINK answers: File exists")
         seconds = _seconds(words[-1])
-        self._bridge = True
+        self._bridge, self._up = True, False
         self.editor.spanning_tree, self.editor.aging_seconds = words[-3] == "1", seconds
 
     def _delete(self, _: list[str]) -> None:
         for port in range(1, self.editor.ports + 1):
             self._outside(port)
-        self._bridge = False
+        self._bridge = self._up = False
         self.editor.spanning_tree, self.editor.aging_seconds = True, DEFAULT_AGING_SECONDS
 
     def _bridge_up(self, _: list[str]) -> None:
-        """Hold nothing: a bridge that is down forwards nothing, and every text of ours brings it up."""
+        self._up = True
 
     def _set_spanning_tree(self, words: list[str]) -> None:
         self.editor.spanning_tree = words[-1] == "1"
@@ -261,6 +277,10 @@ class Shell:
             raise _RefusedError("ethtool: bad command line argument(s)")
         self.editor.negotiation[port - 1] = words[4] == "on"
         self.editor.speed_mbps[port - 1] = int(words[6]) if "speed" in words else 0
+        if "duplex" in words:
+            self.duplex[port] = "full"
+        else:
+            self.duplex.pop(port, None)
 
     def _set_pause(self, words: list[str]) -> None:
         port = self._member_port(words[2])

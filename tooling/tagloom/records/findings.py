@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tagloom.errors import Finding
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tagloom.errors import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,25 @@ class MissingEntry:
     storm_flows: int
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignLine:
+    """A line of a configuration text that tagloom does not know, and that may change what frames do.
+
+    `block` is the line that opened its block, "" outside of any.
+    """
+
+    switch: str
+    line: int
+    block: str
+    text: str
+
+    def finding(self) -> Finding:
+        """Return it as what stands in the way of an unqualified yes."""
+        return Finding(
+            f"{self.switch}:{self.line}  {self.block or 'configuration'}", "a line tagloom knows", repr(self.text)
+        )
+
+
 @dataclass(frozen=True)
 class Findings:
     """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
@@ -39,6 +58,9 @@ class Findings:
     that the hosts do without, and only a broadcast that does not come at all is a finding. `channel_rank` is the
     certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
     cycle. `missing_entry` is filled in where that was asked for.
+    Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
+    text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
+    `paste_refused` are the lines that would not.
     """
 
     pairs: int
@@ -55,6 +77,9 @@ class Findings:
     missing_entry: MissingEntry | None = None
     channel_rank: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     duplicates_allowed: bool = False
+    unknown_lines: tuple[ForeignLine, ...] | None = None
+    paste_order: bool | None = None
+    paste_refused: tuple[Finding, ...] = ()
 
     @property
     def unreachable_pairs(self) -> int:
@@ -64,13 +89,22 @@ class Findings:
     @property
     def proven(self) -> bool:
         """Tell whether every proof holds and nothing else was found."""
+        return self._holds and not self.findings
+
+    @property
+    def proven_but_for_unknown_lines(self) -> bool:
+        """Tell whether every proof holds, and nothing was found but lines that tagloom does not know."""
+        unknown = {line.finding() for line in self.unknown_lines or ()}
+        return self._holds and unknown.issuperset(self.findings)
+
+    @property
+    def _holds(self) -> bool:
         return (
             self.unreachable_pairs == 0
             and self.off_path_pairs == 0
             and self.storm_free
             and (self.broadcast_exactly_once or self.duplicates_allowed)
             and self.deadlock_free
-            and not self.findings
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -90,5 +124,13 @@ class Findings:
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,
             "findings": [finding.as_json() for finding in self.findings],
+            **(self._of_texts() if self.unknown_lines is not None else {}),
             **({"missing_entry": asdict(self.missing_entry)} if self.missing_entry is not None else {}),
+        }
+
+    def _of_texts(self) -> dict[str, Any]:
+        return {
+            "unknown_lines": [asdict(line) for line in self.unknown_lines or ()],
+            "paste_order": self.paste_order,
+            "paste_refused": [finding.as_json() for finding in self.paste_refused],
         }

@@ -5,10 +5,11 @@ from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
 from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, sleeping, static_arp
-from tagloom.render.parse import Parsed, UnknownLine, parse_configuration, read_state
+from tagloom.render.parse import Parsed, Reading, UnknownLine, parse_configuration, read_state, read_text
 
 __all__ = [
     "Parsed",
+    "Reading",
     "UnknownLine",
     "learning",
     "line_changes",
@@ -16,6 +17,7 @@ __all__ = [
     "parse_configuration",
     "read_bridge",
     "read_state",
+    "read_text",
     "render_commands",
     "render_configuration",
     "sleeping",

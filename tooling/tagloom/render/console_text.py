@@ -10,6 +10,9 @@ _LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into th
 # A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
 # which may have a # in a name: it has no two blanks in a row.
 NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]")
+# What alone of it may stand between the lines of a text that is to be proven: a log line, or a prompt with no command
+# behind it that could change anything.
+PROMPT = re.compile(rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$")
 _STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( \S+)*)?$")
 
 

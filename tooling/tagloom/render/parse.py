@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +11,22 @@ import numpy as np
 from tagloom.errors import Finding, InputError
 from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
-from tagloom.platforms.grammar import CONFIG, Context
-from tagloom.platforms.interpreter import Interpreter, OutcomeKind
+from tagloom.platforms.grammar import CONFIG, Context, Grammar
+from tagloom.platforms.harmless import harmless
+from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
+from tagloom.records.findings import ForeignLine
 from tagloom.render.bridge import is_transcript, read_transcript
-from tagloom.render.console_text import NOISE, clean_lines
+from tagloom.render.console_text import NOISE, PROMPT, clean_lines
+from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping
 
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import SwitchState
 
+_EXIT = re.compile(r"exit( \d+)?")
+_SHELL = re.compile(r"#! ?/(usr/)?bin/(env )?(ba|da)?sh( -[eux]+)?")
 _OPENERS = ("interface ", "vlan database")
 
 
@@ -48,10 +54,20 @@ class UnknownLine:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Hold what a text says, and what of it was not understood."""
+    """Hold what a text says, and what of it was not understood.
+
+    `unknown` are lines in blocks of ours that are not understood or cannot hold; `foreign` all others that change
+    nothing of the state, harmless ones among them. `refused` are the lines that a switch would refuse, were the text
+    pasted top to bottom into its factory default; None for a text that is no list of lines to paste. `duplex` is what
+    the text says of it by port, `unpinned` the (VLAN, MAC) whose entry does not last.
+    """
 
     state: SwitchState
     unknown: tuple[UnknownLine, ...]
+    foreign: tuple[UnknownLine, ...] = ()
+    refused: tuple[UnknownLine, ...] | None = ()
+    duplex: Mapping[int, str] = field(default_factory=dict)
+    unpinned: frozenset[tuple[int, int]] = frozenset()
 
 
 def parse_configuration(platform: Platform, text: str) -> Parsed:
@@ -63,58 +79,237 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood.
     """
     if platform.grammar == iproute2.FAMILY and is_transcript(text):
-        return Parsed(read_transcript(platform, text), ())
+        return Parsed(read_transcript(platform, text), (), refused=None)
+    lines = list(map(str.strip, clean_lines(text)))
     if platform.grammar == iproute2.FAMILY:
-        return _parse_commands(platform, clean_lines(text))
-    interpreter = Interpreter(platform, factory(platform))
-    owned = interpreter.grammar.owned
-    unknown: list[UnknownLine] = []
-    refused: list[tuple[Context, UnknownLine]] = []
-    block, passing = "", False  # the line that opened the block, and whether the block is not of our ports and VLANs
-    for number, line in enumerate(map(str.strip, clean_lines(text)), start=1):
+        return _parse_commands(platform, lines)
+    reader = _Reader(platform)
+    for number, line in enumerate(lines, start=1):
+        reader.take(number, line)
+    return reader.finish(lines)
+
+
+class _Reader:
+    """The reading of a running-config, line by line.
+
+    A "!" alone ends a block where blocks lack their exit; where it is a comment inside of one, lines that only the
+    block knows still hold there. `straight` says that the switch itself would have taken every line just so.
+    """
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.interpreter = Interpreter(platform, factory(platform))
+        self.unknown: list[UnknownLine] = []
+        self.foreign: list[UnknownLine] = []
+        self.refused: list[tuple[Context, UnknownLine]] = []
+        self.straight = True
+        self._block = ""  # the line that opened the block
+        self._passing = False  # whether the block is not of our ports and VLANs
+        self._ended = False  # whether a "!" may have ended the block
+        self._left = False  # whether the session would stand outside of configuration
+        grammar = self.interpreter.grammar
+        self._owned, self._harmless = grammar.owned, harmless(platform.grammar)
+
+    def take(self, number: int, line: str) -> None:
+        """Read one line."""
+        if line == "!":
+            self._comment()
+            return
         opens = line.startswith(_OPENERS)
-        if opens or line == "!":  # a new block ends the last one, and so does "!" where blocks lack their exit
-            interpreter.context, block, passing = CONFIG, "", False
-        elif passing:
-            passing = line not in ("exit", "end")
-            if f"{line} ".startswith(owned) and not f"{block} ".startswith(interpreter.grammar.foreign_blocks):
-                unknown.append(UnknownLine(number, block, line, ""))
-            continue
-        outcome = interpreter.feed(line)
+        if opens:
+            self._begin()
+        elif self._passing and self._pass_over(number, line):
+            return
+        interpreter = self.interpreter
+        if self._left and line and line[0] != "!" and line != "configure":
+            self.straight = False
+        outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
+        if outcome.kind is OutcomeKind.LEFT:
+            self._left = True
         if outcome.accepted:
-            block = line if opens else block if interpreter.context is not CONFIG else ""
-            continue
+            if outcome.kind is OutcomeKind.FOREIGN:
+                self._keep_foreign(number, line)
+                if interpreter.context is CONFIG and self._harmless.opens(line):
+                    self._block, self._passing, self.straight = line, True, False
+                    return
+            self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
+            return
+        self.straight = False
         at = interpreter.context
         answer = "" if outcome.kind is OutcomeKind.UNKNOWN else outcome.text
-        trouble = UnknownLine(number, block, line, answer, at.ports, at.vlan)
+        trouble = UnknownLine(number, self._block, line, answer, at.ports, at.vlan)
         if opens:
-            block, passing = line, True
+            self._block, self._passing = line, True
+            self.foreign.append(replace(trouble, block=""))
             if line.startswith("interface vlan"):
-                unknown.append(replace(trouble, block=""))
+                self.unknown.append(replace(trouble, block=""))
         elif outcome.kind is OutcomeKind.REJECTED:
-            refused.append((interpreter.context, trouble))
-        elif not NOISE.match(line) and (interpreter.context is not CONFIG or f"{line} ".startswith(owned)):
-            unknown.append(trouble)
-    for context, trouble in refused:
-        interpreter.context = context
-        if not interpreter.feed(trouble.text).accepted:
-            unknown.append(trouble)
-    return Parsed(interpreter.editor.freeze(), tuple(sorted(unknown, key=lambda each: each.number)))
+            self.refused.append((at, trouble))
+        elif not NOISE.match(line) and (at is not CONFIG or f"{line} ".startswith(self._owned)):
+            self.unknown.append(trouble)
+        elif not PROMPT.match(line):
+            self.foreign.append(trouble)
+
+    def _begin(self) -> None:
+        """Leave the block before: a new one opens."""
+        if self.interpreter.context is not CONFIG:
+            self.straight = False
+        self.interpreter.context, self._block, self._passing, self._ended = CONFIG, "", False, False
+
+    def _comment(self) -> None:
+        if self._passing:
+            self._begin()
+        elif self.interpreter.context is not CONFIG:
+            self._ended, self.straight = True, False
+
+    def _pass_over(self, number: int, line: str) -> bool:
+        """Pass over a line in a block of others; False where the line belongs behind the block."""
+        of_a_port = self._block.startswith(_OPENERS)
+        if not line or line[0] == "!":
+            return True
+        if line in ("exit", "end"):
+            self._passing = False
+            if not of_a_port:
+                self._block = ""
+            return True
+        if not (of_a_port or self._harmless.inside(self._block, line)):
+            self._begin()
+            return False
+        trouble = UnknownLine(number, self._block, line, "")
+        ours = f"{line} ".startswith(self._owned)
+        if ours and not f"{self._block} ".startswith(self.interpreter.grammar.foreign_blocks):
+            self.unknown.append(trouble)
+        else:
+            self.foreign.append(trouble)
+        return True
+
+    def _feed_behind_comment(self, line: str) -> Outcome:
+        """Carry out a line behind a "!": outside of the block where it is known there, else in it."""
+        interpreter, inside = self.interpreter, self.interpreter.context
+        interpreter.context = CONFIG
+        outcome = interpreter.feed(line)
+        if outcome.kind is OutcomeKind.LEFT:  # it closes the block
+            self._ended = False
+            return Outcome(OutcomeKind.CONTEXT)
+        if outcome.accepted:
+            if interpreter.context is CONFIG:
+                interpreter.context = inside
+            else:
+                self._ended = False
+            return outcome
+        if outcome.kind is not OutcomeKind.REJECTED:
+            interpreter.context = inside
+            again = interpreter.feed(line)
+            if again.accepted or again.kind is OutcomeKind.REJECTED:
+                return again
+            self._ended, interpreter.context = False, CONFIG
+        return outcome
+
+    def _keep_foreign(self, number: int, line: str) -> None:
+        at = self.interpreter.context
+        outside = self._ended or at is CONFIG
+        self.foreign.append(
+            UnknownLine(number, "", line, "")
+            if outside
+            else UnknownLine(number, self._block, line, "", at.ports, at.vlan)
+        )
+
+    def finish(self, lines: list[str]) -> Parsed:
+        """Return what was read, the refused lines tried again."""
+        interpreter = self.interpreter
+        for context, trouble in self.refused:
+            interpreter.context = context
+            if not interpreter.feed(trouble.text).accepted:
+                self.unknown.append(trouble)
+        state = interpreter.editor.freeze()
+        unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
+        foreign = tuple(self.foreign)
+        refused: tuple[UnknownLine, ...] = ()
+        if not self.straight:
+            refused = _refused_when_pasted(self.platform, lines, {line.number for line in (*unknown, *foreign)}, state)
+        return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
+
+
+def _refused_when_pasted(
+    platform: Platform, lines: list[str], unread: Collection[int], read: SwitchState
+) -> tuple[UnknownLine, ...]:
+    """List the lines that a switch in its factory default, pasted them top to bottom, refuses.
+
+    Lines that the reading did not understand (`unread`, by number) are not judged. Where none is refused and the switch
+    still ends in another state than was `read`, the last line stands for that.
+    """
+    interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
+    refused: list[UnknownLine] = []
+    left, inside = False, ""
+    for number, line in enumerate(lines, start=1):
+        if not line or line[0] == "!" or PROMPT.match(line):
+            continue
+        if left:
+            left = line != "configure"
+            if left and number not in unread:
+                refused.append(UnknownLine(number, "", line, "outside of configuration: an exit too many stands above"))
+            continue
+        if inside:
+            if line in ("exit", "end"):
+                inside = ""
+                continue
+            if known.inside(inside, line) or (number in unread and not line.startswith(_OPENERS)):
+                continue
+            inside = ""
+        at = interpreter.context
+        outcome = interpreter.feed(line)
+        if known.opens(line) or (line.startswith(_OPENERS) and not outcome.accepted and number in unread):
+            inside = line
+        elif outcome.kind is OutcomeKind.LEFT:
+            left = True
+        elif not outcome.accepted and number not in unread:
+            refused.append(UnknownLine(number, "", line, outcome.text, at.ports, at.vlan))
+    if not refused and interpreter.editor.freeze() != read:
+        said = "all lines are taken, but not where they are read: a block above lacks its exit"
+        refused.append(UnknownLine(len(lines), "", lines[-1], said))
+    return tuple(refused)
 
 
 def _parse_commands(platform: Platform, lines: list[str]) -> Parsed:
     """Read the commands of a Linux switch as a shell would run them on a machine without a bridge.
 
-    Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect.
+    Other programs' lines are passed over. One that the kernel would refuse is reported, and has no effect. Nothing
+    behind an `exit` is run.
     """
     shell = iproute2.Shell(platform, factory(platform))
     owned = iproute2.commands().owned
     unknown: list[UnknownLine] = []
-    for number, line in enumerate(map(str.strip, lines), start=1):
+    foreign: list[UnknownLine] = []
+    for number, line in enumerate(lines, start=1):
+        if _EXIT.fullmatch(line):
+            break
         outcome = shell.feed(line)
-        if not outcome.accepted and (outcome.text or f"{line} ".startswith(owned)):
-            unknown.append(UnknownLine(number, "", line, outcome.text, shell.ports_of(line)))
-    return Parsed(shell.editor.freeze(), tuple(unknown))
+        other_shell = number == 1 and line.startswith("#!") and not _SHELL.fullmatch(line)
+        if outcome.accepted and not other_shell:
+            continue
+        trouble = UnknownLine(number, "", line, outcome.text, shell.ports_of(line))
+        if outcome.text or f"{line} ".startswith(owned):
+            unknown.append(trouble)
+        else:
+            foreign.append(trouble)
+    known = harmless(platform.grammar)
+    refused = tuple(trouble for trouble in unknown if trouble.answer and not known.covers_command(trouble.text))
+    return Parsed(shell.state(), tuple(unknown), tuple(foreign), refused, shell.duplex)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text says of a switch, as a proof takes it.
+
+    `findings` are the lines in which it fails whatever the rest says; `unknown_lines` those that may change forwarding
+    and that nobody knows; `refused` the lines that a switch in its factory default would refuse, pasted them in this
+    order (None where the text is no list of lines).
+    """
+
+    state: SwitchState
+    findings: tuple[Finding, ...] = ()
+    unknown_lines: tuple[ForeignLine, ...] = ()
+    refused: tuple[Finding, ...] | None = ()
 
 
 def read_state(
@@ -127,18 +322,88 @@ def read_state(
     try:
         parsed = parse_configuration(platform, text)
     except InputError as error:
-        findings = [replace(finding, where=f"{where}: {finding.where}") for finding in error.findings]
-        return factory(platform).freeze(), tuple(findings)
-    columns = np.array(sorted(ports), np.int64) - 1
-    joined = parsed.state.vlans[parsed.state.membership[:, columns].any(axis=1)]
-    vlans = {*parsed.state.owned_vlans, *joined.tolist(), *parsed.state.pvid[columns].tolist()}
-    findings = [
-        Finding(
-            f"{where}:{line.number}  {line.block or 'configuration'}",
-            "a line the switch takes" if line.answer else "a line tagloom knows",
-            repr(line.text) + (f" ({' '.join(line.answer.split())})" if line.answer else ""),
-        )
-        for line in parsed.unknown
-        if line.touches(ports, vlans)
+        return factory(platform).freeze(), _unreadable(error, where)
+    vlans = _vlans_of(parsed.state, ports)
+    return parsed.state, tuple(_finding(line, where) for line in parsed.unknown if line.touches(ports, vlans))
+
+
+def read_text(platform: Platform, text: str, where: str, ports: Collection[int]) -> Reading:
+    """Read a text that is to be proven: every line of it is understood, known to be harmless, or named.
+
+    `where` names the switch, `ports` are the fabric's.
+    """
+    try:
+        parsed = parse_configuration(platform, text)
+    except InputError as error:
+        return Reading(factory(platform).freeze(), _unreadable(error, where), (), None)
+    state, vlans = parsed.state, _vlans_of(parsed.state, ports)
+    owned = iproute2.commands().owned if platform.grammar == iproute2.FAMILY else Grammar.of(platform).owned
+    findings: list[Finding] = []
+    others = list(parsed.foreign)
+    for line in parsed.unknown:
+        bears = line.touches(ports, vlans)
+        ours = line.answer or f"{line.text} ".startswith(owned) or line.vlan in state.owned_vlans
+        if not (bears and ours):
+            others += [] if line.answer and not bears else [line]  # one that is refused changes nothing
+        elif not _harmless_line(platform, line, ports, vlans):
+            findings.append(_finding(line, where))
+    unknown = [line for line in others if not _harmless_line(platform, line, ports, vlans)]
+    findings += _of_duplex(platform, parsed, where, ports)
+    findings += [
+        Finding(f"{where} VLAN {vlan}", "a permanent entry", f"one that ages or is lost, for {format_mac(mac)}")
+        for vlan, mac in sorted(parsed.unpinned)
+        if vlan in vlans
     ]
-    return parsed.state, tuple(findings)
+    return Reading(
+        state,
+        tuple(findings),
+        tuple(
+            ForeignLine(where, line.number, line.block, line.text)
+            for line in sorted({line.number: line for line in unknown}.values(), key=lambda each: each.number)
+        ),
+        None if parsed.refused is None else tuple(_finding(line, where) for line in parsed.refused),
+    )
+
+
+def _harmless_line(platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
+    """Return whether a line that changes nothing of the state is known to change no frame's way either."""
+    known = harmless(platform.grammar)
+    if platform.grammar == iproute2.FAMILY:
+        return known.covers_command(line.text)
+    places = ["interface"] if line.ports else ["interface-vlan"] if line.vlan else []
+    if places and not line.touches(ports, vlans):
+        places.append(f"outside-{places[0]}".replace("interface-vlan", "vlan"))
+    if not places and line.block.startswith("vlan database"):
+        places = ["vlan-database"]
+    elif not places and line.block:
+        return known.inside(line.block, line.text)
+    return known.covers(line.text, *(places or ["config"])) or (not places and known.opens(line.text))
+
+
+def _of_duplex(platform: Platform, parsed: Parsed, where: str, ports: Collection[int]) -> Iterator[Finding]:
+    """Find ports that are or may be half duplex, where there is no PAUSE (IEEE 802.3, annex 31B)."""
+    for port in sorted(ports):
+        said = parsed.duplex.get(port)
+        guessed = parsed.refused is not None and said is None and not parsed.state.negotiation[port - 1]
+        if (said == "half" or guessed) and port <= platform.physical_ports:
+            actual = "half duplex" if said else "no word of it, and no negotiation: it may fall to half duplex"
+            yield Finding(f"{where}:{platform.port_name(port)}", "full duplex, without which there is no PAUSE", actual)
+
+
+def _unreadable(error: InputError, where: str) -> tuple[Finding, ...]:
+    return tuple(replace(finding, where=f"{where}: {finding.where}") for finding in error.findings)
+
+
+def _vlans_of(state: SwitchState, ports: Collection[int]) -> set[int]:
+    """Return the VLANs of tagloom, and those that the fabric's ports are in."""
+    columns = np.array(sorted(ports), np.int64) - 1
+    joined = state.vlans[state.membership[:, columns].any(axis=1)]
+    return {*state.owned_vlans, *joined.tolist(), *state.pvid[columns].tolist()}
+
+
+def _finding(line: UnknownLine, where: str) -> Finding:
+    return Finding(
+        f"{where}:{line.number}  {line.block or 'configuration'}",
+        "a line the switch takes" if line.answer else "a line tagloom knows",
+        repr(line.text) + (f" ({' '.join(line.answer.split())})" if line.answer else ""),
+    )

@@ -107,9 +107,28 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         _verdict("", storm, broadcasts, good_broadcast),
         _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
+    if proof.paste_order is not None:
+        wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
+        figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"
+        lines.append(_verdict("paste", "works top to bottom from factory default", figure, proof.paste_order))
     if proof.missing_entry is not None:
         lines += missing_lines(proof.missing_entry)
     return lines + finding_lines(proof.findings)
+
+
+def text_lines(proof: Findings) -> list[str]:
+    """Say what the verdict on texts comes to: what it leaves out, which lines a paste would lose, what to type next."""
+    unknown = proof.unknown_lines or ()
+    left_out = [f"  {line.switch}:{line.line}  {line.text}" for line in unknown[:SHOWN_FINDINGS]]
+    if len(unknown) > SHOWN_FINDINGS:
+        left_out.append(f"  and {len(unknown) - SHOWN_FINDINGS:,} more (all with --json)")
+    lines = []
+    if proof.paste_refused:
+        lines += ["pasted by hand, these lines would be refused:", *finding_lines(proof.paste_refused)]
+    if unknown and proof.proven_but_for_unknown_lines:
+        trust = "" if proof.proven else "next      mend them, or if they are harmless: tagloom verify --trust-foreign"
+        return [*lines, "yes, except for lines I do not know:", *left_out, *([trust] if trust else [])]
+    return lines if proof.proven else [*lines, "not proven", "next      tagloom plan, or mend the lines above"]
 
 
 def missing_lines(loss: MissingEntry) -> list[str]:

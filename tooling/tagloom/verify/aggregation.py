@@ -1,4 +1,4 @@
-"""Tell which ports carry frames by their own settings, and which aggregated links are bound at both ends."""
+"""Tell which ports carry frames by their own settings, and which links fit and are bound at both ends."""
 
 from __future__ import annotations
 
@@ -31,6 +31,27 @@ def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDA
     lost = np.repeat(carriers(fabric, switches) != Carrier.WHOLE, 2)
     table[fabric.tail[lost], fabric.tail_port[lost]] = False
     return table
+
+
+def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
+    """Find the cables, open at both ends, whose ends are set to different speeds, or of which one alone negotiates."""
+    switches = [state[switch.name] for switch in fabric.switches]
+    found: list[Finding] = []
+    for _, a, a_port, b, b_port in fabric.cables.tolist():
+        said = []
+        for switch, port in ((switches[a], a_port), (switches[b], b_port)):
+            speed, negotiates = int(switch.speed_mbps[port - 1]), switch.negotiation[port - 1]
+            words = "negotiating" if negotiates else "without negotiation"
+            said.append(f"{speed} Mb/s {words}" if speed else words)
+        if said[0] != said[1] and switches[a].enabled[a_port - 1] and switches[b].enabled[b_port - 1]:
+            expected = f"speed and negotiation as at {_name(fabric, b, b_port)}: {said[1]}"
+            found.append(Finding(_name(fabric, a, a_port), expected, said[0]))
+    return found
+
+
+def _name(fabric: Fabric, s: int, port: int) -> str:
+    switch = fabric.switches[s]
+    return f"{switch.name}:{platforms.load(switch.model).port_name(port)}"
 
 
 def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:

@@ -11,7 +11,9 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.records.channels import find_cycle, ranks
 from tagloom.records.findings import Findings
-from tagloom.verify.aggregation import unbound
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership
+from tagloom.units import format_ranges
+from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import count, walk
@@ -47,8 +49,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
     is given; nothing flooded storms; every broadcast reaches every other host exactly once and never its sender; the
     dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
-    flow control (Dally and Seitz 1987); every cable of an aggregated link is bound at both ends; the models' limits
-    hold; spanning tree blocks nothing.
+    flow control (Dally and Seitz 1987); the ends of every cable fit, and those of an aggregated link are bound at both;
+    no other port that could be up is in the fabric's VLANs; the models' limits hold; spanning tree blocks nothing.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
@@ -72,7 +74,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
+    findings += misfits(fabric, state)
     findings += unbound(fabric, state)
+    findings += _strangers(fabric, state)
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
@@ -155,6 +159,34 @@ def _ways(model: Forwarding, ways: list[int]) -> list[str]:
         f" (VLAN {model.node_vlan[model.way_node[w]]})"
         for w in ways
     ]
+
+
+def _strangers(fabric: Fabric, state: FabricState) -> list[Finding]:
+    """Find ports outside the fabric by which frames could enter or leave the VLANs that its hosts' frames are in."""
+    findings: list[Finding] = []
+    hosts: dict[int, list[int]] = {}
+    for switch, port in zip(fabric.host_switch.tolist(), fabric.host_port.tolist(), strict=True):
+        hosts.setdefault(switch, []).append(port)
+    ours = {int(state[fabric.switches[s].name].pvid[port - 1]) for s, ports in hosts.items() for port in ports}
+    ours -= {DISCARD_PVID, DEFAULT_VLAN}
+    for s, switch in enumerate(fabric.switches):
+        if not switch.up:
+            continue
+        held, platform = state[switch.name], platforms.load(switch.model)
+        mine = np.isin(held.vlans, [*ours, *held.owned_vlans])
+        outside = held.enabled & (held.lag == 0)
+        outside[platform.physical_ports :] &= np.isin(
+            np.arange(platform.physical_ports + 1, held.ports + 1), held.lag[held.enabled]
+        )
+        outside[[port - 1 for port in fabric.used_ports[s]]] = False
+        joined = (held.membership[mine] != Membership.NONE).any(axis=0)
+        takes = ~held.ingress_filter & mine.any()  # a frame tagged with any VLAN the switch knows, member or not
+        for at in np.flatnonzero(outside & (joined | takes)).tolist():
+            where = f"{switch.name}:{platform.port_name(at + 1)}"
+            vlans = format_ranges(held.vlans[mine & (held.membership[:, at] != Membership.NONE)].tolist())
+            actual = f"in VLAN {vlans}" if vlans else "open to frames of any VLAN: it does not filter them"
+            findings.append(Finding(where, "no port outside the fabric in the fabric's VLANs", actual))
+    return findings
 
 
 def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
