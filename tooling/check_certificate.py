@@ -24,13 +24,13 @@ PORT_LINES = {
     "switchport general acceptable-frame-type tagged-only": {"refuses": "untagged"},
     "switchport general acceptable-frame-type untagged-only": {"refuses": "tagged"},
     "shutdown": {"shut": True},
+    "no negotiation": {"negotiates": False},
+    **{f"speed {mbps}": {"speed": mbps} for mbps in (10, 100, 1000)},
     "spanning-tree disable": {"spanning tree": False},
 }
 MEMBERS = re.compile(r"switchport general allowed vlan (add|remove) ([\d,-]+)(?: (tagged|untagged))?")
 ENTRY = re.compile(r"bridge address ([\da-fA-F:.]{14,17}) ethernet (\S+)(?: permanent)?")
-HARMLESS = re.compile(
-    r"|!.*|configure|name .*|flowcontrol.*|no negotiation|speed \d+|duplex full|bridge aging-time \d+"
-)
+HARMLESS = re.compile(r"|!.*|configure|name .*|flowcontrol.*|duplex full|bridge aging-time \d+")
 HOST = re.compile(r'  (\S+): \{switch: (\S+), port: "([^"]+)", mac: "([^"]+)"\}')
 LINK = re.compile(r'  - (?:\{ends: )?\["([^":]+):([^"]+)", "([^":]+):([^"]+)"\].*')
 
@@ -99,7 +99,12 @@ def read(build):
     texts = {name: (build / "configs" / f"{name}.cfg").read_text("utf-8") for name in names}
     rows = json.loads((build / "plan.json").read_text("utf-8"))["certificate"]["ranks"]
     ranks = {tuple(a.split(":")): int(rank) for a, b, rank in rows if far[tuple(a.split(":"))] == tuple(b.split(":"))}
-    return far, hosts, {name: read_switch(name, text, names[name]) for name, text in texts.items()}, ranks
+    switches = {name: read_switch(name, text, names[name]) for name, text in texts.items()}
+    for a, b in far.items():
+        one, other = (switches[name][0][port] for name, port in (a, b))
+        if not (one["shut"] or other["shut"]) and any(one.get(k) != other.get(k) for k in ("speed", "negotiates")):
+            sys.exit(f"no: {':'.join(a)} and {':'.join(b)} are set to different speeds")
+    return far, hosts, switches, ranks
 
 
 def carry(far, hosts, switches, ranks, sources, mac):

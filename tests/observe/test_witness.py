@@ -99,3 +99,11 @@ def test_silence_is_no_agreement(compare):
         "s0: expected a reading over SNMP, actual no answer",
         "s1: expected a reading over SNMP, actual none",
     ]
+
+
+def test_a_switch_that_is_down_or_was_not_read_is_not_compared():
+    fabric = parse_fabric(PAIR, "test")
+    assert [str(each) for each in disagreements(fabric, {"s1": STATE}, {})] == [
+        "s1: expected a reading over SNMP, actual none"
+    ]
+    assert disagreements(fabric.with_switches_down([1]), {"s1": STATE}, {}) == ()

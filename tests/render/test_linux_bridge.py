@@ -174,6 +174,7 @@ sysctl -w net.ipv4.ip_forward=0
 ip   link set swp1 master tagloom
 bridge vlan add vid 7 dev swp1
 bridge vlan add dev swp1 vid 8 untagged pvid
+ip link set tagloom up
 ip link set swp1 up   \r
 hostname leaf"""
     parsed = parse_configuration(LINUX, text)
@@ -228,6 +229,7 @@ def memberless():
         (spoilt(port_spanning_tree=False), "on all of its ports or on none"),
         (with_entry(0x020000000001, (1, 2)), "one host to one port"),
         (with_entry(0xFFFFFFFFFFFF, (1,)), "--static-arp"),
+        (with_entry(0, (1,)), "one host to one port"),
         (with_entry(0x020000000001, (1,), vlan=1), "its port in its VLAN"),
         (renamed_vlan(), "are tagloom's"),
         (memberless(), "while a port is in it"),

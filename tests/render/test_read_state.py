@@ -55,3 +55,14 @@ def test_a_line_the_switch_would_refuse_says_what_it_would_answer():
             "actual 'switchport general pvid 300' (VLAN was not created by user.)"
         )
     ]
+
+
+@pytest.mark.parametrize("line", ["switchport mode trunk", "vlan 100", "channel-group 1 mode on"])
+def test_a_line_of_ours_outside_of_any_block_bears_on_every_port(line):
+    _, findings = read_state(platforms.load("powerconnect-5324"), f"hostname a\n{line}\n", "s0", [1])
+    assert [finding.where for finding in findings] == ["s0:2  configuration"]
+
+
+def test_a_line_of_ours_without_a_port_bears_on_every_port_of_a_linux_machine():
+    _, findings = read_state(platforms.load("linux-bridge"), "bridge mdb add dev tagloom\n", "s0", [1])
+    assert [finding.where for finding in findings] == ["s0:1  configuration"]

@@ -266,3 +266,17 @@ def test_the_global_switch_of_eee_puts_no_port_to_sleep_that_its_own_line_keeps_
     parsed = parse_configuration(platform, "\n".join(lines))
     assert parsed.unknown == ()
     assert parsed.state.eee.sum() == sleeping
+
+
+@pytest.mark.parametrize("mode", [PortMode.ACCESS, PortMode.TRUNK])
+@pytest.mark.parametrize(("untagged", "pvid"), [((), 1), ((1, 7), 1), ((1, 7), 7), ((7,), 1), ((1,), 7)], ids=str)
+def test_a_port_outside_general_mode_is_untagged_in_its_pvid_alone(mode, untagged, pvid):
+    platform = load("powerconnect-5324")
+    editor = factory(platform)
+    editor.create_vlan(7)
+    editor.mode[0] = mode
+    for vlan in (1, 7):
+        editor.set_member(vlan, 1, Membership.UNTAGGED if vlan in untagged else Membership.NONE)
+    editor.set_pvid(1, pvid)
+    with pytest.raises(PlanError, match="untagged in its PVID alone"):
+        render_configuration(platform, editor.freeze(), TEMPLATES)

@@ -193,6 +193,19 @@ def test_switchport_pages_tell_tagged_from_untagged():
         read_switchport(page("5324_vlan"))
 
 
+@pytest.mark.parametrize(
+    ("name", "was", "now"),
+    [
+        ("cisco_s300_switchport", "( NATIVE ): 203", "( NATIVE ): 4095"),
+        ("m6348_switchport", "General Mode PVID: 1 (default)", "General Mode PVID: 4095"),
+    ],
+)
+def test_a_port_that_drops_untagged_frames_has_no_pvid(name, was, now):
+    text = page(name)
+    assert was in text
+    assert read_switchport(text.replace(was, now)).pvid == 0
+
+
 def test_descriptions_are_the_maintained_templates_work():
     rows = read_descriptions(page("dell_powerconnect_descriptions"))
     assert (rows["g1"], rows["g46"], rows["g48"]) == ("TO_SRV05-VSAN_[DRAC]", "", "ADMIN_[1Gbit]")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fabrics import make_fabric
+from tagloom import platforms
 from tagloom.records.routes import Routes
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.route import route
@@ -220,3 +221,23 @@ def test_the_broadcast_group_entry_narrows_a_flood():
     proof = verify(fabric, narrowed)
     assert proof.reachable_pairs == proof.pairs
     assert not proof.broadcast_exactly_once
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_model_s_limits_may_be_reached_and_not_passed(more):
+    fabric = make_fabric("ring", 4, model="powerconnect-5324")
+    _, state = planned(fabric)
+    model = platforms.load("powerconnect-5324")
+
+    def with_vlans(editor):
+        free = (vlan for vlan in range(2, model.max_vlan_id) if vlan not in editor.vlans)
+        while len(editor.vlans) < model.max_vlans + more:
+            editor.create_vlan(next(free))
+
+    def with_entries(editor):
+        for mac in range(model.mac_table + more - len(editor.entries)):
+            editor.set_entry(1, 0x02FF_0000_0000 + mac, (1,))
+
+    for fill, named in ((with_vlans, "VLANs"), (with_entries, "static entries")):
+        findings = verify(fabric, edited(state, "s2", fill)).findings
+        assert [finding.where for finding in findings] == [f"s2 {named}"] * more
