@@ -8,7 +8,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.records.carrier import Carrier, carriers
+from tagloom.records.carrier import CARRIER_COLUMNS, Carrier, carriers, port_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,17 +36,19 @@ def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDA
 def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Find the cables, open at both ends, whose ends are set to different speeds, or of which one alone negotiates."""
     switches = [state[switch.name] for switch in fabric.switches]
-    found: list[Finding] = []
-    for _, a, a_port, b, b_port in fabric.cables.tolist():
-        said = []
-        for switch, port in ((switches[a], a_port), (switches[b], b_port)):
-            speed, negotiates = int(switch.speed_mbps[port - 1]), switch.negotiation[port - 1]
-            words = "negotiating" if negotiates else "without negotiation"
-            said.append(f"{speed} Mb/s {words}" if speed else words)
-        if said[0] != said[1] and switches[a].enabled[a_port - 1] and switches[b].enabled[b_port - 1]:
-            expected = f"speed and negotiation as at {_name(fabric, b, b_port)}: {said[1]}"
-            found.append(Finding(_name(fabric, a, a_port), expected, said[0]))
-    return found
+    ports = max(fabric.ports, default=0) + 1
+    enabled, _, negotiation, speed = (port_table(switches, ports, name) for name in CARRIER_COLUMNS)
+    _, a, a_port, b, b_port = fabric.cables.T
+    differ = (negotiation[a, a_port] != negotiation[b, b_port]) | (speed[a, a_port] != speed[b, b_port])
+
+    def said(s: int, port: int) -> str:
+        words = "negotiating" if negotiation[s, port] else "without negotiation"
+        return f"{speed[s, port]} Mb/s {words}" if speed[s, port] else words
+
+    return [
+        Finding(_name(fabric, a, a_port), f"as at {_name(fabric, b, b_port)}: {said(b, b_port)}", said(a, a_port))
+        for _, a, a_port, b, b_port in fabric.cables[differ & (enabled[a, a_port] & enabled[b, b_port] > 0)].tolist()
+    ]
 
 
 def _name(fabric: Fabric, s: int, port: int) -> str:
