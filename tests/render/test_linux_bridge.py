@@ -13,7 +13,14 @@ from tagloom.platforms import load
 from tagloom.platforms.iproute2 import Shell, commands
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, Membership, PortMode, SwitchEditor
-from tagloom.render import parse_configuration, read_bridge, read_state, render_commands, render_configuration
+from tagloom.render import (
+    parse_configuration,
+    read_bridge,
+    read_state,
+    read_text,
+    render_commands,
+    render_configuration,
+)
 
 LINUX, TEMPLATES = load("linux-bridge"), ROOT / "templates"
 TRANSCRIPTS = ROOT / "tests" / "render" / "transcripts"
@@ -328,6 +335,13 @@ def test_pages_of_a_machine_are_its_state_and_what_ethtool_does_not_know_is_as_i
         LINUX, said(pause=PAUSE.format("on", "on", "on"), eee="\tEEE status: disabled")
     ).state.port(1)
     assert (port.flow_control, port.eee) == (FlowControl.AUTO, False)
+
+
+@pytest.mark.parametrize(("duplex", "found"), [("Full", []), ("Half", ["s0:swp1"]), ("Unknown! (255)", [])])
+def test_a_port_that_says_it_is_half_duplex_is_found(duplex, found):
+    reading = read_text(LINUX, said(settings=SETTINGS.replace("Duplex: Full", f"Duplex: {duplex}")), "s0", [1])
+    assert [finding.where for finding in reading.findings] == found
+    assert reading.refused is None, "pages are no lines to paste"
 
 
 def test_a_bridge_that_is_down_has_no_open_port_and_is_brought_up_again():

@@ -68,8 +68,8 @@ EDITS = {
         ("no spanning-tree", "spanning-tree"),
         ("switchport general allowed vlan remove 1", "shutdown"),
         ("name tagloom", "nome tagloom"),
-        ("name tagloom\nexit", "name tagloom\nexit\ninterface ethernet g1\nspeed 100\nexit"),
-        ("name tagloom\nexit", "name tagloom\nexit\ninterface ethernet g1\nno negotiation\nexit"),
+        ("no spanning-tree", "interface ethernet g1\nspeed 100\nexit\nno spanning-tree"),
+        ("no spanning-tree", "interface ethernet g1\nno negotiation\nexit\nno spanning-tree"),
     ],
     "powerconnect-6248": [
         ("switchport general pvid 100", "switchport general pvid 107"),

@@ -158,6 +158,9 @@ FOREIGN = {
         "no vlan 100",
         "wonder # of the world",
         "office console> vlan association 5",
+        'banner motd "hello',
+        "crypto certificate 1 import",
+        "management access-list plant\nwonder\nexit",
     ],
     "fastpath": [
         in_block("vlan database", "vlan association mac 0200.0000.0000 101"),
@@ -221,6 +224,25 @@ def test_a_line_nobody_knows_is_named_and_makes_the_yes_a_qualified_one(family, 
     trusted = proof_of(family, s0=lines, trust_foreign=True)
     assert trusted.proven
     assert trusted.unknown_lines == proof.unknown_lines
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("hostname leaf", "shutdown\rhostname leaf"),
+        ("hostname leaf", "hostname\u00a0leaf"),
+        ("switchport mode general", "switchport\u00a0mode general"),
+        ("exit", "exit\x0b"),
+    ],
+)
+@pytest.mark.parametrize("family", ["ros", "fastpath"])
+def test_a_line_that_a_terminal_shows_otherwise_is_named(family, was, now):
+    fabric, texts = planned(family)
+    text = behind(family, texts["s0"], "hostname leaf")
+    assert was in text
+    spoilt = text.replace(was, now, 1)
+    proof = pipeline.prove(fabric, {**texts, "s0": spoilt}, None, whole=True)[1]
+    assert [line.text for line in proof.unknown_lines] == [repr(now)]
 
 
 @pytest.mark.parametrize(
@@ -300,6 +322,10 @@ sntp unicast client enable
 clock timezone 1
 logging 192.0.2.254
 banner motd "no entry"
+management access-list plant
+permit ip-source 192.0.2.0
+exit
+radius-server host 192.0.2.253
 lldp enable
 spanning-tree mode rstp
 spanning-tree priority 4096
@@ -333,6 +359,9 @@ ip default-gateway 192.0.2.254
 no ip telnet server
 snmp-server community public ro
 sntp server 192.0.2.254
+radius-server host auth 192.0.2.253
+name "Default-RADIUS-Server"
+exit
 line telnet
 exec-timeout 30
 exit

@@ -220,7 +220,9 @@ def add(commands: Commands) -> None:
         help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries",
     )
 
-    verify = commands.add("verify", _verify, "prove a fabric from configuration texts alone")
+    verify = commands.add(
+        "verify", _verify, "prove a fabric from configuration texts alone, and say whether they can be pasted"
+    )
     verify.add_argument(
         "build", type=Path, nargs="?", metavar="BUILD", help="a build; frames must keep to its planned paths"
     )

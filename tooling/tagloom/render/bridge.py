@@ -37,10 +37,7 @@ def read_transcript(platform: Platform, text: str) -> SwitchState:
 
     What ethtool does not know of a port, as of virtual ones, is as it was born. Raises InputError as `read_bridge`.
     """
-    pages: dict[str, str] = {}
-    for part in f"\n{text}".split(f"\n{_PROMPT}")[1:]:
-        command, _, answer = part.partition("\n")
-        pages[command] = answer
+    pages = _pages(text)
     if missing := [command for command in PAGES if command not in pages]:
         raise InputError(Finding(command, "its answer", "none") for command in missing)
     editor = SwitchEditor.of(read_bridge(platform, *(pages[command] for command in PAGES)))
@@ -52,6 +49,22 @@ def read_transcript(platform: Platform, text: str) -> SwitchState:
             editor.flow_control[at] = flow_of(pause.get("Autonegotiate"), pause.get("RX"), pause.get("TX"))
             editor.eee[at] = eee.get("EEE status", "").startswith("enabled")
     return editor.freeze()
+
+
+def read_duplex(platform: Platform, text: str) -> dict[int, str]:
+    """Read what ethtool says of the ports' duplex, by port number: "full" or "half"."""
+    pages = _pages(text)
+    said = {}
+    for port, name in enumerate(platform.port_names, start=1):
+        page = dict(_FIELD.findall(pages.get(ETHTOOL_PAGES[0].format(port=name), "")))
+        if (duplex := page.get("Duplex", "").lower()) in ("full", "half"):
+            said[port] = duplex
+    return said
+
+
+def _pages(text: str) -> dict[str, str]:
+    parts = (part.partition("\n") for part in f"\n{text}".split(f"\n{_PROMPT}")[1:])
+    return {command: answer for command, _, answer in parts}
 
 
 def _speed(page: dict[str, str]) -> tuple[bool, int]:

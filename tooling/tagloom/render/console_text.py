@@ -10,6 +10,7 @@ _LOG = r"\d{2}-\w{3}-\d{4} \d{2}:\d{2}:\d{2} *:? *%"  # which ROS prints into th
 # A prompt, with what was typed behind it; host names may hold blanks. The strict form leaves rows of tables alone,
 # which may have a # in a name: it has no two blanks in a row.
 NOISE = re.compile(rf"{_LOG}|[\w .@-]+(\([\w/ -]*\))?[#>]")
+_NO_BLANK = re.compile(r"[^\S \t\r]")
 # What alone of it may stand between the lines of a text that is to be proven: a log line, or a prompt with no command
 # behind it that could change anything.
 PROMPT = re.compile(rf"{_LOG}|[\w.@-]+(\([\w/ -]*\))?[#>] ?((show|terminal|more) .*|exit|end|quit)?$")
@@ -26,6 +27,22 @@ def clean_lines(text: str) -> list[str]:
     if "\r" in plain:
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in lines]
     return [_PAGER.sub("", line) for line in lines] if _PAGER.search(plain) else lines
+
+
+def concealing_lines(text: str) -> list[tuple[int, str]]:
+    """List the (number, line) that a terminal shows otherwise than it came, or that has blanks which are none.
+
+    What a pager writes and wipes is left out. A switch that is sent such a line may take what nobody has read.
+    """
+    found: list[tuple[int, str]] = []
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip("\r")
+        if line.isascii() and line.isprintable():
+            continue
+        hidden = _PAGER.sub("", _ESCAPES.sub("", line.rpartition("\r")[0]))
+        if hidden.strip(" \r") or _NO_BLANK.search(line):
+            found.append((number, line))
+    return found
 
 
 def page_lines(text: str) -> list[str]:

@@ -15,8 +15,8 @@ from tagloom.platforms.grammar import CONFIG, Context, Grammar
 from tagloom.platforms.harmless import harmless
 from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
 from tagloom.records.findings import ForeignLine
-from tagloom.render.bridge import is_transcript, read_transcript
-from tagloom.render.console_text import NOISE, PROMPT, clean_lines
+from tagloom.render.bridge import is_transcript, read_duplex, read_transcript
+from tagloom.render.console_text import NOISE, PROMPT, clean_lines, concealing_lines
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood.
     """
     if platform.grammar == iproute2.FAMILY and is_transcript(text):
-        return Parsed(read_transcript(platform, text), (), refused=None)
+        return Parsed(read_transcript(platform, text), (), refused=None, duplex=read_duplex(platform, text))
     lines = list(map(str.strip, clean_lines(text)))
     if platform.grammar == iproute2.FAMILY:
         return _parse_commands(platform, lines)
@@ -126,12 +126,13 @@ class _Reader:
         outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
         if outcome.kind is OutcomeKind.LEFT:
             self._left = True
+        if interpreter.context is CONFIG and not opens and self._harmless.opens(line):
+            self._keep_foreign(number, line)
+            self._block, self._passing, self.straight = line, True, False
+            return
         if outcome.accepted:
             if outcome.kind is OutcomeKind.FOREIGN:
                 self._keep_foreign(number, line)
-                if interpreter.context is CONFIG and self._harmless.opens(line):
-                    self._block, self._passing, self.straight = line, True, False
-                    return
             self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
             return
         self.straight = False
@@ -348,6 +349,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         elif not _harmless_line(platform, line, ports, vlans):
             findings.append(_finding(line, where))
     unknown = [line for line in others if not _harmless_line(platform, line, ports, vlans)]
+    unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
     findings += _of_duplex(platform, parsed, where, ports)
     findings += [
         Finding(f"{where} VLAN {vlan}", "a permanent entry", f"one that ages or is lost, for {format_mac(mac)}")
