@@ -451,6 +451,12 @@ def test_a_block_that_ends_with_a_comment_works_on_a_family_that_falls_through()
     assert proof.paste_order is True
 
 
+def test_a_block_that_nobody_knows_leaves_the_order_of_the_rest_alone():
+    proof = proof_of("fastpath", s0=in_block("mac access-list extended office", "permit any any"))
+    assert [line.text for line in proof.unknown_lines] == ["mac access-list extended office", "permit any any"]
+    assert proof.paste_order is True
+
+
 def test_the_command_says_it_on_the_screen_in_json_and_by_its_exit_status(tmp_path, capsys):
     texts = planned("ros")[1]
     for name, text in texts.items():

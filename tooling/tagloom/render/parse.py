@@ -126,13 +126,15 @@ class _Reader:
         outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
         if outcome.kind is OutcomeKind.LEFT:
             self._left = True
+        if outcome.accepted and outcome.kind is not OutcomeKind.FOREIGN:
+            self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
+            return
         if interpreter.context is CONFIG and not opens and self._harmless.opens(line):
             self._keep_foreign(number, line)
             self._block, self._passing, self.straight = line, True, False
             return
         if outcome.accepted:
-            if outcome.kind is OutcomeKind.FOREIGN:
-                self._keep_foreign(number, line)
+            self._keep_foreign(number, line)
             self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
             return
         self.straight = False
@@ -166,7 +168,7 @@ class _Reader:
     def _pass_over(self, number: int, line: str) -> bool:
         """Pass over a line in a block of others; False where the line belongs behind the block."""
         of_a_port = self._block.startswith(_OPENERS)
-        if not line or line[0] == "!":
+        if not line or line[0] == "!" or PROMPT.match(line):
             return True
         if line in ("exit", "end"):
             self._passing = False
@@ -208,12 +210,8 @@ class _Reader:
 
     def _keep_foreign(self, number: int, line: str) -> None:
         at = self.interpreter.context
-        outside = self._ended or at is CONFIG
-        self.foreign.append(
-            UnknownLine(number, "", line, "")
-            if outside
-            else UnknownLine(number, self._block, line, "", at.ports, at.vlan)
-        )
+        block, ports, vlan = (self._block, at.ports, at.vlan) if at is not CONFIG and not self._ended else ("", (), 0)
+        self.foreign.append(UnknownLine(number, block, line, "", ports, vlan))
 
     def finish(self, lines: list[str]) -> Parsed:
         """Return what was read, the refused lines tried again."""
@@ -241,7 +239,7 @@ def _refused_when_pasted(
     """
     interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
     refused: list[UnknownLine] = []
-    left, inside = False, ""
+    left, inside, strange = False, "", False  # strange: in a context that a line opened which nobody knows
     for number, line in enumerate(lines, start=1):
         if not line or line[0] == "!" or PROMPT.match(line):
             continue
@@ -257,7 +255,11 @@ def _refused_when_pasted(
             if known.inside(inside, line) or (number in unread and not line.startswith(_OPENERS)):
                 continue
             inside = ""
+        if strange and line == "exit":
+            strange = False
+            continue
         at = interpreter.context
+        strange = number in unread and (at is CONFIG and not known.covers(line, "config"))
         outcome = interpreter.feed(line)
         if known.opens(line) or (line.startswith(_OPENERS) and not outcome.accepted and number in unread):
             inside = line
