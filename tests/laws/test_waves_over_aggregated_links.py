@@ -20,7 +20,7 @@ from tagloom.route import route
 from tagloom.verify import broadcasts_once, prove_wave, verify
 from tagloom.weave import weave
 
-CABLE_CELLS = (Cell.ENABLED, Cell.ENABLED, Cell.LAG, Cell.SPEED, Cell.NEGOTIATION)
+CELLS = ((Cell.ENABLED,), (Cell.ENABLED, Cell.ENABLED, Cell.LAG, Cell.SPEED, Cell.NEGOTIATION))
 
 
 def planned(fabric, method="auto", assignment="fixed"):
@@ -40,14 +40,14 @@ def a_plan(fabric, chance):
         return None
 
 
-def a_cable_line(fabric, chance, s):
+def a_cable_line(fabric, chance, s, cells):
     """Change one cell of a port at the end of a link of switch s, as one line."""
     mine = [x for x in fabric.links if s in (x.a, x.b)]
     link = chance.choice([x for x in mine if x.members] or mine)
     end = link.b == s
     speaker = link.b_port if end else link.a_port
     port = chance.choice([speaker, *(pair[end] for pair in link.members)])
-    cell = chance.choice(CABLE_CELLS)
+    cell = chance.choice(cells)
     if cell is Cell.LAG and port == speaker:
         cell = Cell.ENABLED
     if cell is Cell.ENABLED:
@@ -74,7 +74,8 @@ def arbitrary_waves(seed, count, most):
             continue
         assert verify(fabric, before).proven
         movers = chance.sample(range(len(fabric.switches)), chance.randint(1, 2))
-        sent = {s: [(a_cable_line(fabric, chance, s),) for _ in range(chance.randint(1, 3))] for s in movers}
+        cells = chance.choice(CELLS)
+        sent = {s: [(a_cable_line(fabric, chance, s, cells),) for _ in range(chance.randint(1, 3))] for s in movers}
         quiet = chance.choice([(), (Cell.SPEED, Cell.NEGOTIATION, Cell.LAG)])
         lines = {fabric.switches[s].name: Lines.of(list(enumerate(each, 1)), quiet) for s, each in sent.items()}
         proof = prove_wave(fabric, before, lines)
@@ -125,7 +126,7 @@ def sent(held, wanted):
 def test_a_wave_of_lines_on_cables_is_proven_only_where_frames_arrive_in_every_mixture():
     good, bad, judged, idly = arbitrary_waves(1, 80, 40)
     assert min(good, bad) > 20
-    assert judged > 2
+    assert judged > 5
     assert idly == 0
 
 
