@@ -1,7 +1,7 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from fabrics import ROOT
 
@@ -9,6 +9,10 @@ settings.register_profile("tagloom", deadline=None, suppress_health_check=[Healt
 # `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
 settings.register_profile(
     "explore", settings.get_profile("tagloom"), derandomize=False, max_examples=400, print_blob=True
+)
+# `make mutants`: that a law fails is all that is asked, not by how small an example.
+settings.register_profile(
+    "mutants", settings.get_profile("tagloom"), phases=[Phase.explicit, Phase.generate], print_blob=False
 )
 settings.load_profile("tagloom")
 

@@ -58,3 +58,26 @@ def test_ranks_go_one_to_a_host_or_spread_over_the_switches():
     assert list(place(torus, 4, "block", "x")) == [0, 1, 2, 3]
     with pytest.raises(InputError):
         place(torus, 25, "", "x")
+
+
+def test_a_row_without_a_count_is_one_message(torus, tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("source,destination,bytes\nh0,h1,100\nh0,h1,50\nh1,h0,7\n")
+    traffic = read_traffic(path, torus)
+    assert (traffic.volume_bytes[0, 1], traffic.messages[0, 1], traffic.messages[1, 0]) == (150, 2, 1)
+    assert traffic.messages.sum() == 3
+
+
+def test_what_ranks_of_one_host_send_each_other_crosses_no_wire(tmp_path):
+    """Ranks 0 and 1 on h1, rank 2 on h0: as an Open MPI profile, and as a matrix by rank."""
+    fabric = make_fabric("torus", 2, 2)
+    places = tmp_path / "places"
+    places.write_text("0,h1\n1,h1\n2,h0\n")
+    for rank, rows in enumerate(["E\t0\t1\t500 bytes\t5 msgs sent\nE\t0\t2\t30 bytes\t3 msgs sent\n", "", ""]):
+        (tmp_path / f"phase.{rank}.prof").write_text(f"# POINT TO POINT\n{rows}# OSC\n# COLLECTIVES\n")
+    matrix = tmp_path / "m.csv"
+    matrix.write_text("src,dst,wire_bytes,wire_msgs\n0,1,500,5\n0,2,30,3\n")
+    for path in (tmp_path / "phase.0.prof", matrix):
+        traffic = read_traffic(path, fabric, str(places))
+        assert (traffic.volume_bytes[1, 0], traffic.messages[1, 0]) == (30, 3)
+        assert (traffic.volume_bytes.sum(), traffic.messages.sum()) == (30, 3)

@@ -1,13 +1,16 @@
 """The paper's static selection: links off, nobody busier than the busiest was, nobody cut off."""
 
+from math import inf
+
 import numpy as np
 import pytest
 
-from fabrics import ROOT, make_fabric
+from fabrics import ROOT, make_fabric, make_irregular
 from tagloom import pipeline
 from tagloom.read import read_fabric, read_traffic
 from tagloom.records.traffic import Traffic
-from tagloom.regulate.static import connected, two_connected
+from tagloom.regulate.static import connected, static, two_connected
+from tagloom.route import route
 
 MATRICES = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 
@@ -64,3 +67,30 @@ def test_a_dead_switch_does_not_keep_links_of_the_others_on():
     nothing = np.zeros((len(fabric.hosts),) * 2)
     settings = choose(fabric, Traffic(nothing, nothing))
     assert sum(link.up for link in fabric.with_links_down(settings.links_off).links) == 7
+
+
+def off(fabric, traffic, **rules):
+    return static(fabric, traffic, lambda left: route(left, "up-down"), lambda _: 0.0, **rules)
+
+
+def test_a_limit_asks_for_less_than_the_busiest_channel_had_and_never_allows_more():
+    """Two links between two switches, one idle: it may go, unless the other may not be as busy as it is."""
+    fabric = make_fabric("mesh", 2, 1, parallel=2)
+    volume = np.array([[0.0, 1000.0], [1000.0, 0.0]])
+    traffic = Traffic(volume, volume)
+    assert len(off(fabric, traffic, limit=inf).links_off) == 1
+    assert len(off(fabric, traffic, limit=1000.0).links_off) == 1
+    assert off(fabric, traffic, limit=999.0).links_off == ()
+    ring = make_fabric("ring", 3)
+    each = np.full((3, 3), 1000.0) - np.diag([1000.0] * 3)
+    assert off(ring, Traffic(each, each), limit=1e9).links_off == (), "any link off doubles the load of another"
+
+
+def test_no_link_becomes_the_only_way_where_that_is_asked_and_none_was_before():
+    nothing = Traffic(np.zeros((4, 4)), np.zeros((4, 4)))
+    ring = make_irregular([1] * 4, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    assert len(off(ring, nothing).links_off) == 2
+    kept = off(ring, nothing, keep_two=True)
+    assert (kept.links_off, kept.two_connected) == ((4,), True)
+    tail = make_irregular([1] * 4, [(0, 1), (1, 2), (2, 0), (2, 3)])  # switch 3 has one way to begin with
+    assert len(off(tail, nothing, keep_two=True).links_off) == 1

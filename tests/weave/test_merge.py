@@ -10,7 +10,7 @@ from fabrics import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.weave.fixed import _is_tree, first_fit_count, trees
-from tagloom.weave.merge import fewest, first_fit
+from tagloom.weave.merge import EXACT_THINGS, _by_saturation, _numbered, fewest, first_fit
 
 
 def conflicts(graph):
@@ -64,6 +64,28 @@ def test_never_more_classes_than_first_fit(n, percent, seed):
 def test_named_conflict_graphs(conflict, first, few):
     assert first_fit(conflict, always).max() + 1 == first
     assert fewest(conflict).max() + 1 == few
+
+
+def test_beyond_what_an_integer_program_takes_the_most_constrained_go_first():
+    """A crown of 60 things: Brelaz's order finds the two classes that it needs, first fit opens one for each pair."""
+    conflict = crown(30)
+    assert len(conflict) > EXACT_THINGS
+    assert first_fit(conflict, always).max() + 1 == 30
+    assert fewest(conflict).tolist() == [0, 1] * 30
+
+
+def test_where_the_most_constrained_first_need_more_classes_first_fit_is_kept():
+    """Graphs by chance, too large for an integer program: the smaller answer counts, and of equal ones first fit's."""
+    kept = 0
+    for seed in range(40):
+        conflict = conflicts(nx.gnp_random_graph(EXACT_THINGS + 2, 0.2, seed=seed))
+        first, other = first_fit(conflict, always), first_fit(conflict, always, _by_saturation(conflict))
+        few = fewest(conflict)
+        assert few.max() == min(first.max(), other.max())
+        if first.max() <= other.max():
+            kept += 1
+            assert few.tolist() == _numbered(first).tolist()
+    assert 0 < kept < 40
 
 
 def test_three_that_go_together_two_by_two_only():

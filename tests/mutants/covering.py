@@ -1,0 +1,39 @@
+"""Say which tests cover which part of the code: the quick ones that fail most first, as `make mutants` runs them."""
+
+from fnmatch import fnmatch
+
+ROOMS = ("verify", "weave", "route", "rollout", "render", "apply")
+
+# The first pattern that a module's path matches counts.
+COVERING = [
+    ("verify/wave.py", "rollout/test_wave_proof.py rollout/test_terms.py"),
+    ("verify/mixture.py", "rollout/test_wave_proof.py rollout/test_terms.py"),
+    ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
+    ("verify/*", "verify gadgets"),
+    ("weave/merge.py", "weave/test_merge.py"),
+    ("weave/broadcast.py", "weave/test_broadcast.py"),
+    ("weave/*", "gadgets verify/test_verify.py weave/test_merge.py weave/test_weave.py golden"),
+    ("route/any_order/*", "route/test_any.py"),
+    ("route/ranked_trees.py", "laws/test_compiled_loops_agree.py"),
+    ("route/spread.py", "route/test_spread.py"),
+    ("route/gather.py", "route/test_gather.py"),
+    ("route/*", "route/test_turn_model.py route/test_detour.py route/test_up_down_by_in_port.py route/test_routes.py"),
+    ("rollout/greenfield.py", "rollout/test_greenfield.py"),
+    ("rollout/spanning.py", "rollout/test_greenfield.py"),
+    ("rollout/per_port.py", "rollout/test_per_port.py"),
+    ("rollout/finish.py", "rollout/test_finish.py"),
+    ("rollout/*", "rollout/test_rollout.py rollout/test_greenfield.py"),
+    ("render/shows.py", "render/test_shows.py"),
+    ("render/hosts.py", "render/test_hosts.py"),
+    ("render/bridge.py", "render/test_linux_bridge.py"),
+    ("render/shell.py", "render/test_linux_bridge.py"),
+    ("render/*", "render/test_grammar.py render/test_parse_configuration.py render/test_render_golden.py"
+                 " render/test_read_state.py render/test_linux_bridge.py laws/test_render_parse.py"),
+    ("apply/*", "apply/test_chunks.py apply/test_crew.py apply/test_inventory.py apply/test_runs.py apply/test_push.py"),
+]  # fmt: skip
+
+
+def tests_of(module):
+    """Give the paths of the tests that cover a module."""
+    chosen = next(tests for pattern, tests in COVERING if fnmatch(module, pattern))
+    return tuple(f"tests/{path}" for path in chosen.split())

@@ -1,0 +1,262 @@
+"""Change the code one place at a time, and see whether a test notices: `make mutants`.
+
+The tree is copied, and only the copy is changed. Each mutant is one run of pytest on the tests that cover its module,
+up to the first that fails. A mutant that takes several times what the tests take, or more memory than they can want,
+is noticed. Ends with 1 where less than GOAL of the mutants were noticed, equivalent ones (see survivors.yml) apart.
+"""
+
+import argparse
+import ctypes
+import difflib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+
+import hypothesis.extra.numpy  # noqa: F401 - as below
+import networkx  # noqa: F401 - as below
+import numba  # loaded once, so that a mutant costs its tests and not the libraries
+import numpy as np  # noqa: F401 - as above
+import pytest
+import scipy.optimize  # noqa: F401 - as above
+import scipy.sparse.csgraph  # noqa: F401 - as above
+import yaml
+from covering import ROOMS, tests_of
+from places import mutants, sample
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("tooling") / "tagloom"
+GOAL = 0.95
+MEMORY = 12 << 30  # bytes of addresses, of which libraries reserve some
+SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop without end is found by those
+PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
+NOTICED, BY_TIME, SURVIVED, UNCLEAR = "noticed", "noticed by time", "survived", "unclear"
+
+
+class Copy:
+    """The copied tree, and pytest in it."""
+
+    def __init__(self, root):
+        self.root, self.changes = root, 0
+        listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
+        for name in filter(None, names):
+            if (ROOT / name).is_file():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_bytes((ROOT / name).read_bytes())
+        (root / ".tmp").mkdir()
+        self.environment = {
+            "PYTHONPATH": str(root / "tooling"),
+            "NUMBA_CACHE_DIR": str(root / ".numba"),
+            "TMPDIR": str(root / ".tmp"),
+            "TAGLOOM_WAVES": "600",  # of the campaign in tests/rollout/test_wave_proof.py
+            "TAGLOOM_MUTANTS": str(root),  # by which what a run leaves behind is known
+        }
+
+    @contextmanager
+    def changed(self, module, text):
+        """Put a mutant in the place of a module, with caches of its own.
+
+        Python and numba tell by a file's time, in seconds, and size whether what they compiled is still that file.
+        """
+        path, cache = self.root / PACKAGE / module, self.root / ".numba"
+        was, mutants_cache = path.stat(), self.root / ".numba-mutant"
+        self.changes += 1
+        try:
+            if cache.exists():
+                shutil.copytree(cache, mutants_cache)
+            original = path.read_text()
+            path.write_text(text)
+            os.utime(path, (self.changes, self.changes))
+            self.environment["NUMBA_CACHE_DIR"] = str(mutants_cache)
+            yield
+        finally:
+            path.write_text(original)
+            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+            self.environment["NUMBA_CACHE_DIR"] = str(cache)
+            shutil.rmtree(mutants_cache, ignore_errors=True)
+
+    def test(self, tests, seconds=600.0):
+        """Run tests up to the first that fails; give (pytest's exit status, CPU seconds, output).
+
+        In a fork of this process, which has loaded the libraries already, but nothing of tagloom.
+        """
+        with tempfile.TemporaryFile("w+") as out:
+            if not (pid := os.fork()):
+                status = 70
+                try:
+                    status = self._child(tests, SLACK * seconds, out)
+                except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on
+                    traceback.print_exc()
+                finally:
+                    os._exit(status)
+            ended = os.pidfd_open(pid)
+            if not select.select([ended], [], [], PATIENCE * seconds)[0]:
+                os.kill(pid, signal.SIGKILL)
+            os.close(ended)
+            _, status, used = os.wait4(pid, 0)
+            self.end_what_is_left()
+            out.seek(0)
+            return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, out.read()
+
+    def _child(self, tests, seconds, out):
+        """Be a process of its own that runs tests, and give pytest's exit status."""
+        os.setsid()
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+        os.chdir(self.root)
+        os.environ.update(self.environment)
+        tempfile.tempdir = None
+        numba.config.reload_config()
+        sys.path[:0] = [str(self.root / "tooling")]
+        from tagloom import __file__ as found  # noqa: PLC0415 - the copy's
+
+        assert Path(found).is_relative_to(self.root), f"the tests would import {found}"
+        return pytest.main(["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider", *tests])
+
+    def end_what_is_left(self):
+        """End what runs of this copy left behind, such as racks."""
+        mark = f"TAGLOOM_MUTANTS={self.root}".encode()
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in environ.read_bytes().split(b"\0"):
+                    os.kill(int(environ.parent.name), signal.SIGKILL)
+            except OSError:  # another's, or gone
+                continue
+
+
+def verdict(status):
+    """Give what pytest's exit status tells: 0 all passed, 1 one failed, 2 could not be imported, 3 to 5 its own."""
+    if status == 0:
+        return SURVIVED
+    if status in {-signal.SIGXCPU, -signal.SIGKILL}:
+        return BY_TIME
+    return UNCLEAR if status in {3, 4, 5} else NOTICED
+
+
+def difference(before, after):
+    """Give the lines that a mutant changes, as (before, after)."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
+    return tuple(" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+
+
+def page(rows, known, options, places):
+    """Write the results: scores by room, and every survivor with its reason."""
+    scored = [row for row in rows if not (row["verdict"] == SURVIVED and known.get(row["key"], {}).get("equivalent"))]
+    noticed = sum(row["verdict"] in {NOTICED, BY_TIME} for row in scored)
+    score = noticed / len(scored) if scored else 1.0
+    lines = [
+        "# Mutants: does a test fail when the code is changed?",
+        "",
+        f"Made by `make mutants SAMPLE={options.sample} SEED={options.seed}`: of {places} places where one of "
+        "cosmic-ray's operators (or the removal of a statement) changes what the code does, a sample, the same number "
+        "in each part of the code; one change at each place, drawn alike. The tests that cover a part are those of "
+        "`tests/mutants/covering.py`, not the whole suite.",
+        "",
+        f"**{noticed} of {len(scored)} noticed: {100 * score:.1f} %** (goal {100 * GOAL:.0f} %); "
+        f"{len(rows) - len(scored)} more change nothing that can be seen and do not count.",
+        "",
+        "| part | mutants | noticed | of these by time | equivalent | survived |",
+        "|---|---|---|---|---|---|",
+    ]
+    for room in ROOMS:
+        here = [row for row in rows if row["module"].startswith(f"{room}/")]
+        count = Counter(row["verdict"] for row in here)
+        good = sum(row["verdict"] in {NOTICED, BY_TIME} for row in here)
+        alike = sum(row not in scored for row in here)
+        left = len(here) - good - alike
+        lines.append(f"| {room} | {len(here)} | {good} | {count[BY_TIME]} | {alike} | {left} |")
+    for title, wanted in (("Survivors", True), ("Equivalent", False)):
+        lines += ["", f"## {title}", ""]
+        for row in rows:
+            if row["verdict"] in {NOTICED, BY_TIME} or (row in scored) is not wanted:
+                continue
+            reason = known.get(row["key"], {}).get("reason", "not looked at yet")
+            lines.append(f"- `{row['module']}:{row['row']}` {row['verdict']}: {reason}")
+            lines += ["  ```diff", f"  -{row['before']}", f"  +{row['after']}", "  ```"]
+    return "\n".join(lines) + "\n", score
+
+
+def tell(row, known, took, out):
+    """Print what became of a mutant."""
+    said, key = row["verdict"], row["key"]
+    if key in known:
+        said += f" ({known[key]['reason']})" if said == SURVIVED else ", although survivors.yml lists it"
+    print(f"{row['module']}:{row['row']} {said}, {took}\n  -{row['before']}\n  +{row['after']}", flush=True)
+    if row["verdict"] == UNCLEAR:
+        print(out[-2000:], flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=240, help="mutants, over all parts")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--room", choices=ROOMS, action="append", help="only these parts")
+    parser.add_argument("-o", "--output", type=Path, help="write the results as Markdown")
+    parser.add_argument("--kept", type=Path, help="go on with what this file holds, and add to it (JSON lines)")
+    options = parser.parse_args()
+    listed = yaml.safe_load((Path(__file__).parent / "survivors.yml").read_text())
+    known = {(entry["module"], entry["before"], entry["after"]): entry for entry in listed}
+    rooms = options.room or list(ROOMS)
+    done = {}
+    if options.kept and options.kept.exists():
+        done = {tuple(row["key"]): row for row in map(json.loads, options.kept.read_text().splitlines())}
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Copy(Path(folder).resolve())
+        texts, drawn, places = {}, [], 0
+        for room in rooms:
+            every = []
+            for path in sorted((copy.root / PACKAGE / room).rglob("*.py")):
+                module = str(path.relative_to(copy.root / PACKAGE))
+                texts[module] = path.read_text()
+                every += mutants(module, texts[module])
+            places += len({mutant.place for mutant in every})
+            drawn += sample(every, options.sample // len(rooms), options.seed, texts)
+        allowed, rows = {}, []
+        for mutant in drawn:
+            text, tests = mutant.text(texts[mutant.module]), tests_of(mutant.module)
+            key = (mutant.module, *difference(texts[mutant.module], text))
+            if key in done:
+                rows.append(done[key])
+                continue
+            if tests not in allowed:
+                status, cpu, out = copy.test(tests)
+                assert status == 0, f"tests fail before anything is changed:\n{out}"
+                _, cpu, _ = copy.test(tests)  # again, with loops compiled
+                allowed[tests] = cpu + 5.0
+                print(f"{cpu:7.1f} s of CPU  {' '.join(tests)}", flush=True)
+            began = time.monotonic()
+            with copy.changed(mutant.module, text):
+                status, cpu, out = copy.test(tests, allowed[tests])
+            row = {"module": mutant.module, "row": mutant.row, "before": key[1], "after": key[2], "key": key}
+            rows.append(row | {"verdict": verdict(status), "operator": mutant.operator})
+            if options.kept:
+                with options.kept.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+            tell(rows[-1], known, f"{cpu:.0f} s of CPU, {time.monotonic() - began:.0f} s", out)
+    for row in rows:
+        row["key"] = tuple(row["key"])
+    text, score = page(rows, known, options, places)
+    if options.output:
+        options.output.write_text(text)
+    print(f"{100 * score:.1f} % of {len(rows)} mutants noticed, equivalent ones apart; goal {100 * GOAL:.0f} %")
+    return int(score < GOAL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
