@@ -33,8 +33,8 @@ test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile
 
 test-long: $(READY) ## campaigns of minutes, and every law on examples drawn anew; what failed once is kept and tried again
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile -m long --hypothesis-profile explore
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile tests/laws --hypothesis-profile explore
+	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM -m long --hypothesis-profile explore
+	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM tests/laws --hypothesis-profile explore
 
 # A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Where no kernel
 # can be started (exit status 2), nothing was proven, and that is a failure unless ALLOW_SKIP=1. The time limit is for a

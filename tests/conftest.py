@@ -1,5 +1,7 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
+import random
+
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -17,8 +19,21 @@ settings.register_profile(
 settings.load_profile("tagloom")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests of a file, in an order by chance")
+
+
+def pytest_report_header(config):
+    return None if config.option.shuffle is None else f"order: --shuffle {config.option.shuffle}"
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave campaigns out unless markers are asked for by `-m`."""
+    """Put tests into an order by chance where `--shuffle` asks; leave campaigns out unless `-m` asks for markers."""
+    if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
+        chance = random.Random(config.option.shuffle)
+        place = {path: chance.random() for path in dict.fromkeys(item.path for item in items)}
+        chance.shuffle(items)
+        items.sort(key=lambda item: place[item.path])
     if config.option.markexpr:
         return
     kept, left_out = [], []

@@ -1,9 +1,7 @@
-import time
-
 import pytest
 
 from lab_fabrics import editors, fabric, frozen, torus
-from tagloom.lab.dataplane import Dataplane, Hop
+from tagloom.lab.dataplane import MAX_COPIES, Dataplane, Hop
 from tagloom.records.switch_state import Frames, Membership
 
 TRIANGLE = [(0, 1, 1, 2), (1, 1, 2, 2), (2, 1, 0, 2)]
@@ -199,14 +197,14 @@ def test_an_exploding_storm_ends_by_itself():
     configured = editors(made)
     for editor in configured.values():
         editor.spanning_tree = False
-    begun = time.monotonic()
-    assert "copies" in run(made, configured).ping_all().storm
-    assert time.monotonic() - begun < 10
+    wire = run(made, configured)
+    assert "copies" in wire.ping_all().storm
+    assert wire.sent.total() <= MAX_COPIES + 4
 
 
-def test_240_pairs_take_less_than_a_second():
+def test_240_pairs_take_few_copies():
+    """A frame to an address that nobody has heard goes over the tree's 15 links and to 15 hosts; no other."""
     made = torus(4, 4)
     wire = run(made, editors(made))
-    begun = time.monotonic()
     assert wire.ping_all().reached == 240
-    assert time.monotonic() - begun < 3  # 0.1 s on an idle machine
+    assert wire.sent.total() < 240 * 30

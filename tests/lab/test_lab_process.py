@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import socket
-import time
 from pathlib import Path
 
 import netmiko
@@ -28,14 +27,10 @@ def ended():
 
 def test_sixteen_switches_come_up_answer_and_leave_nothing(tmp_path, ended):
     ended.append(tmp_path)
-    begun = time.monotonic()
     info = process.up(Order(torus(4, 4), TEMPLATES), tmp_path)
-    assert time.monotonic() - begun < 5  # 0.9 s on an idle machine
     assert len(set(info.ports.values())) == 16
-    begun = time.monotonic()
     answer = process.ping(tmp_path)
     assert (answer["pairs"], answer["reached"], answer["lost"], answer["storm"]) == (240, 240, 0, "")
-    assert time.monotonic() - begun < 3
     told = process.broadcast(tmp_path)
     assert (told["hosts"], told["exactly_once"], told["storm"]) == (16, 16, "")
     status = process.status(tmp_path)

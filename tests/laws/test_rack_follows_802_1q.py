@@ -68,7 +68,7 @@ EVENTS = st.lists(st.tuples(st.integers(0, PORTS - 1), st.integers(-1, PORTS - 1
 def test_a_frame_leaves_by_the_ports_that_filtering_and_learning_name(before, after, early, late):
     """8.6.3: a frame goes to the ports the filtering database names for its VLAN and address (8.8.9), to all of the
     VLAN where it names none, never back (8.6.1); 8.8.2: a static entry counts before what was learned, and 8.7: is not
-    replaced by it; 8.6.4: only ports in the VLAN's member set that are up send it, tagged or not as the member set says.
+    replaced by it; 8.6.4: only ports in the member set that are up send it, tagged or not as that says.
     A port that goes down or leaves the VLAN is no longer where an address is.
     """
     plane, known = Dataplane(ONE_SWITCH, {"s0": before}), {}

@@ -94,13 +94,20 @@ def test_a_meter_that_is_unplugged_ends_the_run_with_what_it_gave(capsys):
     assert page["watts"] == pytest.approx(44.5)
 
 
-@pytest.mark.parametrize("word", ["wattsup:/dev/tagloom-none", "shelly:127.0.0.1:1", "entity:127.0.0.1:1"])
+@pytest.mark.parametrize("word", ["wattsup:/dev/tagloom-none", "shelly:127.0.0.1:1"])
 def test_a_meter_that_is_not_there_is_a_device_that_failed(word, capsys):
-    settings = ["--snmp", "/dev/null"] if word.startswith("entity") else []
-    status = main(["measure", "power", "--meter", word, "--seconds", "1", *settings, "--json"])
+    status = main(["measure", "power", "--meter", word, "--seconds", "1", "--json"])
     answer = json.loads(capsys.readouterr().out)
-    assert status == (2 if settings else 3), answer  # SNMP without a user or community is no settings
-    assert settings or answer["failed"]
+    assert status == 3, answer
+    assert answer["failed"]
+
+
+def test_a_meter_asked_by_snmp_without_a_user_or_community_is_bad_input(capsys):
+    words = ["--meter", "entity:127.0.0.1:1", "--snmp", "/dev/null"]
+    status = main(["measure", "power", *words, "--seconds", "1", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert status == 2, answer
+    assert answer["findings"]
 
 
 # --- RAPL ------------------------------------------------------------------------------------------------------------

@@ -24,13 +24,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis.extra.numpy  # noqa: F401 - as below
-import networkx  # noqa: F401 - as below
+import networkx as nx  # noqa: F401 - as below
 import numba  # loaded once, so that a mutant costs its tests and not the libraries
 import numpy as np  # noqa: F401 - as above
 import pytest
-import scipy.optimize  # noqa: F401 - as above
+import scipy.optimize
 import scipy.sparse.csgraph  # noqa: F401 - as above
 import yaml
+
 from covering import ROOMS, tests_of
 from places import mutants, sample
 
@@ -40,6 +41,10 @@ GOAL = 0.95
 MEMORY = 12 << 30  # bytes of addresses, of which libraries reserve some
 SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop without end is found by those
 PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
+ABOUT = """\
+Made by `make mutants SAMPLE={sample} SEED={seed}`: of {places} places where one of cosmic-ray's operators, or the
+removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each place, drawn
+alike. The tests that cover a part are those of `tests/mutants/covering.py`, not the whole suite."""
 NOTICED, BY_TIME, SURVIVED, UNCLEAR = "noticed", "noticed by time", "survived", "unclear"
 
 
@@ -127,7 +132,9 @@ class Copy:
         from tagloom import __file__ as found  # noqa: PLC0415 - the copy's
 
         assert Path(found).is_relative_to(self.root), f"the tests would import {found}"
-        return pytest.main(["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider", *tests])
+        return pytest.main(
+            ["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider", *tests]
+        )
 
     def end_what_is_left(self):
         """End what runs of this copy left behind, such as racks."""
@@ -163,13 +170,10 @@ def page(rows, known, options, places):
     lines = [
         "# Mutants: does a test fail when the code is changed?",
         "",
-        f"Made by `make mutants SAMPLE={options.sample} SEED={options.seed}`: of {places} places where one of "
-        "cosmic-ray's operators (or the removal of a statement) changes what the code does, a sample, the same number "
-        "in each part of the code; one change at each place, drawn alike. The tests that cover a part are those of "
-        "`tests/mutants/covering.py`, not the whole suite.",
+        ABOUT.format(sample=options.sample, seed=options.seed, places=places),
         "",
         f"**{noticed} of {len(scored)} noticed: {100 * score:.1f} %** (goal {100 * GOAL:.0f} %); "
-        f"{len(rows) - len(scored)} more change nothing that can be seen and do not count.",
+        + f"{len(rows) - len(scored)} more change nothing that can be seen and do not count.",
         "",
         "| part | mutants | noticed | of these by time | equivalent | survived |",
         "|---|---|---|---|---|---|",

@@ -145,6 +145,26 @@ def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuff
     assert grown[2] == pytest.approx(counted)
 
 
+@pytest.mark.parametrize("toll", [np.inf, 0.0, 1e6])
+@pytest.mark.parametrize("seed", range(3))
+def test_paths_are_moved_only_where_that_lowers_the_sum_that_is_named(seed, toll):
+    """The sum of load^8 over the channels, and `toll` for each channel of each pair's path; inf lets none grow."""
+    edges = list(nx.random_regular_graph(3, 24, seed).edges)
+    net = lay_out(fabric_of(24, edges, [*range(24), 0, 0, 5]))
+    order = ordered(net, by_rank(net, eliminated(net, np.random.default_rng(seed).permutation(24))))
+    price, moved = 0.0 if np.isinf(toll) else toll, []
+    for busy in (0.0, 1.0):  # what passes the channels that carry most of all, and everything
+        tables = pointers(order, net.weight, net.target, np.arange(24))
+        before, load = tables[2].copy(), tables[2]
+        moved.append(respread(order, net.weight, net.target, np.arange(24), tables, 3, toll, busy))
+        was, now = ((some**8).sum() + price * some.sum() for some in (before, load))
+        assert now < was if moved[-1] else now == was
+        assert load.max() <= before.max()
+        assert load.sum() == before.sum() or toll < np.inf
+        assert load == pytest.approx(relation_rows(order, net.weight, net.target, tables, net.switch, 72, 24)[2])
+    assert moved[0] < moved[1]
+
+
 @settings(max_examples=60, deadline=None)
 @given(fabrics(), st.integers(0, 3))
 def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed):
