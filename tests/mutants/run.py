@@ -43,8 +43,8 @@ SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop wit
 PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
 ABOUT = """\
 Made by `make mutants SAMPLE={sample} SEED={seed}`: of {places} places where one of cosmic-ray's operators, or the
-removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each place, drawn
-alike. The tests that cover a part are those of `tests/mutants/covering.py`, not the whole suite."""
+removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each
+place, drawn alike. The tests that cover a part are those of `tests/mutants/covering.py`, not the whole suite."""
 NOTICED, BY_TIME, SURVIVED, UNCLEAR = "noticed", "noticed by time", "survived", "unclear"
 
 
@@ -167,13 +167,13 @@ def page(rows, known, options, places):
     scored = [row for row in rows if not (row["verdict"] == SURVIVED and known.get(row["key"], {}).get("equivalent"))]
     noticed = sum(row["verdict"] in {NOTICED, BY_TIME} for row in scored)
     score = noticed / len(scored) if scored else 1.0
+    others = f" {len(rows) - len(scored)} more change nothing that can be seen and do not count."
     lines = [
         "# Mutants: does a test fail when the code is changed?",
         "",
         ABOUT.format(sample=options.sample, seed=options.seed, places=places),
         "",
-        f"**{noticed} of {len(scored)} noticed: {100 * score:.1f} %** (goal {100 * GOAL:.0f} %); "
-        + f"{len(rows) - len(scored)} more change nothing that can be seen and do not count.",
+        f"**{noticed} of {len(scored)} noticed: {100 * score:.1f} %** (goal {100 * GOAL:.0f} %)." + others,
         "",
         "| part | mutants | noticed | of these by time | equivalent | survived |",
         "|---|---|---|---|---|---|",
