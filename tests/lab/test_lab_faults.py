@@ -5,7 +5,7 @@ import pytest
 from lab_fabrics import TEMPLATES, fabric, frozen, torus
 from tagloom import platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.ssh import Access
+from tagloom.adapters.ssh import Access, Allowance
 from tagloom.cli import main
 from tagloom.errors import DeviceError, InputError
 from tagloom.lab import process
@@ -174,8 +174,9 @@ def test_a_held_line_goes_on_when_faults_are_mended(bench):
         until(lambda: process.faults(bench.directory)["struck"])
         assert not bench.shut(0)
         process.mend(bench.directory)
-        connection._until_echo("shutdown")
-        connection._until(connection._prompt, "shutdown")
+        allowance = Allowance(60.0, 10_000)
+        connection._until_echo("shutdown", allowance)
+        connection._until(connection._prompt, "shutdown", allowance)
     assert bench.shut(0)
 
 
