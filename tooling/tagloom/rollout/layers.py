@@ -97,8 +97,11 @@ def ends_of(fabric: Fabric, links: NDArray[np.bool_]) -> dict[int, NDArray[np.in
     mine = fabric.cables[links[fabric.cables[:, 0]]]
     channels = np.flatnonzero(np.repeat(links, 2))
     switch = np.concatenate([mine[:, 1], mine[:, 3], fabric.tail[channels]])
-    port = np.concatenate([mine[:, 2], mine[:, 4], fabric.tail_port[channels]])
-    return {int(s): np.unique(port[switch == s]).astype(np.int64) - 1 for s in np.unique(switch)}
+    port = np.concatenate([mine[:, 2], mine[:, 4], fabric.tail_port[channels]]).astype(np.int64)
+    order = np.argsort(switch, kind="stable")
+    switches, starts = np.unique(switch[order], return_index=True)
+    parts = np.split(port[order], starts[1:])
+    return {s: np.unique(ports) - 1 for s, ports in zip(switches.tolist(), parts, strict=False)}
 
 
 def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNTAGGED) -> NDArray[np.bool_]:

@@ -42,7 +42,9 @@ def guard(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms
     flow control    under `terms.lossy` no port of a link may send PAUSE at any line
     """
     found: list[Finding] = []
-    ends = [np.concatenate([fabric.cables[fabric.cables[:, at] == s, at + 1] for at in (1, 3)]) for s in _each(fabric)]
+    mine = np.concatenate([fabric.cables[:, 1:3], fabric.cables[:, 3:5]])
+    mine = mine[np.argsort(mine[:, 0], kind="stable")]
+    first = np.searchsorted(mine[:, 0], np.arange(len(fabric.switches) + 1)).tolist()
     for s, switch in enumerate(fabric.switches):
         if not switch.up:
             continue
@@ -57,13 +59,10 @@ def guard(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms
             found.append(Finding(f"{at(running)} spanning-tree", "off in every state of a wave", "on at some line"))
         if len(turned := np.fromiter(_modes(state, sent, used, plain=not platform.pvid_is_membership), np.int64)):
             found.append(Finding(f"{at(turned)} mode", "the same in every state of a wave", "another at some line"))
-        if terms.lossy and len(pausing := _pausing(state, sent, ends[s])):
+        cables = mine[first[s] : first[s + 1], 1]
+        if terms.lossy and len(pausing := _pausing(state, sent, cables)):
             found.append(Finding(f"{at(pausing)} flow-control", "off where nothing may wait", "on at some line"))
     return found
-
-
-def _each(fabric: Fabric) -> range:
-    return range(len(fabric.switches))
 
 
 def _spanning(state: SwitchState, sent: Lines, used: NDArray[np.int64]) -> NDArray[np.int64]:
