@@ -203,6 +203,26 @@ def test_both_word_orders_of_an_entry_are_read(line):
     assert switch.editor.entries == {(10, 0x001122334455): (5,)}
 
 
+@pytest.mark.parametrize("keyword", ["secure", "delete-on-reset", "delete-on-timeout"])
+@pytest.mark.parametrize(
+    ("model", "enter", "entry"),
+    [
+        ("powerconnect-5324", "interface vlan 10", "bridge address 00:11:22:33:44:55 ethernet g5"),
+        ("powerconnect-5324", "interface vlan 10", "bridge address 00:11:22:33:44:55 port-channel 1"),
+        ("powerconnect-6224", "interface vlan 10", "bridge address 0011.2233.4455 ethernet 1/g5"),
+        ("powerconnect-5548", "", "mac address-table static 00:11:22:33:44:55 vlan 10 interface gi1/0/5"),
+        ("powerconnect-5548", "", "mac address-table static 00:11:22:33:44:55 vlan 10 interface port-channel 1"),
+    ],
+)
+def test_an_entry_that_does_not_last_takes_the_place_of_one_that_does(model, enter, entry, keyword):
+    switch = fed(model, *CREATED, *([enter] if enter else []), entry)
+    assert (10, 0x001122334455) in switch.editor.entries
+    assert switch.feed(f"{entry} {keyword}").accepted
+    assert (switch.editor.entries, switch.unpinned) == ({}, {(10, 0x001122334455)})
+    assert switch.feed(entry).accepted
+    assert ((10, 0x001122334455) in switch.editor.entries, switch.unpinned) == (True, set())
+
+
 def test_an_entry_in_use_is_moved_by_one_line():
     switch = fed(ROS, *CREATED, "interface vlan 10", "bridge address 00:11:22:33:44:55 ethernet g5")
     switch.feed("bridge address 00:11:22:33:44:55 ethernet g6")

@@ -1,15 +1,19 @@
 """`verify` says no to texts that do not work, and names the lines it does not know."""
 
 import json
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 
 import pytest
 
 from fabrics import ROOT
-from tagloom import pipeline
+from tagloom import pipeline, platforms
 from tagloom.cli import main
+from tagloom.lab.device import Device, Foreign
 from tagloom.read import read_fabric
+from tagloom.render import parse_configuration, read_text, render_configuration
 
+TEMPLATES = ROOT / "templates"
 DATA = ROOT / "tests" / "data" / "texts"
 FAMILIES = ("ros", "fastpath", "os6", "linux")
 G1 = {"ros": "interface ethernet g1", "fastpath": "interface ethernet 1/g1", "os6": "interface gigabitethernet 1/0/1"}
@@ -21,7 +25,7 @@ LINK = {"ros": ("g1", "g1"), "fastpath": ("1/g1", "1/g1"), "os6": ("Gi1/0/1", "G
 def planned(family):
     """Plan three switches in a ring; give the fabric and its texts."""
     fabric = read_fabric(DATA / f"{family}.yml")
-    return fabric, pipeline.plan(fabric, ROOT / "templates")[2]
+    return fabric, pipeline.plan(fabric, TEMPLATES)[2]
 
 
 def proof_of(family, *, trust_foreign=False, **edits):
@@ -83,6 +87,14 @@ def test_ends_of_a_link_that_run_at_different_speeds_are_no_link(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_link_that_negotiates_at_one_end_alone_is_no_link(family):
     assert proof_of(family, s0=FORCED[family](100)).unreachable_pairs == 2
+
+
+@pytest.mark.parametrize("shut", ["s0", "s1"])
+def test_the_speed_of_a_cable_that_is_shut_is_no_matter(shut):
+    other = {"s0": "s1", "s1": "s0"}[shut]
+    proof = proof_of("ros", **{shut: in_block(G1["ros"], "shutdown"), other: FORCED["ros"](100)})
+    assert proof.unreachable_pairs == 2
+    assert not [finding for finding in proof.findings if finding.expected.startswith("as at")]
 
 
 @pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
@@ -348,7 +360,9 @@ switchport access vlan 1
 storm-control broadcast level 5
 dot1x port-control auto
 ip dhcp snooping trust
-exit""",
+exit
+end
+copy running-config startup-config""",
     "fastpath": """\
 hostname "leaf-0"
 stack
@@ -423,6 +437,37 @@ def moved_to_the_end(part):
     return edit
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_switch_prints_of_itself_leaves_the_yes_unqualified(family):
+    """With the lines that a plant's people had on it: users, SNMP, logging, an address, a description."""
+    fabric, texts = planned(family)
+    printed = {}
+    for number, switch in enumerate(fabric.switches):
+        platform = platforms.of(switch)
+        foreign = Foreign.born(switch.name, number, platform, fabric.used_ports[number])
+        device = Device(switch.name, platform, partial(render_configuration, platform, templates=TEMPLATES), foreign)
+        device.configure(replace(device.configuration(), state=parse_configuration(platform, texts[switch.name]).state))
+        printed[switch.name] = device.running_config()
+    proof = pipeline.prove(fabric, printed, None, whole=True)[1]
+    assert proof.proven, proof.findings
+    assert proof.unknown_lines == ()
+    assert proof.paste_order is (None if family == "linux" else True)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("powerconnect-5324", "5324.cfg"),
+        ("powerconnect-5324", "g_ports.cfg"),
+        ("powerconnect-5324", "eltex_order.cfg"),
+        ("powerconnect-6224", "6224.cfg"),
+    ],
+)
+def test_of_real_running_configurations_every_line_is_known(model, name):
+    text = (ROOT / "tests" / "render" / "transcripts" / name).read_text("utf-8")
+    assert read_text(platforms.load(model), text, "s0", [1, 2, 3]).unknown_lines == ()
+
+
 @pytest.mark.parametrize(
     ("family", "edit", "refused"),
     [
@@ -466,7 +511,7 @@ def test_the_command_says_it_on_the_screen_in_json_and_by_its_exit_status(tmp_pa
     assert main(words) == 1
     shown = capsys.readouterr().out
     assert f"s1:{number}  configuration: expected a line tagloom knows, actual 'gvrp enable'" in shown
-    assert "yes, except for lines I do not know:" in shown
+    assert f"yes, except for lines I do not know: s1:{number}\n" in shown
     assert "--trust-foreign" in shown
     assert main([*words, "--json"]) == 1
     page = json.loads(capsys.readouterr().out)
@@ -477,4 +522,6 @@ def test_the_command_says_it_on_the_screen_in_json_and_by_its_exit_status(tmp_pa
     page = json.loads(capsys.readouterr().out)
     assert (page["unknown_lines"], page["proven"], page["findings"]) == ([line], True, [])
     assert main([*words, "--trust-foreign"]) == 0
-    assert "yes, except for lines I do not know:" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "'gvrp enable'" in shown
+    assert f"yes, except for lines I do not know: s1:{number}\n" in shown

@@ -245,7 +245,7 @@ def _refused_when_pasted(
             continue
         if left:
             left = line != "configure"
-            if left and number not in unread:
+            if left and number not in unread and line not in ("exit", "end"):
                 refused.append(UnknownLine(number, "", line, "outside of configuration: an exit too many stands above"))
             continue
         if inside:

@@ -119,15 +119,16 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
 def text_lines(proof: Findings) -> list[str]:
     """Say what the verdict on texts comes to: what it leaves out, which lines a paste would lose, what to type next."""
     unknown = proof.unknown_lines or ()
-    left_out = [f"  {line.switch}:{line.line}  {line.text}" for line in unknown[:SHOWN_FINDINGS]]
-    if len(unknown) > SHOWN_FINDINGS:
-        left_out.append(f"  and {len(unknown) - SHOWN_FINDINGS:,} more (all with --json)")
     lines = []
     if proof.paste_refused:
         lines += ["pasted by hand, these lines would be refused:", *finding_lines(proof.paste_refused)]
     if unknown and proof.proven_but_for_unknown_lines:
-        trust = "" if proof.proven else "next      mend them, or if they are harmless: tagloom verify --trust-foreign"
-        return [*lines, "yes, except for lines I do not know:", *left_out, *([trust] if trust else [])]
+        named = [f"{line.switch}:{line.line}" for line in unknown[:SHOWN_FINDINGS]]
+        more = [f"and {len(unknown) - SHOWN_FINDINGS:,} more"] if len(unknown) > SHOWN_FINDINGS else []
+        lines += finding_lines([line.finding() for line in unknown]) if proof.proven else []
+        lines += [f"yes, except for lines I do not know: {', '.join([*named, *more])}"]
+        trust = ["next      mend them, or where they are harmless: tagloom verify --trust-foreign"]
+        return lines if proof.proven else lines + trust
     return lines if proof.proven else [*lines, "not proven", "next      tagloom plan, or mend the lines above"]
 
 
