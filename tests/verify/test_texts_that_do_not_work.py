@@ -489,6 +489,14 @@ def test_a_text_that_proves_may_still_not_work_when_pasted(family, edit, refused
     assert any(refused in finding.actual for finding in proof.paste_refused), proof.paste_refused
 
 
+def test_a_line_that_is_global_or_the_port_s_by_where_it_stands_is_no_paste_order():
+    """Behind a "!" a running-config means the switch; pasted, the port's block goes on."""
+    text = "interface gi1/0/1\nswitchport mode general\n{}\nno eee enable\n"
+    assert read_text(platforms.load("powerconnect-5548"), text.format("exit"), "s0", [1]).refused == ()
+    (refused,) = read_text(platforms.load("powerconnect-5548"), text.format("!"), "s0", [1]).refused
+    assert "a block above lacks its exit" in refused.actual
+
+
 def test_a_block_that_ends_with_a_comment_works_on_a_family_that_falls_through():
     """As Eltex prints it, of ROS's code."""
     proof = proof_of("ros", s0=lambda text: text.replace("\nexit\n", "\n!\n"))

@@ -1,0 +1,62 @@
+"""Law: a text that is said to work when pasted does so on the virtual rack's console, and no other does."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabrics import ROOT, make_fabric
+from tagloom import platforms
+from tagloom.lab.console import Console
+from tagloom.lab.device import Device
+from tagloom.pipeline import plan
+from tagloom.platforms.grammar import Grammar
+from tagloom.render import parse_configuration, read_text
+
+
+@cache
+def planned(model):
+    fabric = make_fabric("ring", 3, model=model)
+    return fabric.used_ports[0], plan(fabric, ROOT / "templates")[2]["s0"].splitlines()
+
+
+def pasted(platform, lines):
+    """Type lines at a factory-fresh console inside `configure`: (whether it took all, the state it ends in)."""
+    device = Device("s0", platform, render=lambda _: "")
+    console, grammar = Console(device), Grammar.of(platform)
+    console.start()
+    console.feed("lab\nlab\nenable\n" if console.family.login_in_shell else "enable\n")
+    if "configure" not in lines:
+        console.feed("configure\n")
+    answers = [console.feed(f"{line}\n") for line in lines if not line.startswith("!")]
+    return not any(map(grammar.is_error, answers)), device.editor.freeze()
+
+
+@pytest.mark.parametrize("model", ["powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_the_console_takes_what_is_said_to_work_and_nothing_else(model, data):
+    platform = platforms.load(model)
+    ports, lines = planned(model)
+    lines = list(lines)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        how = data.draw(st.sampled_from(["drop an exit", "move a block", "add"]))
+        if how == "drop an exit" and (exits := [n for n, line in enumerate(lines[:-1]) if line == "exit"]):
+            del lines[data.draw(st.sampled_from(exits))]
+        elif how == "add":
+            lines.insert(at, data.draw(st.sampled_from(["!", "exit", "end", "no spanning-tree", "shutdown"])))
+        elif (
+            starts := [n for n, line in enumerate(lines) if line.startswith(("interface", "vlan"))]
+        ) and "exit" in lines:
+            low = data.draw(st.sampled_from(starts))
+            high = next((n for n in range(low, len(lines)) if lines[n] == "exit"), low) + 1
+            block = lines[low:high]
+            del lines[low:high]
+            lines[at:at] = block
+    text = "\n".join(lines) + "\n"
+    reading = read_text(platform, text, "s0", ports)
+    if not (reading.findings or reading.unknown_lines):
+        took, state = pasted(platform, lines)
+        assert (not reading.refused) == (took and state == parse_configuration(platform, text).state), text
