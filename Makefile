@@ -36,6 +36,11 @@ test-long: $(READY) ## campaigns of minutes, and every law on examples drawn ane
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM -m long --hypothesis-profile explore
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM tests/laws --hypothesis-profile explore
 
+FUZZ_COUNT := 100000
+
+fuzz: $(READY) ## damage every file that a command reads, and say what is neither read nor refused (FUZZ_COUNT=100000)
+	@$(BIN)/python tests/fuzz/campaign.py --count $(FUZZ_COUNT)
+
 # A real kernel is never asked how it ended: what counts is the last line of the log, and that it is there. Where no kernel
 # can be started (exit status 2), nothing was proven, and that is a failure unless ALLOW_SKIP=1. The time limit is for a
 # machine that is busy with other things.
@@ -73,4 +78,4 @@ lock: ## renew requirements.lock within the ranges of pyproject.toml
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-long dataplane check man bench lock clean
+.PHONY: help setup demo lab test test-long fuzz dataplane check man bench lock clean

@@ -78,7 +78,9 @@ def test_a_probe_of_measure_needs_no_fit(answer, tmp_path):
         file.executemany('INSERT INTO measurement ("when", kind, quantity, value) VALUES (?, ?, ?, ?)', rows)
     assert answer("fit", "--probe", tmp_path / "m.db")[1]["findings"][0]["actual"] == "no wake"
     with closing(sqlite3.connect(tmp_path / "m.db")) as file, file:
-        file.execute("INSERT INTO measurement VALUES (9, 2.0, 'idle-gap', 'wake', 6e-5)")
+        file.execute(
+            "INSERT INTO measurement (id, \"when\", kind, quantity, value) VALUES (9, 2.0, 'idle-gap', 'wake', 6e-5)"
+        )
     status, page = answer("fit", "--probe", tmp_path / "m.db")
     assert (status, [page["eee"][f"{k}_seconds"] for k in ("timeout", "sleep", "wake")]) == (0, [1e-3, 2e-4, 6e-5])
 

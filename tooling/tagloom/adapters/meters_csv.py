@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from typing import TYPE_CHECKING
 
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.records.measurement import Sample
+from tagloom.storage.document import split_rows
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +42,11 @@ class Replay:
 
 def read_samples(path: Path) -> list[tuple[float, float]]:
     """Read seconds,watts lines, with or without a header of these words. Raises InputError with all that are wrong."""
-    try:
-        lines = list(csv.reader(path.read_text("utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError([Finding(str(path), "a readable CSV file", str(error))]) from None
+    lines = split_rows(read_text(path, "a readable CSV file").splitlines(), str(path))
     rows: list[tuple[float, float]] = []
     wrong: list[Finding] = []
-    for number, line in enumerate(lines, start=1):
-        if not line or line[0].startswith("#") or (number == 1 and line[:2] == ["seconds", "watts"]):
+    for number, line in lines:
+        if line[:2] == ["seconds", "watts"] and number == lines[0][0]:
             continue
         try:
             at, watts = float(line[0]), float(line[1])

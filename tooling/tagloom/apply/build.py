@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.records.pages import RolloutPage
 from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,21 +56,16 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         if not (build / "configs").is_dir():
             raise InputError([Finding(str(build), "a build (configs/) or a rollout (rollout.json)", "neither")])
         return (WaveOrder(1, "apply", build / "configs"),)
-    try:
-        plain = json.loads(page.read_text("utf-8"))
-        waves: list[WaveOrder] = []
-        before = build / plain["before"]
-        if plain.get("save"):
-            waves.append(WaveOrder(0, "save", before, before, switches=tuple(map(str, plain["save"]))))
-        for number, wave in enumerate(plain["waves"], start=1):
-            configs = build / wave["configs"]
-            drain_seconds = float(wave.get("drain_seconds", 0.0))
-            paused = bool(wave.get("paused", False))
-            terms = Terms.of_json(wave.get("terms", {}))
-            waves.append(WaveOrder(number, str(wave["name"]), configs, before, drain_seconds, paused, terms=terms))
-            before = configs
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError([Finding(str(page), 'a rollout ("before", "waves")', repr(error))]) from None
+    plain = checked(RolloutPage, read_json(page, "a rollout made by tagloom rollout"), str(page))
+    waves: list[WaveOrder] = []
+    before = build / plain.before
+    if plain.save:
+        waves.append(WaveOrder(0, "save", before, before, switches=tuple(plain.save)))
+    for number, said in enumerate(plain.waves, start=1):
+        configs = build / said.configs
+        terms = Terms.of_json(said.terms.model_dump())
+        waves.append(WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, terms=terms))
+        before = configs
     wrong = [
         Finding(str(page), "a directory of configurations", f"no {wave.configs}")
         for wave in waves

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     import argparse
@@ -45,10 +46,7 @@ class Findings:
 
 def text_of(path: Path) -> str:
     """Read a text file. Raises InputError."""
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Finding(str(path), "a readable file", str(error))]) from None
+    return read_text(path, "a readable file")
 
 
 def traffic_given(

@@ -22,7 +22,11 @@ from tagloom.pipeline.planning import (
     wave_page,
 )
 from tagloom.read import format_fabric, read_fabric
+from tagloom.records.pages import BuildPage, RolloutPage
 from tagloom.records.routes import Relation, Routes
+from tagloom.storage.arrays import read_arrays
+from tagloom.storage.document import checked, read_json, shown
+from tagloom.storage.text import read_text
 from tagloom.storage.whole import OwnedDirectory
 
 if TYPE_CHECKING:
@@ -31,8 +35,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
+    from tagloom.records.pages import RoutesPage
     from tagloom.records.rollout import Rollout
 
+CONFIGURATION_BYTES = 1 << 26
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 # What names the files of a build and of a rollout have.
@@ -114,11 +120,9 @@ def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     for switch in fabric.live:
         path = directory / f"{switch.name}.cfg"
         try:
-            texts[switch.name] = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            findings.append(
-                Finding(str(path), "a readable configuration", getattr(error, "strerror", None) or str(error))
-            )
+            texts[switch.name] = read_text(path, "a readable configuration", CONFIGURATION_BYTES)
+        except InputError as error:
+            findings += error.findings
     strangers = [path for path in sorted(directory.glob("*.cfg")) if path.stem not in fabric.index]
     findings += [Finding(str(path), "a file named after a switch of the fabric", path.stem) for path in strangers]
     if findings:
@@ -132,31 +136,49 @@ def read_build(directory: Path, *, states: bool = True) -> Build:
     Without `states` the configuration texts are left alone, and no switch has a state: who asks for the routes alone
     need not wait for a thousand texts.
     """
-    try:
-        page = json.loads((directory / "plan.json").read_text("utf-8"))
-        if page["format"] != BUILD_FORMAT:
-            raise InputError([Finding(f"{directory}/plan.json", f"format {BUILD_FORMAT}", str(page["format"]))])
-        raw, summary = page["routes"], page["summary"]
-        with np.load(directory / "routes.npz") as arrays:
-            relation = Relation(arrays["first"], arrays["following"]) if "first" in arrays else None
-            parent = arrays.get("parent")
-            ends = arrays["source_of_host"], arrays["root"]
-        routes = Routes(raw["method"], raw["reason"], *ends, parent, relation)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError([Finding(str(directory), "a build made by tagloom plan", str(error) or "another")]) from None
+    where, expected = directory / "plan.json", "a build made by tagloom plan"
+    if not directory.is_dir():
+        raise InputError([Finding(str(directory), expected, "no directory")])
+    raw = read_json(where, expected)
+    if not isinstance(raw, dict) or raw.get("format") != BUILD_FORMAT:
+        actual = shown(raw.get("format")) if isinstance(raw, dict) else shown(raw)
+        raise InputError([Finding(str(where), f"{expected}, format {BUILD_FORMAT}", actual)])
+    if "texts" in raw and not (directory / "routes.npz").exists():
+        raise InputError([Finding(str(directory), expected, "a record of a plan without texts (--no-texts)")])
+    page = checked(BuildPage, raw, str(where))
     fabric = read_fabric(directory / "fabric.yml")
+    routes = _read_routes(directory / "routes.npz", page.routes, fabric)
     state = parse(fabric, read_texts(fabric, directory / "configs"))[0] if states else {}
-    broadcast, remarks = summary.get("broadcast", "flood"), tuple(summary.get("remarks", ()))
-    return Build(fabric, routes, summary["assignment"], summary["vlans"], state, broadcast, remarks)
+    summary = page.summary
+    return Build(fabric, routes, summary.assignment, summary.vlans, state, summary.broadcast, tuple(summary.remarks))
+
+
+def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:
+    """Read routes, and check that they are some of this fabric: every path ends where it leads. Raises InputError."""
+    expected = "the routes that tagloom plan wrote for this fabric"
+    arrays = read_arrays(path, expected)
+    try:
+        relation = Relation(arrays["first"], arrays["following"]) if "first" in arrays else None
+        routes = Routes(
+            page.method, page.reason, arrays["source_of_host"], arrays["root"], arrays.get("parent"), relation
+        )
+        routes.check(fabric)
+    except (ValueError, KeyError) as error:
+        raise InputError([Finding(str(path), expected, str(error))]) from None
+    return routes
 
 
 def duplicates_allowed(directory: Path) -> bool:
-    """Tell whether a build or a rollout says that broadcasts may come several times."""
-    changes = directory / "rollout.json"
+    """Tell whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
+    changes, plan = directory / "rollout.json", directory / "plan.json"
     if changes.exists():
-        return bool(json.loads(changes.read_text("utf-8")).get("broadcast_duplicates_allowed", False))
-    plan = directory / "plan.json"
-    return plan.exists() and json.loads(plan.read_text("utf-8"))["summary"].get("broadcast") == "static-arp"
+        page = checked(RolloutPage, read_json(changes, "a rollout made by tagloom rollout"), str(changes))
+        return page.broadcast_duplicates_allowed
+    if not plan.exists():
+        return False
+    return (
+        checked(BuildPage, read_json(plan, "a build made by tagloom plan"), str(plan)).summary.broadcast == "static-arp"
+    )
 
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:

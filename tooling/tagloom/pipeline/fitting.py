@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from tagloom.errors import Finding, InputError
 from tagloom.predict.eee import check_policy
 from tagloom.predict.fit_policy import fit_policy
 from tagloom.records.sleep import Eee
+from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,20 +41,12 @@ def read_parameters(path: Path) -> Eee:
 
     Host links are 1000BASE-T: they sleep when both directions are idle.
     """
-    try:
-        page = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        actual = getattr(error, "strerror", None) or str(error).replace("\n", " ")
-        raise InputError(
-            [Finding(str(path), "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit", actual)]
-        ) from None
+    page = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
     given = page.get("eee", page) if isinstance(page, dict) else None  # measure idle-gap writes the times alone
     if not isinstance(given, dict):
-        raise InputError(
-            [Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), repr(page)[:60])]
-        )
+        raise InputError([Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), shown(page))])
     wrong = [
-        Finding(f"{path}: eee.{key}", "seconds", repr(given.get(key)))
+        Finding(f"{path}: eee.{key}", "seconds", shown(given.get(key)))
         for key in TIMES
         if isinstance(given.get(key), bool) or not isinstance(given.get(key), int | float)
     ]
@@ -63,4 +54,4 @@ def read_parameters(path: Path) -> Eee:
         raise InputError(wrong)
     times = [float(given[key]) for key in TIMES]
     check_policy(times[0], times[1], times[2], str(path))
-    return Eee(times[0], times[1], times[2], str(given.get("source", path.name)), together=True)
+    return Eee(times[0], times[1], times[2], shown(given.get("source", path.name), 200).strip("'"), together=True)

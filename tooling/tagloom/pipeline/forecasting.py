@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,9 @@ from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.performance import Moved, move
 from tagloom.read import read_traffic
 from tagloom.records.flows import flows_of
+from tagloom.records.pages import RolloutPage
 from tagloom.route import route
+from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,13 +121,10 @@ def predict_build(build: Build, question: Question) -> Forecast:
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:
     """Read a rollout directory and say what its waves interrupt. Raises InputError where it is none of this fabric."""
-    try:
-        page = json.loads((directory / "rollout.json").read_text("utf-8"))
-        waves = [(str(w["name"]), str(w["why"]), float(w["downtime_seconds"])) for w in page["waves"]]
-        folders = [page["before"], *(wave["configs"] for wave in page["waves"])]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        expected = "a rollout made by tagloom rollout"
-        raise InputError([Finding(f"--rollout {directory}", expected, str(error) or "another")]) from None
+    path = directory / "rollout.json"
+    page = checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
+    waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in page.waves]
+    folders = [page.before, *(wave.configs for wave in page.waves)]
     states = [parse(fabric, read_texts(fabric, directory / folder))[0] for folder in folders]
 
     def toggle_seconds(model: str) -> float:

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from tagloom import observe, platforms
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.observe import EVERYTHING, LINKS, PORTS, SCALARS, Cabling, Unreached
@@ -16,6 +14,7 @@ from tagloom.plain_text import printable
 from tagloom.platforms.detect import by_object_id, by_text
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
+from tagloom.storage.document import read_yaml
 from tagloom.units import split_address
 
 if TYPE_CHECKING:
@@ -198,10 +197,7 @@ def check_discovery(name: str, model: str | None) -> None:
 def fabric_of(inventory: Path) -> Fabric:
     """Read the fabric file of an inventory: the one its tagloom.yml names. Raises InputError where there is none."""
     page = inventory / "tagloom.yml" if inventory.is_dir() else inventory
-    try:
-        named = yaml.safe_load(page.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError([Finding(str(page), "an inventory of tagloom's", str(error).replace("\n", " "))]) from None
+    named = read_yaml(page, "an inventory of tagloom's")
     name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
     return read_fabric(page.parent / str(name))
 

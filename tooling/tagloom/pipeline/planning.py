@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
+from tagloom.records.pages import RolloutPage, SettingsPage
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
@@ -25,6 +25,7 @@ from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
+from tagloom.storage.document import checked, read_json, shown
 from tagloom.verify import (
     Plan,
     broadcasts_once,
@@ -407,18 +408,13 @@ def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -
         else:
             off.add(link)
     if settings is not None:
-        try:
-            page = json.loads(settings.read_text("utf-8"))
-            slow = [(link["ends"], int(link["mbps"])) for link in page.get("slowed", [])]
-            named = [(link["ends"], 0) for link in page["off"]] + slow
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            expected = "settings made by tagloom regulate"
-            raise InputError([Finding(str(settings), expected, str(error) or "another file")]) from None
+        page = checked(SettingsPage, read_json(settings, "settings made by tagloom regulate"), str(settings))
+        named = [(each.ends, 0) for each in page.off] + [(each.ends, each.mbps) for each in page.slowed]
         for ends_of_link, mbps in named:
             links = {_link_at(fabric, end) for end in ends_of_link}
             link = links.pop()
             if link is None or links:
-                findings.append(Finding(str(settings), "both ends of one link of the fabric", repr(ends_of_link)))
+                findings.append(Finding(str(settings), "both ends of one link of the fabric", shown(ends_of_link)))
             elif mbps:
                 slowed[link] = mbps
             else:
@@ -620,8 +616,10 @@ def greenfield(
 def flooding(directory: Path) -> frozenset[int]:
     """Give the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
     page = directory / "rollout.json"
-    waves = json.loads(page.read_text("utf-8"))["waves"] if page.is_file() else []
-    return frozenset(number for number, wave in enumerate(waves, start=1) if wave.get("floods"))
+    if not page.is_file():
+        return frozenset()
+    waves = checked(RolloutPage, read_json(page, "a rollout made by tagloom rollout"), str(page)).waves
+    return frozenset(number for number, wave in enumerate(waves, start=1) if wave.floods)
 
 
 def wave_page(wave: Wave) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,12 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
+from tagloom.records.pages import SettingsPage
 from tagloom.records.routes import channel_load
 from tagloom.records.settings import LinkSettings
 from tagloom.regulate import Program, Rules, greedy, optimal, rerouted, routes_of, static, two_connected
 from tagloom.route import route
+from tagloom.storage.document import checked, read_json, shown
 from tagloom.verify import channel_name
 
 if TYPE_CHECKING:
@@ -354,26 +355,37 @@ class Chosen:
 
 def chosen(fabric: Fabric, path: Path) -> Chosen:
     """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
-    try:
-        page = json.loads(path.read_text("utf-8"))
-        forest, tree_of_host = page.get("trees", []), page.get("tree_of_host", [])
-        hosts = {host.name: host for host in fabric.hosts}
-        ports = [end for link in page.get("asleep", []) for end in link["ends"]]
-        asleep: dict[str, set[int]] = {}
-        for end in ports:
-            name, _, word = end.partition(":")
-            port = platforms.load(fabric.switches[fabric.index[name]].model).port_number(word)
-            asleep.setdefault(name, set()).add(int(port or 0))
-        sleeping = tuple(page.get("sleeping_hosts", []))
-        for name in sleeping:
+    expected = "settings made by tagloom regulate for this fabric"
+    page = checked(SettingsPage, read_json(path, expected), str(path))
+    asleep: dict[str, set[int]] = {}
+    wrong: list[Finding] = []
+    for end in (end for each in page.asleep for end in each.ends):
+        name, _, word = end.partition(":")
+        known = name in fabric.index
+        port = platforms.of(fabric.switches[fabric.index[name]]).port_number(word) if known else None
+        if port is None:
+            wrong.append(Finding(f"{path}: asleep", "switch:port of this fabric", shown(end)))
+        else:
+            asleep.setdefault(name, set()).add(port)
+    hosts = {host.name: host for host in fabric.hosts}
+    for name in page.sleeping_hosts:
+        if name in hosts:
             asleep.setdefault(fabric.switches[hosts[name].switch].name, set()).add(hosts[name].port)
-        routes = None
-        if forest:
-            if len(tree_of_host) != len(fabric.hosts) or not all(fabric.links[i].up for tree in forest for i in tree):
-                raise ValueError("trees over links that are off, or for other hosts")  # noqa: TRY301 - a fault like the others
-            reason = f"{len(forest)} trees chosen for the traffic with the links ({page['method']})"
-            routes = routes_of(fabric, forest, np.array(tree_of_host), "regulated", reason)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        expected = "settings made by tagloom regulate for this fabric"
-        raise InputError([Finding(str(path), expected, str(error) or "another file")]) from None
-    return Chosen(routes, asleep, sleeping)
+        else:
+            wrong.append(Finding(f"{path}: sleeping_hosts", "a host of this fabric", shown(name)))
+    routes = None
+    if page.trees:
+        links = [i for tree in page.trees for i in tree]
+        if len(page.tree_of_host) != len(hosts) or max(page.tree_of_host, default=0) >= len(page.trees):
+            wrong.append(Finding(f"{path}: tree_of_host", "one of the trees for every host of this fabric", "others"))
+        elif max(links, default=0) >= len(fabric.links) or not all(fabric.links[i].up for i in links):
+            wrong.append(Finding(f"{path}: trees", "trees over links of this fabric that are up", "others"))
+        else:
+            reason = f"{len(page.trees)} trees chosen for the traffic with the links ({page.method})"
+            try:
+                routes = routes_of(fabric, page.trees, np.array(page.tree_of_host, np.int64), "regulated", reason)
+            except ValueError as error:
+                wrong.append(Finding(f"{path}: trees", "trees that lead to every host", str(error)))
+    if wrong:
+        raise InputError(wrong)
+    return Chosen(routes, asleep, tuple(page.sleeping_hosts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -19,9 +18,11 @@ from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, s
 from tagloom.predict.link import one_link
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.records.pages import RolloutPage
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.routes import channel_load
 from tagloom.records.timetable import ALL_ON
+from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,14 +200,8 @@ def _load(load: float, eee: Eee) -> LoadPoint:
 def _waves(directory: Path) -> dict[str, Any]:
     """Read a rollout's page. Raises InputError where the directory holds none."""
     path = directory / "rollout.json"
-    try:
-        page: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        for wave in page["waves"]:
-            wave["name"], wave["why"], wave["switches"], float(wave["expected_seconds"]), float(wave["drain_seconds"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        expected = "a rollout made by tagloom rollout"
-        raise InputError([Finding(str(directory), expected, str(error) or "another directory")]) from None
-    return page
+    page: dict[str, Any] = read_json(path, "a rollout made by tagloom rollout")
+    return page | checked(RolloutPage, page, str(path)).model_dump()
 
 
 def _by_timetable(

@@ -21,7 +21,9 @@ from tagloom.pipeline.planning import render, rollout_judge
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
+from tagloom.records.pages import RolloutPage
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
+from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -432,6 +434,5 @@ def downtime(directory: Path) -> float:
     path = directory / "rollout.json"
     if not path.exists():
         return 0.0
-    page = json.loads(path.read_text("utf-8"))
-    paused = any(wave.get("paused") for wave in page["waves"])
-    return float(page.get("downtime_seconds", 0.0)) or (1.0 if paused else 0.0)
+    page = checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
+    return page.downtime_seconds or (1.0 if any(wave.paused for wave in page.waves) else 0.0)

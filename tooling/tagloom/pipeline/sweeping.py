@@ -11,13 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import predict, traffic_of
 from tagloom.pipeline.planning import with_links_off
 from tagloom.predict.eee import POWERCONNECT_5548
+from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,31 +50,27 @@ def read_sweep(path: Path) -> list[Cell]:
     Files stand relative to the sweep's own; ``seconds``, ``placement``, ``sleep_seconds`` and ``wake_seconds`` hold for
     all. Raises InputError with all findings; what is in the files is found by the cells that use them.
     """
-    try:
-        page: Any = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        actual = getattr(error, "strerror", None) or str(error).replace("\n", " ")
-        raise InputError([Finding(str(path), "a readable YAML file", actual)]) from None
+    page: Any = read_yaml(path)
     if not isinstance(page, dict):
-        raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", repr(page)[:60])])
+        raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", shown(page))])
     findings = [
         Finding(f"{path}: {key}", f"one of {', '.join(sorted(KEYS))}", "another key")
         for key in sorted(map(str, page))
         if key not in KEYS
     ]
     if not isinstance(page.get("build"), str):
-        findings.append(Finding(f"{path}: build", "a build's directory", repr(page.get("build"))))
+        findings.append(Finding(f"{path}: build", "a build's directory", shown(page.get("build"))))
 
     def listed(key: str, default: list[Any]) -> list[Any]:
         given = page.get(key, default)
         if not isinstance(given, list) or not given:
-            findings.append(Finding(f"{path}: {key}", "a list of at least one", repr(given)[:60]))
+            findings.append(Finding(f"{path}: {key}", "a list of at least one", shown(given)))
             return default
         return given
 
     def number(where: str, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 3600:
-            findings.append(Finding(f"{path}: {where}", "seconds from 0 to 3600", repr(value)[:60]))
+            findings.append(Finding(f"{path}: {where}", "seconds from 0 to 3600", shown(value)))
             return 0.0
         return float(value)
 

@@ -8,12 +8,11 @@ from importlib.resources import files
 from math import exp, expm1, fsum
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms import PortWatts
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,41 +93,38 @@ def read_power(path: Path) -> dict[str, PortWatts]:
     `base` takes the typical watts of a data sheet tagloom has for the chassis (`datasheets`), which stand too high by
     the ports that were in use there.
     """
-    try:
-        raw: Any = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError([Finding(str(path), "a readable YAML file", str(error).splitlines()[0])]) from None
+    raw: Any = read_yaml(path)
     if not isinstance(raw, dict) or not raw:
-        raise InputError([Finding(str(path), "MODEL: {base, per_port, source}", repr(raw)[:60])])
+        raise InputError([Finding(str(path), "MODEL: {base, per_port, source}", shown(raw))])
     findings: list[Finding] = []
     tables: dict[str, PortWatts] = {}
     for model, table in raw.items():
-        where = f"{path}: {model}"
+        where = f"{path}: {shown(model, 200).strip(chr(39))}"
         keys = set(table) if isinstance(table, dict) else set()
         if not {"per_port", "source"} <= keys or len({"base", "datasheet"} & keys) != 1 or keys - KEYS:
             expected = "the keys base or datasheet, per_port, source, and at most transceiver"
-            findings.append(Finding(where, expected, repr(table)[:60]))
+            findings.append(Finding(where, expected, shown(table)))
             continue
         if "datasheet" in table:
             sheet = datasheets().get(str(table["datasheet"]))
             if sheet is None:
                 known = "one of " + ", ".join(datasheets())
-                findings.append(Finding(f"{where}.datasheet", known, repr(table["datasheet"])))
+                findings.append(Finding(f"{where}.datasheet", known, shown(table["datasheet"])))
                 continue
             table |= {"base": sheet[0], "source": f"{table['source']}; chassis: {sheet[1]}"}
         ports = table["per_port"]
         if not isinstance(ports, dict) or not ports or not all(isinstance(s, int) and s > 0 for s in ports):
-            findings.append(Finding(f"{where}.per_port", "watts by speed in Mb/s", repr(ports)[:60]))
+            findings.append(Finding(f"{where}.per_port", "watts by speed in Mb/s", shown(ports)))
             continue
         numbers = {"base": table["base"], "transceiver": table.get("transceiver", 0.0)}
         numbers |= {f"per_port.{s}": watts for s, watts in ports.items()}
         wrong = [
-            Finding(f"{where}.{key}", f"watts from 0 to {ABSURD_WATTS:g}", repr(value))
+            Finding(f"{where}.{key}", f"watts from 0 to {ABSURD_WATTS:g}", shown(value))
             for key, value in numbers.items()
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= ABSURD_WATTS
         ]
         if not str(table["source"] or "").strip():
-            wrong.append(Finding(f"{where}.source", "where the figures are from", repr(table["source"])))
+            wrong.append(Finding(f"{where}.source", "where the figures are from", shown(table["source"])))
         findings += wrong
         if not wrong:
             per_port = {s: float(watts) for s, watts in ports.items()}

@@ -6,12 +6,12 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from cronsim import CronSim, CronSimError
 
 from tagloom.errors import Finding, InputError
 from tagloom.read.history import zone_of
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
+from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +30,10 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     `changes_a_day`. `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
     Raises InputError with all findings; that no settings are readable is found by who plans with them.
     """
-    try:
-        raw: Any = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError([Finding(str(path), "a readable YAML file", str(error).replace("\n", " "))]) from None
+    raw: Any = read_yaml(path)
     page = {"rules": raw} if isinstance(raw, list) else raw
     if not isinstance(page, dict) or not isinstance(page.get("rules"), list) or not page["rules"]:
-        raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", _short(raw))])
+        raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", shown(raw))])
     findings = [
         Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(page) - KEYS
     ]
@@ -45,7 +42,7 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     for number, row in enumerate(page["rules"]):
         where = f"{path}: rules[{number}]"
         if not isinstance(row, dict) or set(row) != {"when", "settings"}:
-            findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", _short(row)))
+            findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", shown(row)))
             continue
         when, settings = str(row["when"]), str(row["settings"])
         try:
@@ -124,10 +121,6 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
 def _least(path: Path, page: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:
     value = page.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
-        findings.append(Finding(f"{path}: {key}", "a number from 0", _short(value)))
+        findings.append(Finding(f"{path}: {key}", "a number from 0", shown(value)))
         return default
     return float(value)
-
-
-def _short(value: object) -> str:
-    return repr(value)[:60]

@@ -14,6 +14,8 @@ from tagloom.errors import Finding, InputError
 from tagloom.read import families
 from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ManagementPage, ShapePage, SwitchPage, plain_words
 from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
+from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
+from tagloom.storage.text import read_text
 from tagloom.units import format_mac, parse_mac, split_address
 
 if TYPE_CHECKING:
@@ -56,24 +58,15 @@ class _Draft:
 
 def read_fabric(path: Path) -> Fabric:
     """Read a fabric file. Raises InputError with all findings, each led by ``file:line``."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Finding(str(path), "a readable fabric file", str(error))]) from None
-    return parse_fabric(text, str(path))
+    return parse_fabric(read_text(path, "a readable fabric file", YAML_BYTES), str(path))
 
 
 def parse_fabric(text: str, source: str) -> Fabric:
     """Read a fabric from the text of its file; `source` names it in findings. Raises InputError."""
-    try:
-        root = yaml.compose(text, Loader=yaml.CSafeLoader)
-        raw = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{source}:{mark.line + 1}" if mark else source
-        raise InputError([Finding(where, "YAML", getattr(error, "problem", None) or str(error))]) from None
+    document = parse_yaml(text, source)
+    root, raw = document.node, document.value
     if not isinstance(raw, dict):
-        raise InputError([Finding(source, "a mapping with name, model, shape, switches, hosts, links", repr(raw))])
+        raise InputError([Finding(source, "a mapping with name, model, shape, switches, hosts, links", shown(raw))])
     reader = _Reader(source, _lines(root))
     reader.duplicates(root)
     page = reader.page(raw)
@@ -133,7 +126,7 @@ class _Reader:
             except ValidationError as error:
                 for item in error.errors(include_url=False):
                     path = tuple(step for step in item["loc"] if step != "[key]")
-                    expected, actual = plain_words(item["type"], item["msg"]), repr(item.get("input"))[:60]
+                    expected, actual = plain_words(item["type"], item["msg"]), shown(item.get("input"))
                     if item["type"] == "extra_forbidden":
                         expected, actual = "a key the fabric file has", repr(path[-1])
                     self.find(path, expected, actual)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ import numpy as np
 from tagloom.errors import Finding, InputError
 from tagloom.read.traffic import ABSURD_BYTES, read_traffic
 from tagloom.records.timetable import History
+from tagloom.storage.document import split_rows
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +58,10 @@ def read_history(paths: Sequence[Path], fabric: Fabric, timezone: str, placement
     remarks: list[str] = []
     for file in files:
         try:
-            lines = file.read_text("utf-8").splitlines()
+            lines = read_text(file, "a readable traffic file").splitlines()
             found, said = _timed(file, lines, fabric, zone) or _single(file, lines, fabric, zone, placement)
             intervals += found
             remarks += said
-        except (OSError, UnicodeDecodeError) as error:
-            findings.append(Finding(str(file), "a readable traffic file", str(error)))
         except InputError as error:
             findings += error.findings
     if findings:
@@ -155,7 +154,7 @@ def _timed(
     path: Path, lines: list[str], fabric: Fabric, zone: ZoneInfo
 ) -> tuple[list[Interval], tuple[str, ...]] | None:
     """Read a file with a time column; None where it has none."""
-    rows = [(n, next(csv.reader([line]))) for n, line in enumerate(lines, start=1) if line.strip() and line[0] != "#"]
+    rows = split_rows(lines, str(path))
     if not rows or tuple(cell.strip() for cell in rows[0][1][:4]) != TIME_HEADER:
         return None
     findings: list[Finding] = []

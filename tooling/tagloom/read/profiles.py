@@ -5,18 +5,28 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagloom.errors import Finding, InputError
+from tagloom.storage.document import shown
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROF = re.compile(r"([EI])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
-TAU_FILE = re.compile(r"profile\.(\d+)\.(\d+)\.(\d+)$")
-TAU_EVENT = re.compile(r'"Message size sent to node (\d+)\s*" (\S+) (\S+) (\S+) (\S+) ')
+# Ranks have six digits at most, so that no number in a file asks for memory without bound.
+RANK = re.compile(r"[0-9]{1,6}")
+PROF = re.compile(r"([EI])\t([0-9]{1,6})\t([0-9]{1,6})\t([0-9]{1,20}) bytes\t([0-9]{1,20}) msgs sent")
+PROF_FILE = re.compile(r"\.([0-9]{1,6})\.prof$")
+TAU_FILE = re.compile(r"profile\.([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})$")
+TAU_EVENT = re.compile(r'"Message size sent to node ([0-9]{1,6})\s*" (\S+) (\S+) (\S+) (\S+) ')
 TAU_TIMER = re.compile(r'"(.+?)\s*" (\S+) \S+ (\S+) (\S+) ')
 MICROSECONDS = 1e-6
+MOST_EVEN = 2048  # ranks whose bytes are spread over all pairs: four million of them
+MOST_FINDINGS = 20
 OUTSIDE = ("MPI_Init", "MPI_Finalize")  # before and after the run, as far as messages go
 SECONDS_ROWS = ("Max", "Mean", "Min", "Stddev", "Aggregate")
 
@@ -47,6 +57,14 @@ class _Cells:
     def done(
         self, ranks: int, seconds: float | None, remarks: tuple[str, ...], communication: float | None = None
     ) -> RankMatrix:
+        self.findings += [
+            Finding(f"messages from rank {a} to rank {b}", "bytes and a number from 0", shown(cell))
+            for (a, b), cell in self.cells.items()
+            if not all(0 <= number < inf for number in cell)
+        ][:MOST_FINDINGS]
+        for what, number in (("the run", seconds), ("communication", communication)):
+            if number is not None and not 0 <= number < inf:
+                self.findings.append(Finding(f"seconds of {what}", "a number from 0", shown(number)))
         if self.findings:
             raise InputError(self.findings)
         return RankMatrix(ranks, self.cells, seconds, remarks, communication)
@@ -97,7 +115,7 @@ def open_mpi(path: Path) -> RankMatrix:
     found = _Cells()
     numbers = set()
     for file in sorted(files):
-        number = re.search(r"\.(\d+)\.prof$", file.name)
+        number = PROF_FILE.search(file.name)
         if number is None:
             found.findings.append(Finding(str(file), "PREFIX.RANK.prof", file.name))
             continue
@@ -107,15 +125,15 @@ def open_mpi(path: Path) -> RankMatrix:
                 continue
             cell = PROF.match(line)
             if cell is None:
-                found.findings.append(Finding(f"{file}:{at}", "E|I, ranks, bytes and msgs sent by tabs", line[:60]))
+                found.findings.append(Finding(f"{file}:{at}", "E|I, ranks, bytes and msgs sent by tabs", shown(line)))
             elif int(cell[2]) != int(number[1]):
                 found.findings.append(Finding(f"{file}:{at}", f"lines of rank {number[1]}", f"rank {cell[2]}"))
             else:
                 found.add(int(cell[2]), int(cell[3]), float(cell[4]), float(cell[5]))
     ranks = 1 + max([*numbers, *(max(pair) for pair in found.cells)], default=-1)
-    missing = sorted(set(range(ranks)) - numbers)
+    missing = [rank for rank in range(ranks) if rank not in numbers]
     if missing or not numbers:
-        found.findings.append(Finding(str(path), f"a file of each rank, 0 to {ranks - 1}", f"none of {missing}"))
+        found.findings.append(Finding(str(path), f"a file of each rank, 0 to {ranks - 1}", f"none of {shown(missing)}"))
     told = "Open MPI monitoring does not say how long the run took, nor when messages were sent"
     return found.done(ranks, None, (told,))
 
@@ -144,13 +162,18 @@ def tau(path: Path) -> RankMatrix:
                     try:
                         count, mean = float(event[2]), float(event[5])
                     except ValueError:
-                        found.findings.append(Finding(f"{file}:{at}", "numbers", line[:60]))
+                        found.findings.append(Finding(f"{file}:{at}", "numbers", shown(line)))
                         continue
-                    found.add(node, int(event[1]), round(count * mean), count)
+                    found.add(node, int(event[1]), float(np.round(count * mean)), count)
             elif (timer := TAU_TIMER.match(line)) is not None and "GROUP=" in line:
-                longest = max(longest, float(timer[4]) * MICROSECONDS)
+                try:
+                    exclusive, inclusive = (float(timer[n]) * MICROSECONDS for n in (3, 4))
+                except ValueError:
+                    found.findings.append(Finding(f"{file}:{at}", "microseconds", shown(line)))
+                    continue
+                longest = max(longest, inclusive)
                 if timer[1].startswith("MPI") and not timer[1].startswith(OUTSIDE):
-                    inside += float(timer[3]) * MICROSECONDS
+                    inside += exclusive
     ranks = 1 + max([*nodes, *(max(pair) for pair in found.cells)], default=-1)
     if not found.cells:
         expected = 'events "Message size sent to node N" (set TAU_COMM_MATRIX=1 for the run)'
@@ -186,7 +209,7 @@ def paraprof(path: Path, ranks: int | None) -> RankMatrix:
         try:
             cells = [float(line[a:b]) for a, b in itertools.pairwise(edges)]
         except ValueError:
-            found.findings.append(Finding(f"{path}:{at}", f"{narrow} columns of 12 and {broad} of 16", line[:60]))
+            found.findings.append(Finding(f"{path}:{at}", f"{narrow} columns of 12 and {broad} of 16", shown(line)))
             continue
         rows += 1
         name = line[edges[-1] :].strip()
@@ -234,19 +257,19 @@ def mpip(path: Path) -> RankMatrix:
                     mean, communication = float(cells[1]), float(cells[2])
                 elif cells[:1] == ["Aggregate"]:
                     ranks = ranks or round(float(cells[1]) / mean)
-                elif len(cells) == 4 and cells[0].isdigit():
+                elif len(cells) == 4 and RANK.fullmatch(cells[0]):
                     seconds = max(seconds or 0.0, float(cells[1]))
                     ranks = max(ranks, int(cells[0]) + 1)
                 elif len(cells) == 4 and cells[0] == "*":
                     communication = float(cells[2]) / ranks
             elif "Aggregate Time" in inside:
                 vectors = vectors or line.startswith("Alltoallv")
-            elif "Aggregate Sent" in inside and len(cells) == 6 and cells[1].isdigit():
+            elif "Aggregate Sent" in inside and len(cells) == 6 and RANK.fullmatch(cells[1]):
                 others = max(1, ranks - 1) if cells[0] == "Alltoall" else 1
                 count += float(cells[2]) * others
                 sent += float(cells[3]) * others
-        except (ValueError, NameError, IndexError, ZeroDivisionError):
-            found.findings.append(Finding(f"{path}:{at}", "a row of an mpiP 3.5 report", line[:60]))
+        except (ValueError, NameError, IndexError, ArithmeticError):
+            found.findings.append(Finding(f"{path}:{at}", "a row of an mpiP 3.5 report", shown(line)))
     if ranks < 2:
         found.findings.append(Finding(str(path), "the task times of two or more ranks", str(ranks)))
         raise InputError(found.findings)
@@ -268,6 +291,9 @@ def _even(
     remarks: tuple[str, ...],
     communication: float | None,
 ) -> RankMatrix:
+    if ranks > MOST_EVEN:
+        found.findings.append(Finding("ranks", f"at most {MOST_EVEN}, as nobody says who sent to whom", str(ranks)))
+        raise InputError(found.findings)
     pairs = ranks * (ranks - 1)
     for a in range(ranks):
         for b in range(ranks):
@@ -277,7 +303,4 @@ def _even(
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Finding(str(path), "a readable traffic file", str(error))]) from None
+    return read_text(path, "a readable traffic file").splitlines()

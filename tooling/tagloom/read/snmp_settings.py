@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tagloom.errors import Finding, InputError
 from tagloom.records.snmp import AUTH_PROTOCOLS, PRIV_PROTOCOLS, SNMP_PORT, Credentials
+from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,10 +50,7 @@ def read_snmp_settings(path: Path | None, environment: Mapping[str, str], versio
     where = str(path or "SNMP")
     page: Any = {}
     if path is not None:
-        try:
-            page = yaml.safe_load(path.read_text("utf-8")) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise InputError([Finding(where, "readable YAML", str(error).replace("\n", " "))]) from None
+        page = read_yaml(path) or {}
         if not isinstance(page, dict):
             raise InputError([Finding(where, "a mapping", type(page).__name__)])
         if isinstance(page.get("version"), int):
@@ -81,7 +78,7 @@ def read_snmp_settings(path: Path | None, environment: Mapping[str, str], versio
 def _shown(error: Any) -> str:
     """Say what stood there; a secret is not repeated."""
     secret = any("password" in str(step) or step == "community" for step in error["loc"])
-    return "something else" if secret else repr(error["input"])
+    return "something else" if secret else shown(error["input"])
 
 
 def _missing(settings: SnmpSettings, where: str) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +11,10 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.read.patterns import PREFIX, pattern
-from tagloom.read.profiles import kind_of, read_ranks
+from tagloom.read.profiles import RANK, kind_of, read_ranks
 from tagloom.records.traffic import Traffic
+from tagloom.storage.document import shown, split_rows
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,20 +47,14 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
         return _placed(read_ranks(path, kind, ranks), fabric, placement, str(path))
     if path.is_dir():
         raise InputError([Finding(str(path), "Open MPI .prof files or TAU profiles in it", "neither")])
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Finding(str(path), "a readable traffic file", str(error))]) from None
+    lines = read_text(path, "a readable traffic file").splitlines()
     findings: list[Finding] = []
     seconds: float | None = None
-    rows: list[tuple[int, list[str]]] = []
+    rows = split_rows(lines, str(path))
     for number, line in enumerate(lines, start=1):
-        if line.startswith("#"):
-            key, _, value = line[1:].partition(":")
-            if key.strip() == "seconds":
-                seconds = _number(f"{path}:{number}  seconds", value, findings, least=1e-9)
-        elif line.strip():
-            rows.append((number, next(csv.reader([line]))))
+        key, _, value = line[1:].partition(":") if line.startswith("#") else ("", "", "")
+        if key.strip() == "seconds":
+            seconds = _number(f"{path}:{number}  seconds", value, findings, least=1e-9)
     if not rows:
         raise InputError([Finding(str(path), "a header line and rows", "nothing")])
     header = tuple(cell.strip() for cell in rows[0][1])
@@ -72,7 +67,7 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
         columns = (header.index("wire_bytes"), header.index("wire_msgs"))
     else:
         expected = "the header source,destination,bytes[,messages] or src,dst,..,wire_bytes,wire_msgs"
-        raise InputError([Finding(f"{path}:{rows[0][0]}", expected, ",".join(header))])
+        raise InputError([Finding(f"{path}:{rows[0][0]}", expected, shown(",".join(header)))])
     traffic = _fill(path, rows[1:], names, columns, len(fabric.hosts), findings)
     if findings:
         raise InputError(findings)
@@ -106,32 +101,32 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
     names = {host.name: i for i, host in enumerate(fabric.hosts)}
     if placement not in {"", "block", "spread"}:
         names |= _named_places(fabric, placement)
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(itertools.takewhile(lambda line: not line.startswith("Summary"), file))
-        columns = reader.fieldnames or []
-        if missing := [c for c in ("ts", "te", "sa", "da", "ipkt", "ibyt") if c not in columns]:
-            raise InputError([Finding(f"{path}:1", "columns ts, te, sa, da, ipkt, ibyt", f"no {', '.join(missing)}")])
-        volume = np.zeros((len(fabric.hosts),) * 2)
-        messages = np.zeros_like(volume)
-        times: list[datetime] = []
-        for at, row in enumerate(reader, start=2):
-            where = f"{path}:{at}"
-            ends = [names.get((row[c] or "").strip()) for c in ("sa", "da")]
-            findings += [
-                Finding(where, "the address of a host of the fabric", repr(row[c]))
-                for c, end in zip(("sa", "da"), ends, strict=True)
-                if end is None
-            ]
-            size = _number(f"{where}  ibyt", row["ibyt"] or "", findings)
-            count = _number(f"{where}  ipkt", row["ipkt"] or "", findings)
-            try:
-                times += [datetime.fromisoformat((row[c] or "").strip()) for c in ("ts", "te")]
-            except ValueError:
-                findings.append(Finding(where, "times as YYYY-MM-DD HH:MM:SS", f"{row['ts']}, {row['te']}"))
-            a, b = ends
-            if a is not None and b is not None and a != b:
-                volume[a, b] += size
-                messages[a, b] += count
+    lines = read_text(path, "a readable traffic file").splitlines()
+    (_, columns), *rows = split_rows(itertools.takewhile(lambda line: not line.startswith("Summary"), lines), str(path))
+    if missing := [c for c in ("ts", "te", "sa", "da", "ipkt", "ibyt") if c not in columns]:
+        raise InputError([Finding(f"{path}:1", "columns ts, te, sa, da, ipkt, ibyt", f"no {', '.join(missing)}")])
+    volume = np.zeros((len(fabric.hosts),) * 2)
+    messages = np.zeros_like(volume)
+    times: list[datetime] = []
+    for at, cells in rows:
+        where = f"{path}:{at}"
+        row = dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
+        ends = [names.get(row[c].strip()) for c in ("sa", "da")]
+        findings += [
+            Finding(where, "the address of a host of the fabric", shown(row[c]))
+            for c, end in zip(("sa", "da"), ends, strict=True)
+            if end is None
+        ]
+        size = _number(f"{where}  ibyt", row["ibyt"], findings)
+        count = _number(f"{where}  ipkt", row["ipkt"], findings)
+        try:  # without a zone, as nfdump writes them
+            times += [datetime.fromisoformat(row[c].strip()).replace(tzinfo=None) for c in ("ts", "te")]
+        except ValueError:
+            findings.append(Finding(where, "times as YYYY-MM-DD HH:MM:SS", shown(f"{row['ts']}, {row['te']}")))
+        a, b = ends
+        if a is not None and b is not None and a != b:
+            volume[a, b] += size
+            messages[a, b] += count
     if not times:
         findings.append(Finding(str(path), "flows", "none"))
     if findings:
@@ -163,7 +158,7 @@ def _fill(
         ends = [names.get(cell.strip()) for cell in cells[:2]]
         for cell, end in zip(cells, ends, strict=False):
             if end is None:
-                findings.append(Finding(where, "a host of the fabric", repr(cell)))
+                findings.append(Finding(where, "a host of the fabric", shown(cell)))
         size = _number(f"{where}  bytes", cells[columns[0]], findings)
         count = _number(f"{where}  messages", cells[columns[1]], findings) if columns[1] >= 0 else 1.0
         a, b = ends
@@ -177,10 +172,10 @@ def _ranks(path: Path, rows: list[tuple[int, list[str]]], findings: list[Finding
     highest = -1
     for number, cells in rows:
         for cell in cells[:2]:
-            if cell.strip().isdigit():
+            if RANK.fullmatch(cell.strip()):
                 highest = max(highest, int(cell))
             else:
-                findings.append(Finding(f"{path}:{number}", "a rank", repr(cell)))
+                findings.append(Finding(f"{path}:{number}", "a rank", shown(cell)))
     return highest + 1
 
 
@@ -195,7 +190,9 @@ def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[in
     if placement not in {"", "block", "spread"}:
         places = _named_places(fabric, placement)
         if missing := [rank for rank in range(ranks) if str(rank) not in places]:
-            raise InputError([Finding(placement, f"a line for each rank, 0 to {ranks - 1}", f"none for {missing}")])
+            raise InputError(
+                [Finding(placement, f"a line for each rank, 0 to {ranks - 1}", f"none for {shown(missing)}")]
+            )
         return [places[str(rank)] for rank in range(ranks)]
     if ranks > hosts:
         raise InputError([Finding(where, f"at most {hosts} ranks, one per host", str(ranks))])
@@ -216,12 +213,10 @@ def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[in
 
 def _named_places(fabric: Fabric, placement: str) -> dict[str, int]:
     """Read a placement file: a rank (or an address) and its host on each line, with a comma between."""
-    try:
-        lines = Path(placement).read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise InputError(
-            [Finding("--placement", "block, spread, or a file of rank,host lines", repr(placement))]
-        ) from None
+    if not Path(placement).exists():
+        expected = "block, spread, or a file of rank,host lines"
+        raise InputError([Finding("--placement", expected, repr(placement))])
+    lines = read_text(Path(placement), "a file of rank,host lines").splitlines()
     hosts = {host.name: i for i, host in enumerate(fabric.hosts)}
     places: dict[str, int] = {}
     findings: list[Finding] = []
@@ -230,9 +225,9 @@ def _named_places(fabric: Fabric, placement: str) -> dict[str, int]:
             continue
         rank, _, host = (cell.strip() for cell in line.partition(","))
         if host not in hosts:
-            findings.append(Finding(f"{placement}:{at}", "rank,host with a host of the fabric", repr(line)))
+            findings.append(Finding(f"{placement}:{at}", "rank,host with a host of the fabric", shown(line)))
         elif rank in places:
-            findings.append(Finding(f"{placement}:{at}", f"one place for {rank}", "a second one"))
+            findings.append(Finding(f"{placement}:{at}", f"one place for {shown(rank)}", "a second one"))
         else:
             places[rank] = hosts[host]
     if findings:
@@ -246,6 +241,6 @@ def _number(where: str, text: str, findings: list[Finding], least: float = 0.0) 
     except ValueError:
         value = float("nan")
     if not least <= value <= ABSURD_BYTES:  # also catches NaN
-        findings.append(Finding(where, f"a number from {least:g} to {ABSURD_BYTES:g}", repr(text.strip())))
+        findings.append(Finding(where, f"a number from {least:g} to {ABSURD_BYTES:g}", shown(text.strip())))
         return 0.0
     return value

@@ -78,6 +78,33 @@ class Routes:
         if self.parent is None and self.relation is None:
             raise ValueError("routes are trees, or a relation, or both")
 
+    def check(self, fabric: Fabric) -> None:
+        """Check that these are routes of a fabric: shapes, numbers, and that no path goes round. Raises ValueError."""
+        hosts, switches, channels = len(fabric.hosts), len(fabric.switches), len(fabric.tail)
+        _check_range("source_of_host", self.source_of_host, (hosts,), 0, len(self.root))
+        _check_range("root", self.root, (len(self.root),), 0, switches)
+        if (self.root[self.source_of_host] != fabric.host_switch).any():
+            raise ValueError("sources that are not where their hosts are")
+        if self.parent is not None:
+            _check_range("parent", self.parent, (self.sources, switches), -1, channels)
+            _, switch = np.nonzero(self.parent >= 0)
+            if (fabric.head[self.parent[self.parent >= 0]] != switch).any():
+                raise ValueError("trees whose channels enter other switches")
+            if ((self.parent >= 0) != (self.depth(fabric) > 0)).any():
+                raise ValueError("trees that do not begin at their root")
+        if self.relation is not None:
+            first, following = self.relation.first, self.relation.following
+            _check_range("first", first, (self.sources, switches), UNUSED, channels)
+            _check_range("following", following, (channels, switches), UNUSED, channels)
+            source, _ = np.nonzero(first >= 0)
+            if (fabric.tail[first[first >= 0]] != self.root[source]).any():
+                raise ValueError("paths that begin at other switches")
+            held, _ = np.nonzero(following >= 0)
+            if (fabric.tail[following[following >= 0]] != fabric.head[held]).any():
+                raise ValueError("paths that leap from switch to switch")
+            for _ in _walk(fabric, self):
+                pass
+
     @property
     def trees(self) -> NDArray[np.int32]:
         """Give `parent`. Raises PlanError where the paths of a source are no tree."""
@@ -146,6 +173,11 @@ class Routes:
             steps.append(np.maximum(channel, -1))
             channel = np.where(channel >= 0, self.relation.following[channel, targets], -1)
         return np.stack([*steps, np.full_like(channel, -1)], axis=2)
+
+
+def _check_range(name: str, array: NDArray[np.int32], shape: tuple[int, ...], least: int, end: int) -> None:
+    if array.shape != shape or (array < least).any() or (array >= end).any():
+        raise ValueError(f"{name} of another fabric")
 
 
 def _walk(fabric: Fabric, routes: Routes) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:

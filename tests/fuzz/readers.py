@@ -1,0 +1,253 @@
+"""Every file a user can give to a command: a whole one to be damaged, and the words that read it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import sqlite3
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabrics import ROOT
+from tagloom import cli
+from tagloom.adapters.forecasts import Forecasts
+from tagloom.adapters.history import History
+from tagloom.adapters.ledger import Ledger
+from tagloom.adapters.measurements import Measurements
+from tagloom.adapters.meters_csv import read_samples
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import holder
+from tagloom.cli.inputs import text_of
+from tagloom.lab.directory import read_info
+from tagloom.measure.np_out import format_np_out
+from tagloom.pipeline import observing, read_build, runs, traffic_from
+from tagloom.pipeline.measuring import baseline_of
+from tagloom.pipeline.regulating import chosen
+from tagloom.pipeline.sweeping import read_sweep
+from tagloom.read import read_fabric
+from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.read.history import read_history
+from tagloom.read.snmp_settings import read_snmp_settings
+from tagloom.records.kept import Measured, Quantity
+from tagloom.records.measurement import Kept, Point
+from tagloom.records.observation import Counters, Observation
+from tagloom.records.timetable import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RING = (
+    "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3], parallel: 2}\n"
+    'switches:\n  s0: {address: 192.0.2.10}\nhosts:\n  h0: {mac: "02:00:00:00:00:10"}\n'
+    'links:\n  - {ends: ["s0:g1", "s2:g3"], speed: 100, state: up}\n'
+)
+DAY = "# seconds: 43200\ntime,source,destination,bytes\n2026-11-20T00:00,h0,h1,1e6\n2026-11-20T12:00,h1,h2,1e6\n"
+MATRIX = "# seconds: 60\nsource,destination,bytes,messages\nh0,h1,1000000,10\nh1,h2,5e5,3\nh2,h0,7,1\n"
+RANKS = "src,dst,wire_bytes,wire_msgs\n0,1,1000,10\n1,2,500,5\n2,0,70,1\n"
+FLOWS = "ts,te,sa,da,ipkt,ibyt\n2026-11-20 10:00:00,2026-11-20 10:01:00,h0,h1,10,1000\nSummary\n"
+MPIP = (
+    "@ mpiP\n@ Version: 3.5.0\n@ MPI Task Assignment      : 0 a\n@ MPI Task Assignment      : 1 b\n"
+    "@--- MPI Time (seconds) ---\nTask    AppTime    MPITime     MPI%\n   0       10.0        1.0    10.00\n"
+    "   1       10.0        1.5    15.00\n   *       20.0        2.5    12.50\n"
+    "@--- Aggregate Sent Message Size (top twenty, descending, bytes) ---\n"
+    "Call                 Site      Count      Total       Avrg  Sent%\n"
+    "Send                    1        100      1e+06      1e+04  90.00\n"
+)
+PROF = "E\t{0}\t{1}\t1000 bytes\t10 msgs sent\t1,2,3\nI\t{0}\t{1}\t10 bytes\t1 msgs sent\n"
+TAU = (
+    "2 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls #\n"
+    '"main" 1 4 1000000 2000000 0 GROUP="TAU_DEFAULT"\n"MPI_Send()" 10 0 1000 2000 0 GROUP="MPI"\n'
+    "0 aggregates\n1 userevents\n# eventname numevents max min mean sumsqr\n"
+    '"Message size sent to node {}" 10 100 100 100 100000 \n'
+)
+NIGHT = "- {when: '0 20 * * 1-5', settings: s.json}\n- {when: '0 6 * * *', settings: all-on}\n"
+TIMETABLE = f"timezone: Europe/Berlin\ndwell_seconds: 600\nchanges_a_day: 4\nrules:\n{NIGHT}"
+POWER = (
+    "powerconnect-5324: {base: 20.5, per_port: {10: 0.5, 100: 0.7, 1000: 1.1}, transceiver: 0.2, source: measured}\n"
+)
+SWEEP = "build: b\ntraffic: [m.csv, 'pattern:uniform']\nsettings: [none, s.json]\ntimeouts: [0, 0.001]\nseconds: 60\n"
+SNMP = (
+    "version: '3'\nuser: lab\nauth_password: lab-auth-password\npriv_password: lab-priv-password\nport: 9\n"
+    "addresses: {s0: 127.0.0.1, s1: '127.0.0.1:9'}\n"
+)
+POLICY = "eee: {timeout_seconds: 0.001, sleep_seconds: 0.0002, wake_seconds: 1.6e-05, source: fitted}\n"
+PAIRS = "gap_seconds,overhead_seconds\n0.001,0.0001\n0.002,0.0002\n0.004,0.0002\n0.008,0.0002\n"
+MEASURED = "quantity,value,at,fabric\nwatts_after,70.5,1,ring\nseconds_predicted,60,,\n"
+WATTS = "seconds,watts\n0,10.5\n1,10.6\n2,11\n"
+GAPS = '{"gaps": [{"gap_seconds": [0.001, 0.0011], "round_trip_seconds": [0.0002, 0.00021]}]}'
+NP_OUT = format_np_out([Point(1, 100, (8.39e-6,)), Point(64, 100, (9e-6,)), Point(1024, 100, (2e-5,))])
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A file that is damaged, below the home, and what reads it; `binary` files have no words to be exchanged."""
+
+    name: str
+    file: str
+    read: Callable[[], Any]
+    binary: bool = False
+
+
+cli.parser = cache(cli.parser)  # which takes longer than most commands
+
+
+def command(words: str) -> Callable[[], int]:
+    """Run a command, its output dropped; give its status."""
+
+    def run() -> int:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told := io.StringIO()):
+            try:
+                status = cli.main(words.split())
+            except SystemExit as error:
+                status = error.code
+        if "tagloom has a fault" in told.getvalue() or status not in {0, 1, 2, 3}:
+            raise AssertionError(f"status {status}: {told.getvalue()[-500:]}")
+        return status
+
+    return run
+
+
+def _history() -> None:
+    with contextlib.closing(History(Path("h.db"))) as file:
+        file.last("ring")
+        list(file.snapshots("ring", 1e6))
+
+
+def _estimate() -> None:
+    with contextlib.closing(History(Path("h.db"))) as file:
+        fabric = read_fabric(Path("b/fabric.yml"))
+        traffic_from(fabric, read_build(Path("b"), states=False).routes, file.snapshots("ring", None), "h.db")
+
+
+def _ledger() -> None:
+    with contextlib.closing(Ledger(Path("state.db"))) as file:
+        file.standing()
+        file.counts()
+        file.note(3.0, "done", ("a",), "")
+
+
+def _journal() -> None:
+    with Journal(Path("journal.db")) as file:
+        for run in file.runs():
+            assert run.standing
+            file.switches(run.id)
+            file.unpack(run.id, Path("unpacked"))
+        file.unfinished("ring")
+        file.interrupt()
+
+
+def _timetable() -> None:
+    table = read_timetable(Path("t.yml"))
+    due(table, 1.8e9)
+    upcoming(table, 1.8e9, 8.0)
+
+
+def _snmp() -> None:
+    settings = read_snmp_settings(Path("snmp.yml"), {})
+    observing.agents_of(read_fabric(Path("b/fabric.yml")), settings.addresses, settings.port)
+
+
+def make(home: Path) -> None:
+    """Write a whole file of every kind into the working directory, `home`."""
+    files = {
+        "f.yml": RING,
+        "day.csv": DAY,
+        "m.csv": MATRIX,
+        "ranks.csv": RANKS,
+        "flows.csv": FLOWS,
+        "mpip.txt": MPIP,
+        "t.yml": TIMETABLE,
+        "power.yml": POWER,
+        "sweep.yml": SWEEP,
+        "snmp.yml": SNMP,
+        "policy.yml": POLICY,
+        "pairs.csv": PAIRS,
+        "measured.csv": MEASURED,
+        "watts.csv": WATTS,
+        "gaps.json": GAPS,
+        "np.out": NP_OUT,
+        "place.csv": "0,h1\n1,h0\n2,h2\n",
+        "tagloom.yml": "plugin: tagloom\nfabric: f.yml\n",
+        **{f"prof/p.{a}.prof": PROF.format(a, (a + 1) % 3) for a in range(3)},
+        **{f"tau/profile.{a}.0.0": TAU.format((a + 1) % 3) for a in range(3)},
+        "rack.json": json.dumps({"pid": 1, "socket": "/none", "ports": {"s0": 1}, "agents": {}, "snmp_port": 9}),
+        "lock.holder": json.dumps(dict.fromkeys(("user", "host", "since", "command", "directory"), "x") | {"pid": 1}),
+    }
+    for name, text in files.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text)
+    shutil.copy(ROOT / "tests" / "data" / "profiles" / "cg.S.4.mpisummary.txt", home / "paraprof.txt")
+    made = ("plan f.yml -o b", "plan f.yml --off s0:g1 -o c", "rollout b c -o r")
+    made += ("regulate f.yml --traffic m.csv --method greedy -o s.json", "predict b --record --store f.db")
+    for words in made:
+        assert command(words)() == 0, words
+    with contextlib.closing(History(home / "h.db")) as file:
+        for n in range(3):
+            at, count = 60.0 * (n + 1), (9000 * n, 5000 * n, n, n, 0, 0)
+            ports = [Counters(p, f"g{p}", True, True, 10**9, 1.0, *count) for p in range(1, 25)]
+            seen = {f"s{s}": Observation(f"s{s}", at, ports=tuple(ports), uptime_seconds=at) for s in range(3)}
+            file.append("ring", at, seen)
+    with contextlib.closing(Ledger(home / "state.db")) as file:
+        file.note(1.0, "done", ("s.json",), "rule")
+        file.remember(Standing(("s.json",), lowered_at=(1.0,)))
+    with contextlib.closing(Measurements(home / "kept.db")) as file:
+        names = ("timeout", "sleep", "wake")
+        file.append(1.0, [Kept("idle-gap", "ring", {}, name, 1e-3, "s", None) for name in names])
+        file.append(2.0, [Kept("power", "ring", {}, "watts", 70.0, "W", None)])
+    with contextlib.closing(Forecasts(home / "f.db", new=True)) as file:
+        file.keep(1.0, "ring", "b", {"watts_after": Quantity(70.0, 60.0, 80.0, "table")})
+        file.measure([Measured("watts_after", 71.0, "given", 2.0, "ring")])
+    with Journal(home / "journal.db") as file:
+        words = {"name": "1", "kind": "apply", "fabric": "ring", "source": "b", "command": "c", "operator": "o"}
+        run = file.begin(**words, waves=1, proven=True, order=home / "c")
+        file.ledger(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
+    for name in ("journal.db", "h.db", "f.db", "state.db", "kept.db"):
+        with contextlib.closing(sqlite3.connect(home / name)) as file:
+            file.execute("PRAGMA journal_mode = DELETE")
+
+
+READERS = (
+    Reader("fabric", "f.yml", command("plan f.yml -o p --no-texts")),
+    Reader("fabric of an inventory", "tagloom.yml", lambda: observing.fabric_of(Path())),
+    Reader("plan", "b/plan.json", command("verify b")),
+    Reader("routes", "b/routes.npz", command("verify b"), binary=True),
+    Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),
+    Reader("configuration", "b/configs/s0.cfg", command("verify b")),
+    Reader("rollout", "r/rollout.json", lambda: (runs.read_order(Path("r")), runs.downtime(Path("r")))),
+    Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
+    Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),
+    Reader("settings' routes", "s.json", lambda: chosen(read_fabric(Path("f.yml")), Path("s.json"))),
+    Reader("traffic", "m.csv", command("predict b --traffic m.csv")),
+    Reader("traffic of ranks", "ranks.csv", command("predict b --traffic ranks.csv --seconds 60")),
+    Reader("flows", "flows.csv", command("predict b --traffic flows.csv")),
+    Reader("placement", "place.csv", command("predict b --traffic ranks.csv --placement place.csv --seconds 60")),
+    Reader("mpiP", "mpip.txt", command("predict b --traffic mpip.txt --placement block")),
+    Reader("paraprof", "paraprof.txt", command("predict b --traffic paraprof.txt --ranks 3")),
+    Reader("Open MPI", "prof/p.1.prof", command("predict b --traffic prof --seconds 60")),
+    Reader("TAU", "tau/profile.1.0.0", command("predict b --traffic tau")),
+    Reader("history", "h.db", _history, binary=True),
+    Reader("history as traffic", "h.db", _estimate, binary=True),
+    Reader("history as measured", "h.db", command("score --store f.db --measured h.db"), binary=True),
+    Reader("state", "state.db", _ledger, binary=True),
+    Reader("journal", "journal.db", _journal, binary=True),
+    Reader("forecasts", "f.db", command("score --store f.db"), binary=True),
+    Reader("measurements", "kept.db", command("score --store f.db --measured kept.db"), binary=True),
+    Reader("probe", "kept.db", command("fit --probe kept.db -o q.yml"), binary=True),
+    Reader("day", "day.csv", lambda: read_history([Path("day.csv")], read_fabric(Path("f.yml")), "UTC")),
+    Reader("timetable", "t.yml", _timetable),
+    Reader("power", "power.yml", command("predict b --power power.yml")),
+    Reader("sweep", "sweep.yml", lambda: read_sweep(Path("sweep.yml"))),
+    Reader("policy", "policy.yml", command("predict b --eee policy.yml")),
+    Reader("pairs", "pairs.csv", command("fit --pairs pairs.csv -o q.yml")),
+    Reader("measured", "measured.csv", command("score --store f.db --measured measured.csv")),
+    Reader("SNMP settings", "snmp.yml", _snmp),
+    Reader("recorded watts", "watts.csv", lambda: read_samples(Path("watts.csv"))),
+    Reader("gaps", "gaps.json", lambda: baseline_of(text_of(Path("gaps.json")), "gaps.json")),
+    Reader("NetPIPE", "np.out", command("measure pingpong --read np.out")),
+    Reader("rack", "rack.json", lambda: read_info(Path())),
+    Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
+)

@@ -1,0 +1,94 @@
+"""Say what form the JSON pages have that commands leave for one another: builds, rollouts and settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tagloom.storage.document import Form
+
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
+FileName = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")]
+Index = Annotated[int, Field(ge=0, lt=1 << 31)]
+
+
+class TermsPage(Form):
+    """What `Terms.as_json` gives."""
+
+    paused: bool = False
+    learning: list[Annotated[int, Field(ge=1, le=4094)]] = Field(default_factory=list)
+    lossy: bool = False
+    blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
+
+
+class WavePage(Form):
+    """One wave of rollout.json."""
+
+    name: str
+    why: str = ""
+    configs: FileName
+    switches: list[str] = Field(default_factory=list)
+    drain_seconds: Seconds = 0.0
+    expected_seconds: Seconds = 0.0
+    downtime_seconds: Seconds = 0.0
+    paused: bool = False
+    floods: bool = False
+    terms: TermsPage = TermsPage()
+
+
+class RolloutPage(Form):
+    """The form of rollout.json; `save` names switches that are saved before the first wave."""
+
+    before: FileName
+    waves: list[WavePage]
+    save: list[str] | None = None
+    broadcast_duplicates_allowed: bool = False
+    downtime_seconds: Seconds = 0.0
+
+
+class RoutesPage(Form):
+    """What plan.json says of the routes beside it."""
+
+    method: str
+    reason: str
+
+
+class SummaryPage(Form):
+    """What of the summary in plan.json is read again."""
+
+    assignment: Literal["fixed", "renamed"]
+    vlans: Annotated[int, Field(ge=0, le=4094)]
+    broadcast: str = "flood"
+    remarks: list[str] = Field(default_factory=list)
+
+
+class BuildPage(Form):
+    """The form of plan.json, as far as it is read again; its format was checked before."""
+
+    routes: RoutesPage
+    summary: SummaryPage
+
+
+class EndsPage(Form):
+    """A link, by its two ends."""
+
+    ends: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
+class SlowedPage(EndsPage):
+    """A link at less than its full speed."""
+
+    mbps: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000]
+
+
+class SettingsPage(Form):
+    """The form of the settings that regulate and timetable write, as far as they are read again."""
+
+    method: str = ""
+    off: list[EndsPage]
+    slowed: list[SlowedPage] = Field(default_factory=list)
+    asleep: list[EndsPage] = Field(default_factory=list)
+    sleeping_hosts: list[str] = Field(default_factory=list)
+    trees: list[list[Index]] = Field(default_factory=list)
+    tree_of_host: list[Index] = Field(default_factory=list)
