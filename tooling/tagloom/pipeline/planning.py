@@ -286,9 +286,8 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
     ]
     if len(fabric.hosts) == 0:
         findings.append(Finding("hosts", "at least one host", "none"))
-    reached = fabric.reached(next((i for i, switch in enumerate(fabric.switches) if switch.up), 0))
-    if apart := [s.name for i, s in enumerate(fabric.switches) if s.up and not reached[i]]:
-        findings.append(Finding("links", "links that are up to connect all switches", f"no way to {', '.join(apart)}"))
+    if apart := [fabric.switches[s].name for s in fabric.apart]:
+        findings.append(Finding("links", "links that are up to connect all hosts", f"no way to {', '.join(apart)}"))
     if findings:
         raise InputError(findings)
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import yaml
 from pydantic import ValidationError
 
@@ -377,18 +378,8 @@ class _Reader:
             hosts.append(Host(name, index[switch], port, mac))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
-        living = [link for link in links if link.a not in dead and link.b not in dead]
-        alive = [s for s in range(len(index)) if s not in dead]
-        if dead and not alive:
+        if dead and len(dead) == len(index):
             self.find(("switches",), "a switch that is up", "none")
-        elif not self._found and (apart := _unreached(alive, living)):
-            names = list(index)
-            self.find(
-                ("links",),
-                "a connected fabric",
-                f"no way from {names[alive[0]]} to {names[apart[0]]}"
-                + (f" and {len(apart) - 1} more" if len(apart) > 1 else ""),
-            )
         if self._found:
             return None
         shape = None
@@ -407,10 +398,26 @@ class _Reader:
             eee=None if page.eee is None else page.eee == "on",
         )
         fabric = fabric.with_switches_down(dead) if dead else fabric
+        if not self._connected(fabric):
+            return None
         managed = (
             replace(fabric, management=self._management(page.management, fabric, draft)) if page.management else None
         )
         return None if self._found else managed or fabric
+
+    def _connected(self, fabric: Fabric) -> bool:
+        """Check that links that are up connect all hosts, and that every other switch is cabled to them at least."""
+        alive = [s for s, switch in enumerate(fabric.switches) if switch.up]
+        start, apart = next(iter(np.unique(fabric.host_switch).tolist()), alive[0]), list(fabric.apart)
+        if not apart:
+            cabling = [replace(link, up=True) for link in fabric.links]
+            everywhere = list(range(len(fabric.switches)))
+            apart = [s for s in _unreached([start, *everywhere], cabling) if fabric.switches[s].up]
+        if apart:
+            more = f" and {len(apart) - 1} more" if len(apart) > 1 else ""
+            actual = f"no way from {fabric.switches[start].name} to {fabric.switches[apart[0]].name}{more}"
+            self.find(("links",), "a connected fabric", actual)
+        return not apart
 
     def _management(self, part: ManagementPage, fabric: Fabric, draft: _Draft) -> Management | None:
         """Read how switches are managed in band, and check that the way to each of them is there."""

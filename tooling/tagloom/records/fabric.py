@@ -239,6 +239,23 @@ class Fabric:
             reached[head[grown]] = True
         return reached
 
+    @cached_property
+    def apart(self) -> tuple[int, ...]:
+        """List the switches with hosts that links that are up do not connect with the first host's switch.
+
+        Where there is no host, the live switches that are not connected with the first of them. A switch without hosts
+        may be cut off: nobody sends to it.
+        """
+        ends = np.unique(self.host_switch).tolist() or [i for i, switch in enumerate(self.switches) if switch.up]
+        return tuple(s for s in ends if not self.joined[s])
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """Tell which switches links that are up connect with the first host's (or else the first live) one, bool[N]."""
+        live = (i for i, switch in enumerate(self.switches) if switch.up)
+        start = min((host.switch for host in self.hosts), default=next(live, None))
+        return np.zeros(len(self.switches), np.bool_) if start is None else self.reached(start)
+
     @property
     def graph(self) -> nx.MultiGraph[Any]:
         """Give the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""

@@ -56,8 +56,8 @@ def carry(
     fixed assignment is such a choice (a host's port has one PVID, a VLAN is a tree), so "no" is a proof.
     """
     began = clock()
-    alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
-    links = sorted(on)
+    alive = np.flatnonzero(fabric.joined).tolist()
+    links = [i for i in sorted(on) if fabric.joined[fabric.links[i].a]]
     count = _spanning(fabric, alive, links)
     senders, sender_of_host = _senders(net)
     if count < 0.5:

@@ -90,7 +90,7 @@ def greedy(
     tries = descents or (TRIES if len(fabric.switches) <= SMALL else 1)
     speed = np.array([link.speed_mbps or 1000 for link in fabric.links], np.float64)
     saves = np.array([rules.watts(i, int(s)) - rules.watts(i, 0) for i, s in enumerate(speed)])
-    alive = np.array([switch.up for switch in fabric.switches], np.bool_)
+    alive = fabric.joined
     chance = np.random.default_rng(seed)
     best: Trees | None = None
     for n in range(tries):
@@ -116,7 +116,7 @@ def greedy(
         _exchange(net, best, alive, usable, saves, rules, most, chance, min(MOST_EXCHANGES, EXCHANGES // work))
     slowed = _slow(net, best, speed.astype(int).tolist(), rules, most)
     _, tree_of_host = np.unique(best.tree_of, return_inverse=True)
-    off = np.flatnonzero(~best.on & [link.up for link in fabric.links])
+    off = np.flatnonzero(~best.on & fabric.channel_up[::2])
     return Choice(
         tuple(off.tolist()),
         slowed,

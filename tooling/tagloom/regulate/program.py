@@ -74,7 +74,7 @@ class Program:
         self._fabric, self._rules = fabric, rules
         self._bundles = bundles = _bundles(fabric, rules)
         demand = _demand(fabric, traffic)
-        self._alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
+        self._alive = np.flatnonzero(fabric.joined).tolist()
         self._at = [(b, j) for b, levels in enumerate(bundles.level) for j in range(len(levels))]
         self._of_bundle: dict[int, list[int]] = defaultdict(list)
         for x, (b, _) in enumerate(self._at):
@@ -112,6 +112,8 @@ class Program:
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
         rows, bundles, left = self._rows, self._bundles, time_limit_seconds
+        if not rows.columns:
+            return Bound(0.0, self._source, False, {})  # no link that is up: nothing to choose
         on, out = dict[int, int](), False
         while True:
             began = clock()

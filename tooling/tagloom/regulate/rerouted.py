@@ -9,7 +9,7 @@ import numpy as np
 from tagloom.records.routes import channel_load
 from tagloom.regulate.greedy import CHANCE, Choice
 from tagloom.regulate.moves import SLACK
-from tagloom.regulate.static import connected, two_connected
+from tagloom.regulate.static import keeps_together, two_connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,6 @@ def _descent(
 ) -> Choice:
     current, load = fabric, channel_load(fabric, routes, traffic.volume_bytes)
     allowed = rules.limit * SLACK
-    keep = two_connected if rules.two_connected else connected
     speed = {i: link.speed_mbps or 1000 for i, link in enumerate(fabric.links) if link.up}
     saves = {i: rules.watts(i, s) for i, s in speed.items()}
     left = {i for i, watts in saves.items() if watts > 0} if rules.off else set()
@@ -85,7 +84,9 @@ def _descent(
         progress(of - len(left), of)
         refused += 1
         smaller = current.with_links_down({i})
-        if not keep(smaller) or (moved := reroute(smaller)) is None:
+        if not keeps_together(fabric, smaller) or (rules.two_connected and not two_connected(smaller)):
+            continue
+        if (moved := reroute(smaller)) is None:
             continue
         after = channel_load(smaller, moved, traffic.volume_bytes)
         if after.max(initial=0.0) <= allowed:

@@ -28,10 +28,10 @@ def static(
 ) -> LinkSettings:
     """Choose links to turn off, the least loaded first, each with all paths moved away before the next is tried.
 
-    A link goes when the fabric stays connected, `reroute` finds deadlock-free paths without it, and every channel
-    carries at most the former maximum. (The paper asks for less than that, which would refuse the busiest channel
-    itself.) Host links stay. `reroute` gives None where it finds no paths. `limit` asks for less than the former
-    maximum, `keep_two` that no link becomes the only way, where none was before: neither is the paper's.
+    A link goes when all switches that were connected stay so, `reroute` finds deadlock-free paths without it, and
+    every channel carries at most the former maximum. (The paper asks for less than that, which would refuse the
+    busiest channel itself.) Host links stay. `reroute` gives None where it finds no paths. `limit` asks for less than
+    the former maximum, `keep_two` that no link becomes the only way, where none was before: neither is the paper's.
     """
     routes = reroute(fabric)
     if routes is None:
@@ -48,7 +48,7 @@ def static(
         tried.add(i)
         progress(len(tried), len(candidates))
         smaller = current.with_links_down({i})
-        if not (two_connected if keep_two else connected)(smaller):
+        if not keeps_together(fabric, smaller) or (keep_two and not two_connected(smaller)):
             continue
         moved = reroute(smaller)
         if moved is None:
@@ -69,9 +69,13 @@ def static(
 
 
 def connected(fabric: Fabric) -> bool:
-    """Tell whether links that are up connect all switches that are not dead."""
-    alive = [i for i, switch in enumerate(fabric.switches) if switch.up]
-    return not alive or bool(fabric.reached(alive[0])[alive].all())
+    """Tell whether links that are up connect all hosts; a switch without any may sleep."""
+    return not fabric.apart
+
+
+def keeps_together(fabric: Fabric, smaller: Fabric) -> bool:
+    """Tell whether fewer links still connect every switch that the fabric's own connect with its hosts."""
+    return bool(smaller.joined[fabric.joined].all())
 
 
 def two_connected(fabric: Fabric) -> bool:
