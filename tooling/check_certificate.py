@@ -5,8 +5,8 @@ it), BUILD/configs/*.cfg (only lines tagloom writes for PowerConnect 53xx and 62
 BUILD/plan.json. Shares no code with tagloom. Every host pair's frame and every broadcast is carried by the texts (IEEE
 802.1Q). Yes means: every pair is delivered and flooded nowhere; every broadcast reaches each other host exactly once,
 never its sender; a frame that holds one channel (the end it left a switch by) and waits for the next climbs in rank: no
-circle of frames waits for itself (Dally and Seitz 1987), no copy goes round. Not checked: table sizes.
-Exit: 0 yes, 1 no, 2 unreadable input.
+circle of frames waits for itself (Dally and Seitz 1987), no copy goes round; nothing is sent on a link declared down.
+Not checked: table sizes. Exit: 0 yes, 1 no, 2 unreadable input.
 """
 
 import heapq
@@ -32,11 +32,13 @@ MEMBERS = re.compile(r"switchport general allowed vlan (add|remove) ([\d,-]+)(?:
 ENTRY = re.compile(r"bridge address ([\da-fA-F:.]{14,17}) ethernet (\S+)(?: permanent)?")
 HARMLESS = re.compile(r"|!.*|configure|name .*|flowcontrol.*|duplex full|bridge aging-time \d+")
 HOST = re.compile(r'  (\S+): \{switch: (\S+), port: "([^"]+)", mac: "([^"]+)"\}')
-LINK = re.compile(r'  - (?:\{ends: )?\["([^":]+):([^"]+)", "([^":]+):([^"]+)"\].*')
+LINK = re.compile(r'  - (?:\{ends: )?\["([^":]+):([^"]+)", "([^":]+):([^"]+)"\](.*)')
 
 
 def numbers(text):
     """Read 2-4,8 as 2, 3, 4, 8."""
+    if re.search(r"\d{5}", text):
+        raise ValueError(text)
     return [n for run in text.split(",") for n in range(int(run.split("-")[0]), int(run.split("-")[-1]) + 1)]
 
 
@@ -85,29 +87,32 @@ def read_switch(name, text, names):
 
 
 def read(build):
-    """Read cables (end -> end, an end being switch and port), hosts (end -> MAC), switches, ranks (end -> rank)."""
-    far, hosts, names = {}, {}, {}
+    """Read cables (end -> end: switch, port), hosts (end -> MAC), switches, ranks (end -> rank), ends that are down."""
+    far, hosts, names, down = {}, {}, {}, set()
     for line in (build / "fabric.yml").read_text("utf-8").splitlines():
         if m := HOST.fullmatch(line):
             hosts[m[2], m[3]] = re.sub("[:.]", "", m[4])
         elif m := LINK.fullmatch(line):
             far.update({(m[1], m[2]): (m[3], m[4]), (m[3], m[4]): (m[1], m[2])})
+            down.update([(m[1], m[2]), (m[3], m[4])] if "state: down" in m[5] else [])
         elif line.startswith(" ") and "{model: " not in line:
             raise ValueError(f"fabric.yml is not in the regular form: {line!r}")
     for switch, port in [*hosts, *far]:
         names.setdefault(switch, []).append(port)
     texts = {name: (build / "configs" / f"{name}.cfg").read_text("utf-8") for name in names}
     rows = json.loads((build / "plan.json").read_text("utf-8"))["certificate"]["ranks"]
-    ranks = {tuple(a.split(":")): int(rank) for a, b, rank in rows if far[tuple(a.split(":"))] == tuple(b.split(":"))}
+    if any(type(rank) is not int or rank not in range(len(far)) for _, _, rank in rows):
+        raise ValueError("a rank is no whole number below the number of channels")
+    ranks = {tuple(a.split(":")): rank for a, b, rank in rows if far[tuple(a.split(":"))] == tuple(b.split(":"))}
     switches = {name: read_switch(name, text, names[name]) for name, text in texts.items()}
     for a, b in far.items():
         one, other = (switches[name][0][port] for name, port in (a, b))
         if not (one["shut"] or other["shut"]) and any(one.get(k) != other.get(k) for k in ("speed", "negotiates")):
             sys.exit(f"no: {':'.join(a)} and {':'.join(b)} are set to different speeds")
-    return far, hosts, switches, ranks
+    return far, hosts, switches, ranks, down
 
 
-def carry(far, hosts, switches, ranks, sources, mac):
+def carry(far, hosts, switches, ranks, down, sources, mac):
     """Carry a frame to `mac` from each of `sources` at once, in order of rank; count the copies each host gets."""
     heard, todo = Counter(), [(-1, end, 0) for end in sources]  # rank of the channel held, that channel, the tag
     copies = Counter(todo)
@@ -129,6 +134,8 @@ def carry(far, hosts, switches, ranks, sources, mac):
             if (name, out) in hosts:
                 heard[name, out] += copies[now] * (known[out] == "untagged")
             elif not switches[far[name, out][0]][0][far[name, out][1]]["shut"]:
+                if (name, out) in down:
+                    sys.exit(f"no: a frame is sent from {name}:{out} on a link that is declared down")
                 onward = ranks.get((name, out), -1), (name, out), vlan if known[out] == "tagged" else 0
                 if onward[0] <= held:
                     sys.exit(f"no: a frame holds {':'.join(end)} and waits for {name}:{out}: rank {held}, {onward[0]}")
@@ -141,8 +148,8 @@ def carry(far, hosts, switches, ranks, sources, mac):
 if __name__ == "__main__":
     try:
         net = read(Path(sys.argv[1]))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        print(f"cannot read: {error!r}", file=sys.stderr)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
+        print(f"cannot read: {error!r:.200}", file=sys.stderr)
         sys.exit(2)
     for host, address in net[1].items():
         others = [end for end in net[1] if end != host]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checker import CHECKER, check
-from fabrics import make_fabric
+from fabrics import ROOT, make_fabric
 from tagloom.cli import main
 from tagloom.pipeline import plan, write_build
 from tagloom.records.channels import find_cycle, ranks
@@ -125,6 +125,84 @@ def test_a_rank_that_is_missing_is_a_no_and_one_of_no_channel_is_unreadable(toru
     assert edited_ranks(build, lambda ranks: ranks[0].__setitem__(2, None))[0] == 2
 
 
+NESTED = "[" * 100_000
+RANKS = ["Infinity", "-Infinity", "NaN", "1e400", "1e3", "9" * 5000, "-1", "true", '"5"', "null", "[3]", "{}", "32768"]
+
+
+@pytest.mark.parametrize("rank", RANKS, ids=lambda rank: rank[:12])
+def test_a_rank_that_is_no_channel_s_is_one_plain_refusal(torus, rank):
+    path = torus["powerconnect-5324"] / "plan.json"
+    before = path.read_text()
+    page = json.loads(before)
+    page["certificate"]["ranks"][0][2] = "HERE"
+    path.write_text(json.dumps(page).replace('"HERE"', rank))
+    try:
+        status, said = check(torus["powerconnect-5324"])
+    finally:
+        path.write_text(before)
+    assert (status, said[:12], said.count("\n")) == (2, "cannot read:", 1), said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "null", "3", "[]", "{}", '{"certificate": 3}', '{"certificate": {}}', '{"certificate": {"ranks": 7}}',
+        '{"certificate": {"ranks": [[]]}}', '{"certificate": {"ranks": [["s0:g1"]]}}',
+        '{"certificate": {"ranks": [[1, 2, 3]]}}', '{"certificate": {"ranks": [[["s0"], "s0:g1", 3]]}}',
+        '{"certificate": {"ranks": {"s0:g1": 3}}}', NESTED, f'{{"certificate": {{"ranks": {NESTED}', "\udcff\udcfe",
+    ],
+    ids=lambda text: text[:40],
+)  # fmt: skip
+def test_a_certificate_of_any_other_form_is_one_plain_refusal(torus, text):
+    path = torus["powerconnect-5324"] / "plan.json"
+    before = path.read_text()
+    path.write_text(text, "utf-8", "surrogateescape")
+    try:
+        status, said = check(torus["powerconnect-5324"])
+    finally:
+        path.write_text(before)
+    assert (status, said[:12], said.count("\n")) == (2, "cannot read:", 1), said
+
+
+def test_a_text_with_endless_vlans_is_a_no_at_once(torus):
+    build = torus["powerconnect-5324"]
+    path = build / "configs" / "s0.cfg"
+    text = path.read_text()
+    path.write_text(text.replace("vlan 100-107", "vlan 100-99999999999", 1))
+    try:
+        status, said = check(build)
+    finally:
+        path.write_text(text)
+    assert status, said
+
+
+@pytest.mark.parametrize("assignment", ["fixed", "renamed"])
+def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_path, assignment, capsys):
+    """The texts of the same cabling with all links up, judged against a file that says one of them is down."""
+    dead = ROOT / "tests" / "data" / "cases" / "misc-dead-f.yml"
+    whole = tmp_path / "f.yml"
+    whole.write_text(dead.read_text().replace(", state: down", ""))
+    build = tmp_path / "b"
+    assert main(["plan", str(whole), "-o", str(build), "--assignment", assignment, "--prefer", "load"]) == 0
+    fabric = build / "fabric.yml"
+    text = fabric.read_text()
+    found = []
+    for number in (1, 2):
+        ends = f'["s0:1/g{number}", "s1:1/g{number}"]'
+        assert ends in text
+        fabric.write_text(text.replace(f"- {ends}", f"- {{ends: {ends}, state: down}}"))
+        capsys.readouterr()
+        status = main(["verify", "--fabric", str(fabric), "--configs", str(build / "configs"), "--json"])
+        page = json.loads(capsys.readouterr().out)
+        said = check(build)
+        found.append((status, said[0]))
+        if status:
+            assert any("declared down" in finding["actual"] + finding["expected"] for finding in page["findings"])
+            assert f"1/g{number} on a link that is declared down" in said[1]
+    assert (1, 1) in found
+    assert set(found) <= {(0, 0), (1, 1)}  # the link that nothing uses may as well be dead
+
+
 def test_a_build_that_cannot_be_read_is_2(tmp_path, templates):
     assert check(tmp_path)[0] == 2
     build = make_build(tmp_path / "b", templates, "mesh", "powerconnect-5324", "fixed")
@@ -137,7 +215,7 @@ def test_a_build_that_cannot_be_read_is_2(tmp_path, templates):
 
 def test_the_checker_can_be_read_in_ten_minutes_and_needs_nobody():
     text = CHECKER.read_text()
-    assert len(text.splitlines()) < 160
+    assert len(text.splitlines()) < 168
     imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {n.name if isinstance(i, ast.Import) else i.module for i in imported for n in i.names}
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names

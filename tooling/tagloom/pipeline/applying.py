@@ -337,7 +337,7 @@ def _keeping(push: Push, after: FabricState, stray: Mapping[str, tuple[Change, .
             rule = "what was changed by hand is kept only in a VLAN that stays"
             raise PlanError(rule, str(cell_finding(name, lasting[0], name_of)), "--drift overwrite")
         kept[name] = apply_changes(after[name], tuple(c for c in changes if c not in homeless))
-    proof = verify(push.fabric, kept, Plan(duplicates_allowed=push.proof.duplicates_allowed))
+    proof = verify(push.fabric.with_links_up(), kept, Plan(duplicates_allowed=push.proof.duplicates_allowed))
     if not proof.proven:
         raise PlanError(
             "what was changed by hand is kept only where the fabric proves with it",

@@ -530,7 +530,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         return alone.held, alone.wanted
 
     return Judge(
-        verify=partial(verify, fabric, plan=Plan(duplicates_allowed=duplicates_allowed)),
+        verify=partial(verify, fabric.with_links_up(), plan=Plan(duplicates_allowed=duplicates_allowed)),
         wave=wave,
         live=live,
         dependencies=dependencies,

@@ -57,7 +57,9 @@ class Findings:
     `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
     that the hosts do without, and only a broadcast that does not come at all is a finding. `channel_rank` is the
     certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
-    cycle. `missing_entry` is filled in where that was asked for.
+    cycle. `missing_entry` is filled in where that was asked for. `tagged_frames_ports` counts the hosts' ports that
+    take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those would
+    close: no verdict, but an assumption that is needed then.
     Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
     text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
     `paste_refused` are the lines that would not.
@@ -80,11 +82,18 @@ class Findings:
     unknown_lines: tuple[ForeignLine, ...] | None = None
     paste_order: bool | None = None
     paste_refused: tuple[Finding, ...] = ()
+    tagged_frames_ports: int = 0
+    tagged_frames_cycle: tuple[str, ...] = ()
 
     @property
     def unreachable_pairs(self) -> int:
         """Count the ordered host pairs of which no frame arrives."""
         return self.pairs - self.reachable_pairs
+
+    @property
+    def tagged_frames_safe(self) -> bool:
+        """Tell whether hosts may send tagged frames: they are refused, or close no cycle and raise no storm."""
+        return not self.tagged_frames_cycle
 
     @property
     def proven(self) -> bool:
@@ -120,6 +129,9 @@ class Findings:
             "broadcast_duplicates_allowed": self.duplicates_allowed,
             "deadlock_free": self.deadlock_free,
             "deadlock_cycle": list(self.deadlock_cycle),
+            "tagged_frames_safe": self.tagged_frames_safe,
+            "tagged_frames_ports": self.tagged_frames_ports,
+            "tagged_frames_cycle": list(self.tagged_frames_cycle),
             "channels": self.channels,
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,

@@ -107,6 +107,13 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         _verdict("", storm, broadcasts, good_broadcast),
         _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
+    if proof.tagged_frames_safe:
+        figure = f"{count(proof.tagged_frames_ports, 'port')} take" if proof.tagged_frames_ports else "refused"
+        lines.append(_verdict("", "no harm by frames that hosts tag themselves", figure, good=True))
+    else:
+        around = "; ".join(proof.tagged_frames_cycle)
+        ports = count(proof.tagged_frames_ports, "port")
+        lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
         figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"

@@ -28,6 +28,7 @@ class Broadcast:
     once        whether each host's broadcast reaches every other host once, and never comes back to it
     wrong       (source, destination, copies) where copies is not 1; the sender itself must get none; the first KEPT
     wrongs      how many there are, where they were counted
+    down        ways that copies take onto links that the fabric declares down
     held, wanted  channel dependencies of all copies, each once
     """
 
@@ -35,6 +36,7 @@ class Broadcast:
     once: bool = False
     wrong: list[tuple[int, int, int]] = field(default_factory=list)
     wrongs: int = 0
+    down: list[int] = field(default_factory=list)
     held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -47,9 +49,6 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
     address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
     Without `repeats` only broadcasts that miss a host are counted, not those that come several times.
     """
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
-
     result, fabric = Broadcast(), model.fabric
     ways, hosts = len(model.way_node), len(fabric.hosts)
     allowed = np.ones(ways, np.bool_)
@@ -58,13 +57,47 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
         named[model.group_node, model.group_port] = True
         narrowed = np.isin(model.way_node, model.group_node)
         allowed = ~narrowed | named[model.way_node, model.way_port]
-    before, after = model.steps(allowed)
     host, first = model.injections(allowed)
     if not ways:
         result.wrongs, result.once = hosts * (hosts - 1), hosts < 2
         result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b][:KEPT]
         return result
-    start = np.unique(first)
+    before, after = _follow(model, allowed, np.unique(first), result)
+    if result.down:  # what is sent there arrives nowhere
+        arrives = ~model.way_down[before]
+        before, after = before[arrives], after[arrives]
+    if group_entries and not result.storm:
+        once, heard = _heard(model, ways, (before, after), (host, first))
+        result.once = bool(once.all())
+        _count(model, (before, after), (host, first), np.flatnonzero(~(once if repeats else heard)), result)
+    return result
+
+
+def flood_tagged(model: Forwarding) -> Broadcast:
+    """Flood the frames that hosts tag themselves, in every VLAN in which their ports take them.
+
+    Only the storm and the dependencies are found. Past group entries and static entries alike: a host may send to any
+    address, and a frame that an entry pins takes one of the ways that a flood takes.
+    """
+    result = Broadcast()
+    if len(model.tag_node):
+        allowed = np.ones(len(model.way_node), np.bool_)
+        _follow(model, allowed, np.flatnonzero(model.tagged_injections()), result)
+    return result
+
+
+def _follow(
+    model: Forwarding, allowed: NDArray[np.bool_], start: NDArray[np.int64], result: Broadcast
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Follow copies from the ways `start`; put storm, dependencies and links that are down into `result`.
+
+    Gives the steps taken, as (way, next way).
+    """
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
+
+    ways, channels = len(model.way_node), max(1, len(model.fabric.tail))
+    before, after = model.steps(allowed)
     rows = np.concatenate([before, np.full(len(start), ways)])
     graph = csr_matrix((np.ones(len(rows), np.int8), (rows, np.concatenate([after, start]))), (ways + 1, ways + 1))
     live = np.zeros(ways + 1, np.bool_)
@@ -72,15 +105,12 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
     seen = live[before]
     before, after = before[seen], after[seen]
     result.storm = find_cycle(ways, before, after)
+    result.down = np.flatnonzero(live[:ways] & model.way_down).tolist()
     held, wanted = model.way_channel[before].astype(np.int64), model.way_channel[after].astype(np.int64)
     links = (held >= 0) & (wanted >= 0)
-    keys = np.unique(held[links] * max(1, len(fabric.tail)) + wanted[links])
-    result.held, result.wanted = keys // max(1, len(fabric.tail)), keys % max(1, len(fabric.tail))
-    if group_entries and not result.storm:
-        once, heard = _heard(model, ways, (before, after), (host, first))
-        result.once = bool(once.all())
-        _count(model, (before, after), (host, first), np.flatnonzero(~(once if repeats else heard)), result)
-    return result
+    keys = np.unique(held[links] * channels + wanted[links])
+    result.held, result.wanted = keys // channels, keys % channels
+    return before, after
 
 
 def _heard(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ class Forwarding:
     way_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
     way_start   int64[K + 1], the ways of node k are way_start[k] .. way_start[k + 1]
     inject      int32[H], the node a host's untagged frame is classified to, -1 where it is dropped
+    tag_node, tag_port  int32, the nodes that frames which a host tagged itself are classified to, by the host's port
     entry_node, entry_host, entry_port   int32, static entries for the fabric's hosts, one row each
     group_node, group_port               int32, static entries for the broadcast address
     """
@@ -45,11 +47,20 @@ class Forwarding:
     way_to: NDArray[np.int32]
     way_start: NDArray[np.int64]
     inject: NDArray[np.int32]
+    tag_node: NDArray[np.int32]
+    tag_port: NDArray[np.int32]
     entry_node: NDArray[np.int32]
     entry_host: NDArray[np.int32]
     entry_port: NDArray[np.int32]
     group_node: NDArray[np.int32]
     group_port: NDArray[np.int32]
+
+    @cached_property
+    def way_down(self) -> NDArray[np.bool_]:
+        """Tell which ways lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
+        up = np.append(self.fabric.channel_up, True)  # a way to a host is none
+        down: NDArray[np.bool_] = ~up[self.way_channel]
+        return down
 
     @property
     def nodes(self) -> int:
@@ -57,9 +68,10 @@ class Forwarding:
         return len(self.node_switch)
 
     def way_table(self) -> NDArray[np.int32]:
-        """Give the way out of [node, port number], -1 where there is none, int32[K, ports + 1]."""
+        """Give the way out of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
         table = np.full((self.nodes, max(self.fabric.ports, default=0) + 1), NOWHERE, np.int32)
-        table[self.way_node, self.way_port] = np.arange(len(self.way_node), dtype=np.int32)
+        ways = np.flatnonzero(~self.way_down).astype(np.int32)
+        table[self.way_node[ways], self.way_port[ways]] = ways
         return table
 
     def steps(self, ways: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -75,6 +87,14 @@ class Forwarding:
         """List (host, first way) for frames that flood from a host."""
         hosts = np.flatnonzero(self.inject != NOWHERE)
         return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], ways)
+
+    def tagged_injections(self) -> NDArray[np.bool_]:
+        """Mark the first ways of frames that flood from hosts which tagged them themselves, bool[R]."""
+        taking = np.bincount(self.tag_node, minlength=self.nodes)[self.way_node]
+        only = np.full(self.nodes, NOWHERE, np.int32)
+        only[self.tag_node] = self.tag_port  # where one port takes such frames, they leave by every other
+        first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.way_node] != self.way_port))
+        return first
 
     def _fan_out(
         self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], ways: NDArray[np.bool_]
@@ -94,7 +114,8 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
     and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A VLAN that a switch does
     not know is dropped there. A link is live where the ports at both ends are enabled; an aggregated one where all its
-    cables are bound as well (see `carrying`).
+    cables are bound as well (see `carrying`). A live link that the fabric declares down keeps its ways: they must not
+    be used, and whatever storms or waits over them does so when the link is back.
     """
     switches = [state[switch.name] for switch in fabric.switches]
     node_switch = np.repeat(np.arange(len(switches), dtype=np.int32), [len(s.vlans) for s in switches])
@@ -136,6 +157,8 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     way_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[way_node[links]], tagged[links])
     no_vlan = np.zeros(len(fabric.hosts), np.int32)
     inject = classify(fabric.host_switch, fabric.host_port, no_vlan, no_vlan > 0)
+    tag_node, tag_port = _tagged(fabric, (way_node, way_port, host >= 0), node_switch, filters)
+    kept = classify(node_switch[tag_node], tag_port, node_vlan[tag_node], np.ones(len(tag_node), np.bool_)) != NOWHERE
     entries = _entries(fabric, switches, node_of, unicast=unicast)
     return Forwarding(
         fabric=fabric,
@@ -148,12 +171,35 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
         way_to=way_to,
         way_start=np.searchsorted(way_node, np.arange(len(node_vlan) + 1)),
         inject=inject,
+        tag_node=tag_node[kept],
+        tag_port=tag_port[kept],
         entry_node=entries[0],
         entry_host=entries[1],
         entry_port=entries[2],
         group_node=entries[3],
         group_port=entries[4],
     )
+
+
+def _tagged(
+    fabric: Fabric,
+    ways: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
+    node_switch: NDArray[np.int32],
+    filters: NDArray[np.bool_],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """List the (node, host's port) that a tagged frame might be classified to: members, and all where none filters.
+
+    `ways` are (node, port, whether a host is there).
+    """
+    node, port, at_host = ways
+    nodes, ports = [node[at_host]], [port[at_host]]
+    for s, p in zip(fabric.host_switch.tolist(), fabric.host_port.tolist(), strict=True):
+        if not filters[s, p]:
+            here = np.flatnonzero(node_switch == s)
+            nodes.append(here)
+            ports.append(np.full(len(here), p, np.int64))
+    rows = np.unique(np.stack([np.concatenate(nodes), np.concatenate(ports)]), axis=1).astype(np.int32)
+    return rows[0], rows[1]
 
 
 def _by_port(switches: list[SwitchState], ports: int, name: str) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ from tagloom.records.findings import Findings
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
-from tagloom.verify.broadcast import flood
+from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import count, walk
 
@@ -49,12 +49,15 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
     is given; nothing flooded storms; every broadcast reaches every other host exactly once and never its sender; the
     dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
-    flow control (Dally and Seitz 1987); the ends of every cable fit, and those of an aggregated link are bound at both;
-    no other port that could be up is in the fabric's VLANs; the models' limits hold; spanning tree blocks nothing.
+    flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts send tagged frames as well;
+    the ends of every cable fit, and those of an aggregated link are bound at both; no other port that could be up is in
+    the fabric's VLANs; the models' limits hold; spanning tree blocks nothing. A link that the fabric declares down
+    carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not those of the
+    fabric, give `Fabric.with_links_up`.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
-    model = forwarding(fabric, state)
+    model, ports = forwarding(fabric, state), max(fabric.ports, default=0) + 1
     sent = walk(model, routes)
     shout = flood(model, repeats=not plan.duplicates_allowed)
     plain = _plain(model, shout)
@@ -63,12 +66,19 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, shout, plain)]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
+    tagged = flood_tagged(model)
+    keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
+    around: list[str] = []
+    if len(model.tag_node):
+        both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
+        around = _ways(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
     findings += _pairs(fabric, sent.lost, "delivery")
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
+    findings += _down(model, sorted({*shout.down, *plain.down}))
     wrong = [w for w in shout.wrong if not plan.duplicates_allowed or w[2] == 0]
     findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else shout.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
@@ -92,6 +102,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         findings=tuple(findings),
         channel_rank=None if cycle else ranks(channels, held, wanted),
         duplicates_allowed=plan.duplicates_allowed,
+        tagged_frames_ports=len(np.unique(model.node_switch[model.tag_node] * ports + model.tag_port)),
+        tagged_frames_cycle=tuple(around),
     )
 
 
@@ -151,6 +163,17 @@ def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> l
     if wrongs > WITNESSES:
         shown.append(Finding("broadcasts", "one copy at each other host", f"{wrongs - WITNESSES} more that differ"))
     return shown
+
+
+def _down(model: Forwarding, ways: list[int]) -> list[Finding]:
+    """Find floods that go over links which the fabric declares down, link by link."""
+    first: dict[int, int] = {}
+    for way in ways:
+        first.setdefault(int(model.way_channel[way]) // 2, way)
+    return [
+        Finding("flooding", "nothing sent on a link that is declared down", _ways(model, [way])[0])
+        for way in list(first.values())[:WITNESSES]
+    ]
 
 
 def _ways(model: Forwarding, ways: list[int]) -> list[str]:

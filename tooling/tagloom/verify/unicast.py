@@ -197,6 +197,7 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
 
     ways = len(model.way_node)
+    usable = ~model.way_down
     flooded: dict[int, list[int]] = {}
     column = {d: at for at, d in enumerate(block.tolist())}
     for s, d in result.floods:
@@ -204,7 +205,7 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
             flooded.setdefault(d, []).append(s)
     for d, sources in sorted(flooded.items()):
         pinned = pin[:, column[d]][model.way_node]
-        allowed = (pinned == NO_ENTRY) | (pinned == model.way_port)
+        allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.way_port))
         before, after = model.steps(allowed)
         arrivals = np.flatnonzero(allowed & (model.way_host == d))
         end = ways  # one more vertex that every arrival leads to; search backwards from it
@@ -232,7 +233,10 @@ def _flooded(model: Forwarding, node: int) -> str:
 
 
 def _stuck(model: Forwarding, node: int, port: int) -> str:
-    return f"dropped at {_node(model, node)}: the entry's port {port} leads nowhere"
+    fabric, switch = model.fabric, int(model.node_switch[node])
+    channel = int(fabric.port_channel[switch, port])
+    link = "" if channel < 0 or fabric.channel_up[channel] else ": the link there is declared down"
+    return f"dropped at {_node(model, node)}: the entry's port {port} leads nowhere{link}"
 
 
 def _wrong_end(model: Forwarding, way: int) -> str:
