@@ -66,6 +66,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             effort=args.effort,
             root=args.root,
             brought=chosen,
+            learning=args.learning,
         )
         summary = build.summary(proof)
         sleeping = chosen.sleeping_hosts if chosen is not None else ()
@@ -217,7 +218,8 @@ def add(commands: Commands) -> None:
     plan.add_argument(
         "--learning",
         action="store_true",
-        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries",
+        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries, "
+        "and let their ports take its tagged frames, if those are proven to close no cycle",
     )
 
     verify = commands.add(

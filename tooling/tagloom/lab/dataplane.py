@@ -260,14 +260,14 @@ class Dataplane:
         """Give a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""
         return dict(self._bridges[self.fabric.index[switch]].learned)
 
-    def unicast(self, a: str, b: str) -> Delivery:
-        """Send one frame from host `a` to host `b`. Raises KeyError for an unknown host."""
-        sent = self._send(a, b)
+    def unicast(self, a: str, b: str, tag: int = UNTAGGED) -> Delivery:
+        """Send one frame from host `a` to host `b`, tagged by the host itself with `tag`. Raises KeyError."""
+        sent = self._send(a, b, tag)
         return Delivery(tuple(sent.path), dict(sent.delivered), sent.delivered[b], tuple(sent.flooded), sent.storm)
 
-    def broadcast(self, a: str) -> Delivery:
-        """Send one broadcast frame from host `a`. Raises KeyError for an unknown host."""
-        sent = self._send(a, "")
+    def broadcast(self, a: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Delivery:
+        """Send one frame from host `a` to all, or to another group or unknown address `mac`. Raises KeyError."""
+        sent = self._send(a, "", tag, mac)
         copies = sent.delivered.total()
         return Delivery(tuple(sent.path), dict(sent.delivered), copies, tuple(sent.flooded), sent.storm)
 
@@ -293,20 +293,23 @@ class Dataplane:
         cables = self._cables.get((switch, port), [port])
         return cables[(source ^ target) % len(cables)]
 
-    def _send(self, source: str, target: str) -> Flight:
-        flight = self.launch(source, target)
+    def _send(self, source: str, target: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Flight:
+        flight = self.launch(source, target, tag, mac)
         while flight.copies:
             self.step(flight)
         return flight
 
-    def launch(self, source: str, target: str) -> Flight:
-        """Put a frame on the wire of host `source`, to host `target`, or to all where that is "". Raises KeyError."""
+    def launch(self, source: str, target: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Flight:
+        """Put a frame on the wire of host `source`, to host `target`, or to `mac` where that is "". Raises KeyError.
+
+        Hosts send untagged unless they tag a frame themselves with `tag`.
+        """
         origin = self._host[source]
-        flight = Flight(source, target, self._host[target].mac if target else BROADCAST, deque())
+        flight = Flight(source, target, self._host[target].mac if target else mac, deque())
         if origin.switch in self._down:
             flight.broken.add(self._down[origin.switch])
         elif self._bridges[origin.switch].up(origin.port):
-            flight.copies.append((origin.switch, origin.port, UNTAGGED, 0))
+            flight.copies.append((origin.switch, origin.port, tag, 0))
         return flight
 
     def step(self, flight: Flight) -> None:

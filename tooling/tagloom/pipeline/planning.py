@@ -17,7 +17,8 @@ from tagloom.records.pages import RolloutPage, SettingsPage
 from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
-from tagloom.render import learning, line_effects, read_state, read_text, render_commands, render_configuration
+from tagloom.render import learning as learning_page
+from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import Judge, choose, finish, from_factory, read_back, settled
@@ -130,6 +131,7 @@ def plan(
     effort: int = 1,
     root: str | None = None,
     brought: Chosen | None = None,
+    learning: bool = False,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -137,7 +139,8 @@ def plan(
     `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
     hold it; with "vlans" the routing's own lanes stay.
     `brought` are the routes that links were turned off for (with fixed assignment and routing auto), and the ports
-    that may sleep; `root` names the switch that up*/down* is rooted at.
+    that may sleep; `root` names the switch that up*/down* is rooted at. With `learning`, ports of hosts take tagged
+    frames, by which hosts teach the switches, and the plan is refused where those are not safe.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
     planned states, and there are no texts. Raises InputError where a model's command line is not known (unless without
     `texts`), the links that are up do not connect the fabric or `root` names nothing to root at, PlanError where no
@@ -165,6 +168,7 @@ def plan(
                 _ways_out(fabric, routing, assignment, prefer, top),
                 broadcasts_once=partial(broadcasts_once, fabric),
                 static_arp=static_arp,
+                hosts_tag=learning,
             )
             break
         except PlanError:
@@ -179,7 +183,14 @@ def plan(
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
     told = woven.broadcast, woven.remarks
     build = Build(fabric, routes, woven.assignment, woven.vlans, state, *told, bound, traffic, first_fit)
-    return build, verify(fabric, state, Plan(routes, build.duplicates_allowed)), written
+    proof = verify(fabric, state, Plan(routes, build.duplicates_allowed))
+    if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:
+        raise PlanError(
+            "hosts that teach the switches send tagged frames, which must close no dependency cycle",
+            "; ".join(proof.tagged_frames_cycle),
+            "use --routing tree, or static entries (no --learning)",
+        )
+    return build, proof, written
 
 
 def _sleeping(fabric: Fabric, state: FabricState, asleep: Mapping[str, Collection[int]]) -> FabricState:
@@ -205,7 +216,7 @@ def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] =
     pages = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
     if sleeping:
         pages["eee.yml"] = sleeping_page(build.fabric.name, sleeping)
-    return pages | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
+    return pages | ({"learning.sh": learning_page(build.fabric, build.state, build.assignment)} if teach else {})
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:

@@ -85,6 +85,11 @@ class Platform:
         return data.get("bpdus_while_off") == "filtered" or self.tells_bpdus
 
     @property
+    def refuses_tagged(self) -> bool:
+        """Tell whether there is a line that makes a port refuse tagged frames, as ports of hosts should."""
+        return bool(self.grammar) and "frames_untagged" in family(self.grammar, self.firmware).get("lines", {})
+
+    @property
     def tells_bpdus(self) -> bool:
         """Tell whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
         return bool(self.grammar) and "bpdu_filter_on" in family(self.grammar, self.firmware).get("lines", {})

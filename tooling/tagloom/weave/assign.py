@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.records.numbering import renumbered
+from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree
 from tagloom.weave.fixed import fixed, trees
@@ -43,6 +44,7 @@ def weave(
     *,
     broadcasts_once: Callable[[FabricState], bool] | None = None,
     static_arp: bool = False,
+    hosts_tag: bool = False,
 ) -> VlanPlan:
     """Assign VLANs to routes and give every switch's target state.
 
@@ -50,6 +52,7 @@ def weave(
     `previous` uses nowhere. Where `broadcasts_once` denies that flooding alone brings each broadcast once, broadcasts
     get a tree of their own, by group entries; where a switch cannot hold those, or `static_arp` asks for it, hosts
     shall know each other's addresses beforehand instead. Without `broadcasts_once` that is not looked into.
+    With `hosts_tag` the ports of hosts take tagged frames, too, which `render.learning` needs.
     Raises PlanError where no tree fits, and where a model's limits are exceeded, with the first of `alternatives` (by
     default the other assignment of the same routes) that has been woven and counted and does fit.
     """
@@ -63,6 +66,8 @@ def weave(
             state, vlans = _woven(fabric, routes, assignment, broadcast_tree(fabric, routes))
     if previous:
         state = renumbered(previous, state, fabric.first_vlan)
+    if hosts_tag:
+        state = _taking_tagged(fabric, state)
     if over := _excess(fabric, state, vlans):
         other = "renamed" if assignment == "fixed" else "fixed"
         same_routes = Alternative(f"use --assignment {other}", other, lambda: routes)
@@ -79,6 +84,16 @@ def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int
     vlans = len(trees(fabric, routes)[0])
     numbers = list(range(fabric.first_vlan, fabric.first_vlan + vlans))
     return fixed(fabric, routes, numbers).states(tagged_links=True), vlans
+
+
+def _taking_tagged(fabric: Fabric, state: FabricState) -> FabricState:
+    """Give `state` with tagged frames accepted on the ports of hosts."""
+    taking = dict(state)
+    for s, switch in enumerate(fabric.switches):
+        frames = state[switch.name].frames.copy()
+        frames[fabric.host_port[fabric.host_switch == s] - 1] = Frames.ALL
+        taking[switch.name] = replace(state[switch.name], frames=frames)
+    return taking
 
 
 def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ...]]:

@@ -60,8 +60,10 @@ class Draft:
 
         Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off. Where frames
         travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
-        reach into the fabric. A link that is wanted down is shut at both ends. Members of an aggregated link are in no
-        VLAN of their own: were the group to fall apart, they would carry nothing.
+        reach into the fabric. Ports of hosts take untagged frames only, where the family can say so: frames that a host
+        tagged itself would go along trees of other sources, and close dependency cycles there. A link that is wanted
+        down is shut at both ends. Members of an aggregated link are in no VLAN of their own: were the group to fall
+        apart, they would carry nothing.
         """
         fabric = self.fabric
         shape = len(fabric.switches), max(fabric.ports) + 1
@@ -121,6 +123,8 @@ class Draft:
             pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID where the plan gives none: no mark, no untagged frames
         elif tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
+        if platform.refuses_tagged:
+            frames[fabric.port_host[s, 1 : ports + 1] >= 0] = Frames.UNTAGGED_ONLY
         entry = self._entries(s)
         flow = np.full(ports, FlowControl.OFF, np.uint8)
         cables = used[used < platform.physical_ports]

@@ -1,0 +1,135 @@
+"""Law: what the verifier says of frames that hosts tag themselves is what such frames do, one by one."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabrics import ROOT, make_fabric
+from tagloom import pipeline, platforms
+from tagloom.errors import PlanError
+from tagloom.lab.dataplane import Dataplane
+from tagloom.platforms import load
+from tagloom.read import read_fabric
+from tagloom.records.channels import find_cycle
+from tagloom.records.switch_state import Frames, SwitchEditor
+from tagloom.route import route
+from tagloom.verify import broadcasts_once, verify
+from tagloom.weave import weave
+
+FABRICS = [
+    ("mesh", (3, 2), {}),
+    ("ring", (4,), {}),
+    ("ring", (5,), {"parallel": 2}),
+    ("torus", (3, 3), {}),
+    ("clos", (2, 3), {}),
+    ("complete", (4,), {"hosts": 2}),
+    ("fat-tree", (2, 4, 1), {"hosts": 2}),
+    ("tree", (2, 2), {}),
+]
+MODELS = ["linux-bridge", "powerconnect-5324", "powerconnect-6224"]
+NOBODY = 0x33_33_00_00_00_01  # a group address that no entry names
+
+
+def woven(draw, fabric):
+    assignment = draw(st.sampled_from(["fixed", "renamed"]))
+    method = draw(st.sampled_from(["auto", "up-down", "tree"]))
+    routes = route(fabric, method, assignment)
+    tags = draw(st.booleans())
+    return weave(fabric, routes, assignment, broadcasts_once=partial(broadcasts_once, fabric), hosts_tag=tags).state
+
+
+def edited(draw, fabric, state):
+    """Change what some ports of hosts take, as a slip of the hand would."""
+    state = dict(state)
+    for host in draw(st.lists(st.sampled_from(fabric.hosts), max_size=3)):
+        name = fabric.switches[host.switch].name
+        editor = SwitchEditor.of(state[name])
+        editor.frames[host.port - 1] = draw(st.sampled_from(list(Frames)))
+        editor.ingress_filter[host.port - 1] = draw(st.booleans())
+        state[name] = editor.freeze()
+    return state
+
+
+def sent_by_hosts(fabric, state, tags_at=None):
+    """Send from every host, untagged or with each tag of `tags_at` by switch, until something storms.
+
+    Gives the waits of all frames, as (channel held, channel wanted), whether one storms, and the ports they entered by.
+    """
+    plane, waits, entered = Dataplane(fabric, state), set(), set()
+    for host in fabric.hosts:
+        for tag in tags_at[host.switch] if tags_at else [0]:
+            sent = [plane.broadcast(host.name, tag, NOBODY)]
+            if sent[0].storm:
+                return waits, True, entered
+            sent += [plane.broadcast(host.name, tag), plane.unicast(host.name, fabric.hosts[-1].name, tag)]
+            for hop in [hop for each in sent for hop in each.path]:
+                s = fabric.index[hop.switch]
+                out, back = (int(fabric.port_channel[s, port]) for port in (hop.out_port, hop.in_port))
+                if back < 0:
+                    entered.add((host.switch, host.port))
+                elif out >= 0:
+                    waits.add((back ^ 1, out))  # it came in over the other direction of that link
+    return waits, False, entered
+
+
+def around(fabric, waits):
+    return find_cycle(len(fabric.tail), *np.array(sorted(waits), np.int64).reshape(-1, 2).T)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_the_verdict_on_frames_that_hosts_tag_is_what_they_do(data):
+    family, dims, options = data.draw(st.sampled_from(FABRICS))
+    fabric = make_fabric(family, *dims, **options, model=data.draw(st.sampled_from(MODELS)))
+    state = edited(data.draw, fabric, woven(data.draw, fabric))
+    proof = verify(fabric, state)
+    vlans = {s: state[switch.name].vlans.tolist() for s, switch in enumerate(fabric.switches)}
+    plain = sent_by_hosts(fabric, state)[0]
+    waits, storm, entered = sent_by_hosts(fabric, state, vlans)
+    assert proof.tagged_frames_ports >= len(entered)
+    cycle = around(fabric, plain | waits)
+    if not proof.tagged_frames_ports:
+        assert not waits
+        assert proof.tagged_frames_safe
+    else:
+        assert proof.tagged_frames_safe == (not storm and not cycle), (storm, cycle, proof.tagged_frames_cycle)
+
+
+@pytest.mark.parametrize("model", platforms.models())
+def test_ports_of_hosts_take_untagged_frames_only_wherever_the_family_can(model):
+    if not load(model).grammar:
+        pytest.skip("no command line is known")
+    fabric = make_fabric("ring", 4, model=model)
+    build, proof, texts = pipeline.plan(fabric, ROOT / "templates")
+    assert proof.proven
+    held = {int(build.state[fabric.switches[h.switch].name].frames[h.port - 1]) for h in fabric.hosts}
+    can = load(model).refuses_tagged
+    assert held == {int(Frames.UNTAGGED_ONLY if can else Frames.ALL)}
+    assert proof.tagged_frames_ports == (0 if can else 4)
+    assert proof.tagged_frames_safe == can  # the trees of a ring close a cycle together
+    assert ("acceptable-frame-type untagged-only" in texts["s0"]) == can
+
+
+def test_the_families_of_the_53xx_and_55xx_can_refuse_them_and_no_other():
+    can = {model for model in platforms.models() if load(model).refuses_tagged}
+    assert can == {f"powerconnect-{n}" for n in (5324, 5424, 5448, 5524, 5548)}
+
+
+def test_learning_is_refused_where_its_frames_close_a_cycle_and_planned_where_they_do_not(templates):
+    fabric = read_fabric(ROOT / "tests" / "data" / "cases" / "tri.yml")
+    with pytest.raises(PlanError, match=r"must close no dependency cycle.*--routing tree") as caught:
+        pipeline.plan(fabric, templates, learning=True)
+    assert str(caught.value).count(" -> ") >= 2
+    build, proof, texts = pipeline.plan(fabric, templates, routing="tree", learning=True)
+    assert proof.proven
+    assert proof.tagged_frames_safe
+    assert proof.tagged_frames_ports == 4
+    assert not any("untagged-only" in text for text in texts.values())
+    vlans = {s: state.owned_vlans for s, state in enumerate(build.state.values())}
+    waits, storm, entered = sent_by_hosts(fabric, build.state, vlans)
+    assert not storm
+    assert len(entered) == 4
+    assert not around(fabric, waits)
