@@ -80,6 +80,8 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             first_fit = terminal.count(build.first_fit_vlans, "VLAN")
             screen.say(*terminal.row("", f"the routing's own trees, merged first fit: {first_fit}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    assumed = pipeline.assumptions(fabric, build.state, proof) if args.assumptions else None
+    screen.say(*terminal.assumption_lines(assumed or []))
     if proof.proven and args.no_texts:
         screen.say(
             f"wrote     {args.output}/plan.json in {time.monotonic() - start:.1f} s; the planned states are proven, "
@@ -94,7 +96,8 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         )
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
-    screen.answer({**summary, "texts_proven": proof.proven and not args.no_texts})
+    asked = {} if assumed is None else {"assumptions": assumed}
+    screen.answer({**summary, "texts_proven": proof.proven and not args.no_texts, **asked})
     return GOOD if proof.proven else NO
 
 
@@ -113,7 +116,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
     with screen.waiting("proving"):
         texts = pipeline.read_texts(fabric, configs)
-        _, proof = pipeline.prove(
+        state, proof = pipeline.prove(
             fabric,
             texts,
             routes,
@@ -122,10 +125,12 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
             whole=True,
             trust_foreign=args.trust_foreign,
         )
+    assumed = pipeline.assumptions(fabric, state, proof) if args.assumptions else None
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*terminal.assumption_lines(assumed or []))
     screen.say(*terminal.text_lines(proof))
-    screen.answer(proof.as_json())
+    screen.answer(proof.as_json() | ({} if assumed is None else {"assumptions": assumed}))
     return GOOD if proof.proven else NO
 
 
@@ -240,6 +245,12 @@ def add(commands: Commands) -> None:
     verify.add_argument(
         "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
     )
+    for command in (plan, verify):
+        command.add_argument(
+            "--assumptions",
+            action="store_true",
+            help="also list what the proof assumes of these switches and hosts, how likely it holds, how to check it",
+        )
 
     rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
     rollout.add_argument(

@@ -24,12 +24,14 @@ from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, se
 from tagloom.pipeline.timetabling import DayWish
 from tagloom.platforms.power import read_power
 from tagloom.rollout import unfit
+from tagloom.verify import assumptions
 
 __all__ = [
     "Build",
     "DayWish",
     "Question",
     "Wish",
+    "assumptions",
     "chosen",
     "greenfield",
     "host_pages",

@@ -139,6 +139,16 @@ def text_lines(proof: Findings) -> list[str]:
     return lines if proof.proven else [*lines, "not proven", "next      tagloom plan, or mend the lines above"]
 
 
+def assumption_lines(assumptions: Sequence[Mapping[str, str]]) -> list[str]:
+    """Say what a proof assumes, how likely that is, and how to check it."""
+    lines: list[str] = []
+    for each in assumptions:
+        lines += row("assumes", each["name"])
+        lines += row("", each["likelihood"])
+        lines += row("", f"check: {each['check']}")
+    return lines
+
+
 def missing_lines(loss: MissingEntry) -> list[str]:
     """Say what the loss of any one static entry would do."""
     troubles = {"lost": loss.lost_flows, "duplicated": loss.duplicated_flows, "in a storm": loss.storm_flows}

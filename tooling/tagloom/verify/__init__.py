@@ -1,5 +1,6 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
+from tagloom.verify.assumptions import assumptions
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
@@ -7,6 +8,7 @@ from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 
 __all__ = [
     "Plan",
+    "assumptions",
     "broadcasts_once",
     "channel_name",
     "dependencies",
