@@ -349,9 +349,11 @@ def test_static_arp_is_planned_proven_written_and_rolled_out(tmp_path, run, answ
     assert operating.prepare(arp).proof.proven
 
 
-def test_learning_is_written_for_fixed_and_refused_for_renamed(tmp_path, run):
+def test_learning_is_written_where_its_frames_are_safe_and_refused_elsewhere(tmp_path, run):
     run("new", "mesh", "--dims", 3, 3, "-o", tmp_path / "f.yml")
-    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--learning")[0] == 0
+    status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning")
+    assert (status, "dependency cycle" in err, "--routing tree" in err) == (1, True, True)
+    assert run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--learning", "--routing", "tree")[0] == 0
     assert (tmp_path / "b" / "hosts" / "learning.sh").read_text().startswith("#!/bin/sh\n")
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning", "--assignment", "renamed")
     assert (status, "--assignment fixed" in err) == (1, True)

@@ -1,5 +1,7 @@
 """Law: the compiled loops for large fabrics say what the array code for small ones says."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,12 +17,13 @@ from test_every_plan_is_what_frames_do import damaged, graphs
 from test_verifier_agrees_with_frames import FABRICS, damage
 
 
+@contextmanager
 def forced(from_pairs):
     """Take compiled loops from so many pairs on."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(records, "COMPILED_FROM", from_pairs)
-    patch.setattr(unicast, "COMPILED_FROM", from_pairs)
-    return patch
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "COMPILED_FROM", from_pairs)
+        patch.setattr(unicast, "COMPILED_FROM", from_pairs)
+        yield
 
 
 def same(one, other):
@@ -41,7 +44,7 @@ def test_walks_over_trees(fabric, data):
         parent[row, switch] = data.draw(st.sampled_from(into)) if routes.root[row] != switch else -1
     answers = []
     for from_pairs in (0, 1 << 40):
-        with forced(from_pairs).context():
+        with forced(from_pairs):
             fresh = Routes("", "", routes.source_of_host, routes.root, parent)
             held, wanted = dependencies(fabric, fresh)
             depth = fresh.depth(fabric)
@@ -67,7 +70,7 @@ def test_proofs_of_damaged_configurations(data):
     plan = Plan(routes) if data.draw(st.booleans()) else None
     pages = []
     for from_pairs in (0, 1 << 40):
-        with forced(from_pairs).context():
+        with forced(from_pairs):
             proof = verify(fabric, state, plan)
             pages.append((proof.as_json(), [str(finding) for finding in proof.findings], proof.dependencies))
     assert pages[0] == pages[1]

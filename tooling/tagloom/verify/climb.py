@@ -28,6 +28,7 @@ def climb(
     head_port: NDArray[np.int32],
     parent: NDArray[np.int32],
     source_of_host: NDArray[np.int32],
+    trusted: NDArray[np.bool_],
     good: NDArray[np.bool_],
     turns: NDArray[np.bool_],
 ) -> None:
@@ -37,14 +38,15 @@ def climb(
     table        int32[K, ports + 1], the way out of [node, port], -1 where there is none
     host_before  int32[C], a host of the switch each channel leaves, -1 where it has none
     parent       int32[S, N], the planned trees, with no row where nothing is planned
+    trusted      bool[H], the hosts to which all paths may be as planned
     turns        bool[C, ports + 1], gets the ports by which frames leave that came in by a channel
 
     Each node that frames meet is looked at once, so the cost is one look at each entry; a pair-by-pair walk looks at
     each entry once per frame that uses it. Where paths are planned, only the last channel of each is compared with the
     plan. That is enough, by induction over the length of the planned paths, which form a tree from each source: the
     last channel is the planned one, from a switch u; and until then every node sends frames to the destination the way
-    it sends those to a host of u, whose paths are as planned. Where a u has no host the destination is not good, and
-    whoever asks must walk its pairs.
+    it sends those to a host of u, whose paths are as planned if it is `trusted`. Where a u has no such host the
+    destination is not good, and whoever asks must walk its pairs. Trust only what came out good, until that is all.
     """
     hosts, nodes = pin.shape
     last = np.empty(nodes, np.int32)  # the last channel from a node, HERE where the destination is on it
@@ -91,7 +93,7 @@ def climb(
                 last[here] = way_channel[way] if then == HERE else then
                 if then != HERE and len(parent) > 0:
                     before = host_before[then]
-                    if before < 0 or pin[before, here] != row[here]:
+                    if before < 0 or not trusted[before] or pin[before, here] != row[here]:
                         fine = False
             if len(parent) > 0 and fine:
                 planned = parent[source_of_host[h], host_switch[d]]

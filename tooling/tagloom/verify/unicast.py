@@ -119,8 +119,12 @@ def _climbed(
     source = routes.source_of_host if routes is not None else np.empty(0, np.int32)
     ways = table, model.way_to, model.way_channel, model.way_host
     hosts = model.inject, fabric.host_port, fabric.host_switch, host_at[fabric.tail]
-    climb(pin, *ways, *hosts, fabric.head_port, parent, source, good, turns)
-    return good, turns
+    trusted = np.ones(len(fabric.hosts), np.bool_)
+    while True:
+        climb(pin, *ways, *hosts, fabric.head_port, parent, source, trusted, good, turns)
+        if routes is None or np.array_equal(good, trusted):
+            return good, turns
+        trusted = good.copy()
 
 
 def _walk_block(
