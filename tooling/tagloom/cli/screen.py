@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from tagloom.plain_text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -64,10 +66,13 @@ class Screen:
         self.unheard = False  # nobody reads standard output any more, or it was lost
 
     def _print(self, name: str, text: str) -> None:
-        """Print a line on a stream; a stream that fails is silent from then on, and never changes an exit status."""
+        """Print a line on a stream; a stream that fails is silent from then on, and never changes an exit status.
+
+        Control characters of switches, files and hosts are shown and have no effect (`printable`).
+        """
         stream = getattr(sys, name)
         try:
-            print(text, file=stream, flush=True)
+            print(printable(text), file=stream, flush=True)
         except (OSError, ValueError) as error:  # ValueError: it was closed
             silence(name)
             if name == "stdout":
@@ -109,7 +114,7 @@ class Screen:
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=None)
+            task = bar.add_task(printable(what), total=None)
             yield lambda done, of: bar.update(task, completed=done, total=of)
 
     @contextmanager
@@ -120,5 +125,5 @@ class Screen:
             return
         from rich.console import Console
 
-        with Console(stderr=True).status(what):
+        with Console(stderr=True).status(printable(what)):
             yield
