@@ -17,8 +17,9 @@ from tagloom.adapters.ledger import Ledger
 from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.pipeline.clock import Jobs, Keeper
+from tagloom.pipeline.clock import Eyes, Jobs, Keeper
 from tagloom.read.calendar import read_timetable
+from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.records.timetable import ClockStatus, Standing, Watch
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
@@ -29,12 +30,17 @@ class FastClock:
     """Jump over every wait, doing something at given times; it ends where nothing is left to do."""
 
     def __init__(self, actions):
+        self.passed = 0.0  # whatever the clock is set to
         self.at, self.actions = NOON, list(actions)
 
     def now(self):
         return self.at
 
+    def steady(self):
+        return self.passed
+
     def sleep(self, seconds):
+        self.passed += seconds
         self.at += seconds
         while self.actions and self.actions[0][0] <= self.at:
             self.at = self.actions.pop(0)[1]() or self.at
@@ -201,6 +207,204 @@ def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatc
         assert memory.counts() == (0, len(tried))
     assert [at - NOON for at in tried] == [0, 60, 180, 420]
     assert told[0] == "failed: no; tried again in 60 s"
+
+
+class Regulated:
+    """A keeper whose pushes are done by the test, each minute; the settings of the night hold from 12:15 to 14:00."""
+
+    def __init__(self, fabric, home, memory, push=lambda _: 1, metrics=lambda _: None, every=60.0):
+        (home / "t.yml").write_text(
+            '- {when: "15 12 * * *", settings: night.json}\n- {when: "0 14 * * *", settings: all-on}\n'
+        )
+        self.told, self.pushed, self.load, self._push = [], [], 0.0, push
+        self.clock = FastClock(())
+        words = (fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), None, home, memory, self.clock)
+        jobs = Jobs(home / "requests", home / "profiles")
+        watch = Watch(hold_seconds=600, dwell_seconds=900)
+        self.keeper = Keeper(
+            *(*words, watch, Eyes({}, lambda *_: {}), jobs, lambda _, text: self.told.append(text), metrics),
+            every_seconds=every,
+        )
+        self.keeper._look = lambda: (self.load, True)
+        self.keeper._lead = self.lead
+
+    def lead(self, fabric, _):
+        off = sum(not link.up for link in fabric.links)
+        self.pushed.append((self.clock.passed, off))
+        return self._push(off), False
+
+    def run(self, *actions):
+        self.clock.actions = list(actions)
+        with pytest.raises(KeyboardInterrupt):
+            self.keeper.run()
+
+    def sees(self, load):
+        def see():
+            self.load = load
+
+        return see
+
+
+@pytest.fixture
+def memory(home):
+    with contextlib.closing(Ledger(home / "state.db")) as kept:
+        yield kept
+
+
+def test_links_come_on_at_once_after_a_change_that_failed_however_often_it_did(fabric, home, memory):
+    """Going to the night's settings fails again and again; when load comes, nothing waits for the next try."""
+    broken = [False]
+
+    def push(off):
+        if off or broken:
+            raise PlanError("no")
+        return 1
+
+    broken.clear()
+    regulated = Regulated(fabric, home, memory, push)
+
+    def rush():
+        regulated.load = 0.95
+        broken.append(True)
+
+    regulated.run((NOON + 4800, rush), (NOON + 4900, broken.clear), (NOON + 6000, bool))
+    assert [at for at, off in regulated.pushed if off] == [900, 960, 1080, 1320, 1800, 2760, 4680]
+    assert [at for at, off in regulated.pushed if not off] == [0, 4800, 4860, 4920]
+    assert regulated.keeper._standing.settings == ("all-on",)
+
+
+def test_links_that_a_failed_change_left_down_come_on_without_waiting(fabric, home, memory):
+    """The timetable ends the night's settings while the back-off after their failed change has long to go."""
+
+    def push(off):
+        if off:
+            raise PlanError("no")
+        return 1
+
+    regulated = Regulated(fabric, home, memory, push)
+    regulated.run((NOON + 7300, bool))
+    assert regulated.pushed[-2:] == [(4680, 4), (7200, 0)]
+
+
+def test_a_clock_that_is_set_back_holds_nothing_up(fabric, home, memory):
+    """The clock goes back by 30 days while load keeps links up; hold and dwell go by what has really passed."""
+    month = 30 * 24 * HOUR
+    regulated = Regulated(fabric, home, memory)
+    regulated.run(
+        (NOON + 1800, regulated.sees(0.9)),
+        (NOON + 1860, lambda: regulated.clock.at - month),
+        (NOON + 1920 - month, regulated.sees(0.0)),
+        (NOON + 3600 - month, bool),
+    )
+    assert regulated.pushed == [(0, 0), (900, 4), (1800, 0), (2700, 4)]
+
+
+def test_what_a_clock_ahead_remembered_holds_nothing_up(fabric, home, memory):
+    """Links went off twelve times in a day that is to come: as far as that can be known, in the last one."""
+    later = NOON + 30 * 24 * HOUR
+    memory.note(later, "done", ("all-on",), "")
+    memory.remember(Standing(("all-on",), raised=True, busy_at=later, changed_at=later, lowered_at=(later,) * 12))
+    regulated = Regulated(fabric, home, memory, every=600.0)
+    regulated.run((NOON + 25 * HOUR, bool))
+    assert regulated.pushed == [(0, 0), (24 * HOUR + 900, 4)]  # the first makes sure of what was remembered
+
+
+def test_a_full_disk_ends_nothing_is_told_once_and_is_recovered_from(fabric, home, memory):
+    """The state file cannot grow, and the metrics' directory is gone, while the settings change twice."""
+    metrics = home / "metrics"
+    metrics.mkdir()
+
+    def fill():
+        (pages,) = memory._file.wire.execute("PRAGMA page_count").fetchone()
+        memory._file.wire.execute(f"PRAGMA max_page_count = {pages}")
+        for size in (900, 90, 1):
+            with contextlib.suppress(InputError):
+                while True:
+                    memory.note(0.0, "failed", ("x" * size,), "")
+        shutil.rmtree(metrics)
+
+    def free():
+        memory._file.wire.execute("PRAGMA max_page_count = 100000")
+        metrics.mkdir()
+
+    with contextlib.closing(ClockMetrics(None, metrics / "run.prom")) as shown:
+        regulated = Regulated(fabric, home, memory, metrics=shown.show)
+        regulated.run((NOON + 300, fill), (NOON + 7300, free), (NOON + 7500, bool))
+    assert regulated.pushed == [(0, 0), (900, 4), (7200, 0)]
+    assert memory.standing().settings == ("all-on",)
+    for words in ("cannot be remembered", "remembered again", "cannot be shown"):
+        assert sum(words in each for each in regulated.told) == 1, regulated.told
+    assert 'settings="all-on"' in (metrics / "run.prom").read_text()
+
+
+# --- the directory of requests ----------------------------------------------------------------------------------------
+
+
+def test_links_pipes_and_others_files_ask_for_nothing(tmp_path):
+    requests, secret = tmp_path / "requests", tmp_path / "secret"
+    requests.mkdir()
+    secret.write_text("root:hash")
+    (requests / "1").write_text("ft\n")
+    (requests / "2").symlink_to(secret)
+    (requests / "3").mkdir()
+    os.mkfifo(requests / "4")
+    (requests / "5").write_text("x" * 100_000)
+    (requests / ".6").write_text("is")
+    assert requests_in(requests) == {"1": "ft", "5": "x" * REQUEST_BYTES}
+    (tmp_path / "link").symlink_to(requests)
+    assert requests_in(tmp_path / "link") == {}
+    assert requests_in(tmp_path / "none") == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
+def test_in_a_directory_that_all_may_write_to_strangers_ask_for_nothing(tmp_path):
+    requests = tmp_path / "requests"
+    requests.mkdir()
+    (requests / "ours").write_text("ft")
+    (requests / "theirs").write_text("is")
+    os.chown(requests / "theirs", 12345, 12345)
+    assert set(requests_in(requests)) == {"ours", "theirs"}  # whoever the directory lets write
+    requests.chmod(0o1777)
+    assert set(requests_in(requests)) == {"ours"}
+
+
+def test_marks_follow_no_links(tmp_path):
+    requests, elsewhere = tmp_path / "requests", tmp_path / "elsewhere"
+    requests.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("stays")
+    (requests / ".answered").symlink_to(elsewhere)
+    with pytest.raises(OSError, match="answered"):
+        mark_answered(requests, ["1"])
+    assert [path.name for path in elsewhere.iterdir()] == ["precious"]
+    (requests / ".answered").unlink()
+    mark_answered(requests, ["1", "2"])
+    (requests / ".answered" / "3").symlink_to(elsewhere / "made")
+    mark_answered(requests, ["2", "3"])
+    assert sorted(path.name for path in (requests / ".answered").iterdir()) == ["2", "3"]
+    assert not (elsewhere / "made").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a directory to another user")
+def test_marks_of_another_user_are_not_touched(tmp_path):
+    marks = tmp_path / ".answered"
+    marks.mkdir()
+    (marks / "1").touch()
+    os.chown(marks, 12345, 12345)
+    with pytest.raises(PermissionError, match="another user's"):
+        mark_answered(tmp_path, [])
+    assert (marks / "1").exists()
+
+
+def test_marks_that_cannot_be_made_end_nothing(fabric, home, memory):
+    (home / "requests").mkdir()
+    (home / "requests" / "1").write_text("ft")
+    (home / "requests" / ".answered").symlink_to(home)
+    regulated = Regulated(fabric, home, memory)
+    regulated.run((NOON + 1000, bool))
+    assert [off for _, off in regulated.pushed] == [0, 2]
+    assert sum("cannot be marked" in each for each in regulated.told) == 1
+    assert (home / "night.json").exists()
 
 
 def test_metrics_say_how_it_stands(tmp_path):

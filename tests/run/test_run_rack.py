@@ -42,12 +42,17 @@ class FastClock:
     """Jump over every wait; at given times, first do something. It ends where nothing is left to do."""
 
     def __init__(self, begin, actions):
+        self.passed = 0.0  # whatever the clock is set to
         self.at, self.actions = begin, sorted(actions, key=lambda each: each[0])
 
     def now(self):
         return self.at
 
+    def steady(self):
+        return self.passed
+
     def sleep(self, seconds):
+        self.passed += seconds
         time.sleep(0.03)  # the agents' clocks count hundredths
         self.at += seconds
         while self.actions and self.actions[0][0] <= self.at:

@@ -26,6 +26,10 @@ class _WallClock:
         return time.time()
 
     @staticmethod
+    def steady() -> float:
+        return time.monotonic()
+
+    @staticmethod
     def sleep(seconds: float) -> None:
         time.sleep(seconds)
 

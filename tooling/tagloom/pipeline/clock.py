@@ -16,6 +16,7 @@ from tagloom.pipeline.planning import host_pages, plan, with_links_off
 from tagloom.pipeline.regulating import Chosen, chosen
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
+from tagloom.read.requests import mark_answered, requests_in
 from tagloom.records.settings import withheld
 from tagloom.records.timetable import ALL_ON, ClockStatus, Standing, Watch
 from tagloom.regulate.timetable_watch import changed, decide
@@ -34,17 +35,21 @@ if TYPE_CHECKING:
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address
     from tagloom.records.timetable import Timetable
+    from tagloom.regulate.timetable_watch import Decision
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 3600.0
-REQUEST_BYTES = 256  # of a request that are read: it holds one name
 PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # what a request may name: a file of the profiles' folder, no path
 
 
 class Clock(Protocol):
-    """Tell the time in seconds since the epoch, and let it pass."""
+    """Tell the time in seconds since the epoch, and let it pass; `steady` goes on alike when the computer's is set."""
 
     def now(self) -> float:
         """Tell the time."""
+        ...
+
+    def steady(self) -> float:
+        """Tell the seconds since any moment, which nobody can set."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -114,6 +119,12 @@ class Keeper:
     dry_run: bool = False
     ending: bool = False  # set by who interrupts: nothing more is begun
     _standing: Standing = field(default_factory=Standing)
+    _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
+    _may_lack: frozenset[tuple[int, int]] = frozenset()  # what links may lack where a change failed on its way
+    _forgetful: bool = False  # whether it has been told that nothing can be remembered
+    _counts: tuple[int, int] = (0, 0)
+    _unanswered: bool = False  # whether it has been told that requests cannot be marked
+    _unshown: bool = False  # whether it has been told that nobody can be shown how it stands
     _seen: Mapping[str, Observation] = field(default_factory=dict)
     _retry_at: float = 0.0
     _retry_seconds: float = FIRST_RETRY_SECONDS
@@ -122,7 +133,20 @@ class Keeper:
     _sure: bool = False
 
     def __post_init__(self) -> None:
-        self._standing = self.memory.standing()
+        now = self.clock.now()
+        self._epoch = now - self.clock.steady()
+        known = self.memory.standing()
+        # What was remembered by a clock that was ahead of this one: waits begin anew, and do not last until then.
+        self._standing = replace(
+            known,
+            busy_at=min(known.busy_at, now),
+            changed_at=min(known.changed_at, now),
+            lowered_at=tuple(min(at, now) for at in known.lowered_at),
+        )
+
+    def _now(self) -> float:
+        """Tell the time by which is waited: the computer's at the start, and on from there whatever it is set to."""
+        return self._epoch + self.clock.steady()
 
     def run(self, *, once: bool = False) -> None:
         """Look and act until interrupted (KeyboardInterrupt), or once. A failed change is told and tried again later.
@@ -136,7 +160,7 @@ class Keeper:
         while True:
             try:
                 self.step()
-            except TagloomError as error:
+            except (TagloomError, OSError) as error:
                 if once:
                     raise
                 self._failed(str(error).replace("\n", "; "))
@@ -149,14 +173,14 @@ class Keeper:
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
         load = self._look() if self.eyes is not None else None
-        now = self.clock.now()
+        now, waited = self.clock.now(), self._now()
         scheduled = due(self.table, now)
         requests = self._requests(now)
-        decision = decide(now, scheduled, set(requests.values()), load, self._standing, self.watch, self._withheld)
+        decision = decide(waited, scheduled, set(requests.values()), load, self._standing, self.watch, self._withheld)
         if decision.standing != self._standing:
             self._remember(decision.standing)
         what = " + ".join(decision.settings)
-        if decision.change and now >= self._retry_at:
+        if decision.change and (waited >= self._retry_at or self._raises(decision)):
             self._change(now, decision.settings, decision.why)
             self._said = ""
         elif not decision.change and decision.settings != self._standing.settings and self._said != what:
@@ -166,6 +190,10 @@ class Keeper:
             self._confirm(now, decision.settings)
             self._answer(requests)
         self._status(now, scheduled, load[0] if load is not None else None, len(requests))
+
+    def _raises(self, decision: Decision) -> bool:
+        """Tell whether a change must not wait after one that failed: for load, or links that it may have left down."""
+        return decision.standing.raised or bool(self._may_lack - self._withheld(decision.settings))
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
@@ -181,15 +209,8 @@ class Keeper:
     def _requests(self, now: float) -> dict[str, str]:
         """Read what jobs ask for: settings by the name of the request; what cannot be read asks for everything."""
         found: dict[str, str] = {}
-        if self.jobs is None or not self.jobs.requests.is_dir():
-            return found
-        for path in sorted(self.jobs.requests.iterdir()):
-            if path.name.startswith(".") or not path.is_file():
-                continue
-            with contextlib.suppress(OSError):  # a job that has just ended
-                with path.open("rb") as file:
-                    name = file.read(REQUEST_BYTES).decode("utf-8", "replace").strip()
-                found[path.name] = self._profile(now, name)
+        if self.jobs is not None:
+            found = {request: self._profile(now, name) for request, name in requests_in(self.jobs.requests).items()}
         return found
 
     def _profile(self, now: float, name: str) -> str:
@@ -208,15 +229,14 @@ class Keeper:
 
     def _answer(self, requests: Mapping[str, str]) -> None:
         """Mark requests whose settings hold, for prologs that wait, and forget marks of those that are gone."""
-        if self.jobs is None or self.dry_run or not self.jobs.requests.is_dir():
-            return
-        marks = self.jobs.requests / ".answered"
-        marks.mkdir(exist_ok=True)
-        for name in requests:
-            (marks / name).touch()
-        for mark in marks.iterdir():
-            if mark.name not in requests:
-                mark.unlink(missing_ok=True)
+        if self.jobs is not None and not self.dry_run:
+            try:
+                mark_answered(self.jobs.requests, requests)
+                self._unanswered = False
+            except OSError as error:
+                if not self._unanswered:
+                    self.tell(self.clock.now(), f"requests cannot be marked as answered: {error}")
+                self._unanswered = True
 
     # --- what settings mean ------------------------------------------------------------------------------------------
 
@@ -257,22 +277,23 @@ class Keeper:
         lowered = bool(lacks - before) and not before - lacks and bool(self._standing.settings)
         if self.dry_run:
             self.tell(now, f"would change to {what}: {count} ({why})")
-            self._standing = changed(now, names, self._standing, lowered=lowered)
+            self._standing = changed(self._now(), names, self._standing, lowered=lowered)
             return
-        self.memory.note(now, "begun", names, why)
+        self._note("begun", names, why)
         try:
             switches, stopped = self._lead(fabric, brought)
-        except TagloomError as error:
+        except (TagloomError, OSError) as error:
+            self._may_lack |= before | lacks
             self._failed(str(error).replace("\n", "; "), names)
             raise
         if stopped:
-            self.memory.note(self.clock.now(), "stopped", names, "asked to end between two waves")
+            self._note("stopped", names, "asked to end between two waves")
             self.tell(self.clock.now(), f"{what}: stopped between two waves; the next start goes on")
             raise KeyboardInterrupt
         self._sure = True
-        self._retry_seconds, self._retry_at = FIRST_RETRY_SECONDS, 0.0
-        self.memory.note(self.clock.now(), "done", names, why)
-        self._remember(changed(now, names, self._standing, lowered=lowered))
+        self._retry_seconds, self._retry_at, self._may_lack = FIRST_RETRY_SECONDS, 0.0, frozenset()
+        self._note("done", names, why)
+        self._remember(changed(self._now(), names, self._standing, lowered=lowered))
         told = f"changed {switches} switches" if switches else "the switches hold it already"
         self.tell(self.clock.now(), f"{what}: {count} ({why}); {told}")
 
@@ -348,38 +369,66 @@ class Keeper:
     def _failed(self, why: str, names: tuple[str, ...] = ()) -> None:
         now = self.clock.now()
         if names:  # a change failed, and what runs now is not known
-            self.memory.note(now, "failed", names, why)
+            self._note("failed", names, why)
             self._remember(replace(self._standing, settings=()))
-            self._retry_at = now + self._retry_seconds
+            self._retry_at = self._now() + self._retry_seconds
             self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
         elif self._said != why:
             self._said = why
-            self.tell(now, f"failed: {why}; tried again in {max(0.0, self._retry_at - now):.0f} s")
+            self.tell(now, f"failed: {why}; tried again in {max(0.0, self._retry_at - self._now()):.0f} s")
 
     def _remember(self, standing: Standing) -> None:
         self._standing = standing
         if not self.dry_run:
-            self.memory.remember(standing)
+            self._keep(lambda: self.memory.remember(standing))
+
+    def _note(self, kind: str, names: tuple[str, ...], why: str) -> None:
+        self._keep(lambda: self.memory.note(self.clock.now(), kind, names, why))
+
+    def _keep(self, write: Callable[[], None]) -> None:
+        """Write what is to be remembered. Where that fails (a full disk), say so once, and go on regulating."""
+        try:
+            write()
+            if self._forgetful:
+                if self._standing.settings:  # what was done meanwhile
+                    self.memory.note(self.clock.now(), "done", self._standing.settings, "remembered late")
+                self.memory.remember(self._standing)
+                self._forgetful = False
+                self.tell(self.clock.now(), "what is done is remembered again")
+        except (InputError, OSError) as error:
+            if not self._forgetful:
+                self.tell(self.clock.now(), f"what is done cannot be remembered, and is done all the same: {error}")
+            self._forgetful = True
 
     def _status(self, now: float, scheduled: str, share: float | None, jobs: int) -> None:
         names = self._standing.settings
         fabric = self._target(names)[0] if names else self.fabric
         coming = upcoming(self.table, now, 8.0)
-        self.show(
-            ClockStatus(
-                now,
-                names,
-                scheduled,
-                self._standing.raised,
-                len(_down(self.fabric, fabric)),
-                fabric_watts(fabric),
-                fabric_watts(self.fabric),
-                share,
-                jobs,
-                coming[0][0] if coming else None,
-                *self.memory.counts(),
+        if self._forgetful:
+            self._remember(self._standing)
+        with contextlib.suppress(InputError):
+            self._counts = self.memory.counts()
+        try:
+            self.show(
+                ClockStatus(
+                    now,
+                    names,
+                    scheduled,
+                    self._standing.raised,
+                    len(_down(self.fabric, fabric)),
+                    fabric_watts(fabric),
+                    fabric_watts(self.fabric),
+                    share,
+                    jobs,
+                    coming[0][0] if coming else None,
+                    *self._counts,
+                )
             )
-        )
+            self._unshown = False
+        except (InputError, OSError) as error:
+            if not self._unshown:
+                self.tell(now, f"how it stands cannot be shown: {error}")
+            self._unshown = True
 
 
 def _down(whole: Fabric, fabric: Fabric) -> frozenset[int]:
