@@ -49,8 +49,9 @@ def damage(draw, fabric, state):
         elif what == "shut":
             editor.enabled[port - 1] = False
         elif what == "speed":
-            editor.negotiation[port - 1] = draw(st.booleans())
-            editor.speed_mbps[port - 1] = draw(st.sampled_from([0, 10, 100]))
+            if not editor.lag[port - 1]:  # what one cable of several still carries is luck, see below
+                editor.negotiation[port - 1] = draw(st.booleans())
+                editor.speed_mbps[port - 1] = draw(st.sampled_from([0, 10, 100]))
         elif what == "filter":
             editor.ingress_filter[port - 1] = False
         elif what == "frames":
