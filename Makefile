@@ -32,9 +32,17 @@ lab: $(READY) ## start the virtual rack of the testbed, to play with (end it wit
 test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile
 
-test-long: $(READY) ## campaigns of minutes, and every law on examples drawn anew; what failed once is kept and tried again
+test-long: $(READY) ## campaigns of minutes, every law on examples drawn anew, some mutants; what failed once is kept and tried again
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM -m long --hypothesis-profile explore
 	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM tests/laws --hypothesis-profile explore
+	@$(BIN)/python tests/mutants/run.py --sample 42
+
+SAMPLE := 240
+SEED := 1
+
+mutants: $(READY) ## change the code at SAMPLE places and see whether a test fails: benchmarks/results/mutants.md
+	@mkdir -p benchmarks/results
+	@$(BIN)/python tests/mutants/run.py --sample $(SAMPLE) --seed $(SEED) -o benchmarks/results/mutants.md
 
 FUZZ_COUNT := 100000
 
@@ -78,4 +86,4 @@ lock: ## renew requirements.lock within the ranges of pyproject.toml
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-long fuzz dataplane check man bench lock clean
+.PHONY: help setup demo lab test test-long mutants fuzz dataplane check man bench lock clean

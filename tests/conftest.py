@@ -4,13 +4,20 @@ import random
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from fabrics import ROOT
 
 settings.register_profile("tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 # `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
+# `derandomize` takes the database of failed examples away, and a profile made from another inherits that.
 settings.register_profile(
-    "explore", settings.get_profile("tagloom"), derandomize=False, max_examples=400, print_blob=True
+    "explore",
+    settings.get_profile("tagloom"),
+    derandomize=False,
+    max_examples=400,
+    print_blob=True,
+    database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis" / "examples"),
 )
 # `make mutants`: that a law fails is all that is asked, not by how small an example.
 settings.register_profile(

@@ -21,6 +21,7 @@ import time
 import traceback
 from collections import Counter
 from contextlib import contextmanager
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import hypothesis.extra.numpy  # noqa: F401 - as below
@@ -167,13 +168,16 @@ def page(rows, known, options, places):
     scored = [row for row in rows if not (row["verdict"] == SURVIVED and known.get(row["key"], {}).get("equivalent"))]
     noticed = sum(row["verdict"] in {NOTICED, BY_TIME} for row in scored)
     score = noticed / len(scored) if scored else 1.0
-    others = f" {len(rows) - len(scored)} more change nothing that can be seen and do not count."
+    others = (
+        f" (goal {100 * GOAL:.0f} %). {len(rows) - len(scored)} more change nothing that can be seen and do not count."
+    )
     lines = [
         "# Mutants: does a test fail when the code is changed?",
         "",
         ABOUT.format(sample=options.sample, seed=options.seed, places=places),
         "",
-        f"**{noticed} of {len(scored)} noticed: {100 * score:.1f} %** (goal {100 * GOAL:.0f} %)." + others,
+        f"{len(rows)} mutants of this sample were tried. **{noticed} of {len(scored)} noticed: {100 * score:.1f} %**"
+        + others,
         "",
         "| part | mutants | noticed | of these by time | equivalent | survived |",
         "|---|---|---|---|---|---|",
@@ -230,18 +234,18 @@ def main():
                 texts[module] = path.read_text()
                 every += mutants(module, texts[module])
             places += len({mutant.place for mutant in every})
-            drawn += sample(every, options.sample // len(rooms), options.seed, texts)
-        allowed, rows = {}, []
-        for mutant in drawn:
+            drawn.append(sample(every, options.sample // len(rooms), options.seed, texts))
+        allowed, rows, score = {}, [], 1.0
+        for mutant in filter(None, chain.from_iterable(zip_longest(*drawn))):  # all parts alike, should it be ended
             text, tests = mutant.text(texts[mutant.module]), tests_of(mutant.module)
             key = (mutant.module, *difference(texts[mutant.module], text))
             if key in done:
-                rows.append(done[key])
+                rows.append(done[key] | {"key": key, "row": mutant.row})
                 continue
             if tests not in allowed:
+                copy.test(tests)  # which compiles loops
                 status, cpu, out = copy.test(tests)
                 assert status == 0, f"tests fail before anything is changed:\n{out}"
-                _, cpu, _ = copy.test(tests)  # again, with loops compiled
                 allowed[tests] = cpu + 5.0
                 print(f"{cpu:7.1f} s of CPU  {' '.join(tests)}", flush=True)
             began = time.monotonic()
@@ -253,11 +257,9 @@ def main():
                 with options.kept.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
             tell(rows[-1], known, f"{cpu:.0f} s of CPU, {time.monotonic() - began:.0f} s", out)
-    for row in rows:
-        row["key"] = tuple(row["key"])
-    text, score = page(rows, known, options, places)
-    if options.output:
-        options.output.write_text(text)
+            shown, score = page(rows, known, options, places)
+            if options.output:
+                options.output.write_text(shown)
     print(f"{100 * score:.1f} % of {len(rows)} mutants noticed, equivalent ones apart; goal {100 * GOAL:.0f} %")
     return int(score < GOAL)
 
