@@ -76,3 +76,23 @@ def test_nobody_waits_for_the_word_of_one_who_was_killed(tmp_path):
     while time.monotonic() < deadline and [path.read_text() for path in tmp_path.iterdir()] != ["False"] * len(NAMES):
         time.sleep(0.05)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(NAMES, "False")
+
+
+@pytest.mark.parametrize("count", [3, 3 * AT_ONCE])
+@pytest.mark.parametrize("good", [True, False])
+def test_all_agree_or_hear_that_one_does_not_however_many_they_are(count, good):
+    names = [f"s{number}" for number in range(count)]
+    told = multiprocessing.get_context("fork").Value("i", 0)
+
+    def prepare(name):
+        def work(turn):
+            if name == "s2":  # one that ends stands in nobody's way
+                return True
+            with told:
+                told.value += 1
+            agreed = turn.agree(good or name != "s1")
+            return agreed is good and told.value == count - 1
+
+        return work
+
+    assert side_by_side(prepare, names) == dict.fromkeys(names, True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tagloom.apply.outcomes import Outcome
+from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.errors import InputError, PlanError
 from tagloom.lab import process
@@ -359,15 +359,20 @@ def test_a_failure_stops_the_waves_after_its_own_and_the_run_can_go_on_from_ther
     assert (last.unchanged, last.reached) == (NAMES, 2)
 
 
-def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift(bench):
+def test_a_switch_that_holds_something_else_than_the_wave_before_left_is_drift_and_stops_the_wave(bench):
     place = bench.write_rollout({}, {"pvid": 101})
     bench.type("s1", "interface ethernet 1/g24", "shutdown", "exit")
+    before = bench.configurations()
     for check in (True, False):
         outcomes = bench.apply(place, check=check)
-        assert outcomes.failed == ("s1",)
+        assert outcomes.failed_by(Fault.DRIFT) == ("s1",)
+        assert outcomes.failed == (("s1",) if check else NAMES)
+        assert bench.configurations() == before
         assert outcomes.by_switch["s1"][0].error == (
             "refused, nothing was sent: s1: 1/g24 enabled: expected on, actual off"
         )
+    assert outcomes.failed_by(Fault.STOPPED) == ("s0", "s2", "s3")
+    assert outcomes.by_switch["s0"][0].error.startswith("nothing was sent: another switch of this wave holds ")
 
 
 def test_switches_are_logged_in_to_while_old_frames_leave_and_hear_no_line_before(bench):

@@ -1,7 +1,9 @@
 """The command line against a rack over real SSH: runs killed, stopped, refused or failing, and what is true after."""
 
+import fcntl
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -22,6 +24,7 @@ from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.errors import PlanError
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
@@ -97,8 +100,9 @@ class Ring:
         """Tell whether every switch holds what it must after a wave."""
         return all(state[name] == self.order.on(state[name], name, wave) for name in NAMES)
 
-    def start(self, *words, **how):
-        command = [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words, "-i", str(self.rack), "--json"]
+    def start(self, *words, inventory=None, **how):
+        where = str(inventory or self.rack)
+        command = [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words, "-i", where, "--json"]
         return subprocess.Popen(
             command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
         )
@@ -332,6 +336,56 @@ def test_the_second_operator_is_told_who_holds_the_lock_and_a_dead_one_is_taken_
     assert page["unchanged"] == list(NAMES)
     assert f"taken over from a command that died: anna on {os.uname().nodename}, process {ended.pid}" in page["said"]
     assert not (ring.runs / "lock.holder").exists()
+
+
+def test_of_two_applies_at_once_one_is_refused_and_what_a_hand_changes_between_waves_stops_the_other(ring):
+    """Be it even to what the next wave brings: a proof is of one hand at work. The inventories are copies."""
+    slow, copied = ring.home / "slow", ring.home / "copied"
+    shutil.copytree(ring.home / "change", slow, dirs_exist_ok=True)
+    page = json.loads((slow / "rollout.json").read_text())
+    page["waves"][0]["drain_seconds"] = 30
+    (slow / "rollout.json").write_text(json.dumps(page))
+    shutil.copytree(ring.rack, copied, ignore=shutil.ignore_patterns("runs"), dirs_exist_ok=True)
+
+    first = ring.start("apply", "slow")
+    ring.until(first, "select 1 from switches where wave = 1 and state = 'sending'")
+    second = ring.start("apply", "change", inventory=copied)
+    ring.until(first, "select count(*) from switches where wave = 1 and state = 'saved' having count(*) = 3")
+    ring.type("s1", "interface ethernet 1/g3", f"{pvid_line(ring, 2)}", "exit")
+    assert ring.journal.runs()[0].wave == 1, "the machine is too slow for this test: wave 2 has begun"
+    held = process.configurations(ring.rack)
+
+    said, err = second.communicate()
+    refused = json.loads(said)
+    assert second.returncode == 1, err
+    assert refused["refused"] == "one command at a time works on a switch, whichever inventory names it"
+    assert re.match(rf"s\d \(127\.0\.0\.1:\d+\) is held by process {first.pid}: .* apply slow", refused["witness"])
+
+    out, err = first.communicate()
+    page = json.loads(out)
+    assert first.returncode == 1, err
+    assert process.configurations(ring.rack) == held, "no line of wave 2 was sent to anybody"
+    assert [finding["where"] for finding in page["drift"]] == ["s1: 1/g3 pvid"]
+    assert (page["state"], page["wave"]) == ("stopped", 2)
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    assert ring.answer("apply", "--resume")["state"] == "done", "from what was read, proven anew"
+    assert ring.standing(ring.running(), 3)
+
+
+def test_a_lock_of_another_computer_is_nobodys_who_died(tmp_path):
+    """Its process number means another process here, or none."""
+    lock = tmp_path / "lock"
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    note = {"user": "anna", "host": "elsewhere", "pid": ended.pid, "since": "noon", "command": "tagloom apply x"}
+    (tmp_path / "lock.holder").write_text(json.dumps(note | {"directory": str(tmp_path)}))
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with (
+            pytest.raises(PlanError, match="held by anna on elsewhere"),
+            FabricLock(lock, "tagloom apply y", pytest.fail),
+        ):
+            pytest.fail("two hold it")
 
 
 def test_what_was_changed_by_hand_is_shown_and_kept_or_overwritten_on_demand(ring):

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
+from tagloom.adapters.host_variables import host_variables
+from tagloom.adapters.ssh import SSH_PORT
 from tagloom.apply.build import between, fabric_file, read_waves
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
@@ -15,7 +18,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tagloom.apply.build import WaveOrder
     from tagloom.records.fabric import Fabric
@@ -61,11 +64,24 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             files.findings.write_text(json.dumps([finding.as_json() for finding in error.findings]), "utf-8")
             return result | {"failed": True, "msg": str(error)}
         files.hosts.write_text(json.dumps(order.pop("hosts")), "utf-8")
+        files.addresses.write_text(json.dumps(addresses_of(self, variables)), "utf-8")
         files.order.write_text(json.dumps(order), "utf-8")
         how = ": a look" if order["check"] else ""
         brief = [{"number": wave["number"], "name": f"{wave['name']}{how}"} for wave in order["waves"].values()]
         again = not controller.by_hand
         return result | {"changed": False, "waves": brief, "directory": str(files.path), "again": again}
+
+
+def addresses_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return where each host of the play is reached; without those whose variables fail, as their pushes will."""
+    found = {}
+    for host in variables["ansible_play_hosts_all"]:
+        try:
+            known = host_variables(action, variables, host, ("ansible_host", "ansible_port"))
+            found[host] = str(known.get("ansible_host") or host), int(known.get("ansible_port") or SSH_PORT)
+        except (AnsibleError, TypeError, ValueError):
+            continue
+    return found
 
 
 def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tagloom.apply.keep import keep_fault
 from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.switch import Language, bring
+from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
 from tagloom.platforms.grammar import switchwide
@@ -32,7 +33,7 @@ from tagloom.share import share_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tagloom.adapters.crew import Released
+    from tagloom.adapters.crew import Turn
     from tagloom.records.switch_state import SwitchState
 
 OUT_OF_BAND = "tagloom_out_of_band"
@@ -63,24 +64,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         )
         files = RunDirectory(Path(arguments["directory"]))
         order = json.loads(files.order.read_text("utf-8"))
-        gate = Gate(files, order, arguments["wave"], Controller(arguments["controller"]))
+        controller = Controller(arguments["controller"])
+        gate = Gate(files, order, arguments["wave"], controller)
         if not gate.reached:
             return result | {"changed": False, "skipped": True}
+        if controller.by_hand:
+            try:
+                SwitchLocks().take(json.loads(files.addresses.read_text("utf-8")))  # until this process ends
+            except TagloomError as error:
+                return result | {"failed": True, "msg": str(error)}
         if not gate.approach():
             return result | {"failed": True, "msg": gate.reason}
-        wave = gate.wave
+        wave, held = gate.wave, {} if order["check"] else files.last_read()
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, OUT_OF_BAND))
 
-        def prepare(switch: str) -> Callable[[Released], Outcome | None]:
-            def push(released: Released) -> Outcome | None:
+        def prepare(switch: str) -> Callable[[Turn], Outcome | None]:
+            def push(turn: Turn) -> Outcome | None:
                 try:
-                    outcome = bring_one(switch, order, wave, known, files, released)
+                    outcome = bring_one(switch, order, wave, known, files, turn, held.get(switch))
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
                     outcome = failed(str(error))
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
                     said = keep_fault(files.fault(switch), error)
                     outcome = failed(f"{said}; what it was about to send is in the journal")
-                return told(outcome, released)
+                return told(outcome, turn)
 
             def failed(error: str) -> Outcome:
                 return Outcome(switch, wave["name"], wave["number"], error=error, fault=Fault.CONTROLLER)
@@ -91,8 +98,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 return partial(told, failed(f"nothing was sent: {error}"))
             return push
 
-        def told(outcome: Outcome, released: Released) -> Outcome | None:
-            if not released():  # the wave has not begun: nothing became of its switches
+        def told(outcome: Outcome, turn: Turn) -> Outcome | None:
+            if not turn():  # the wave has not begun: nothing became of its switches
                 return None
             files.write(outcome)
             return outcome
@@ -113,9 +120,13 @@ def bring_one(
     wave: Mapping[str, Any],
     variables: Mapping[str, Any],
     files: RunDirectory,
-    released: Released,
+    turn: Turn,
+    held: str | None,
 ) -> Outcome:
-    """Bring one switch to a wave's target. Raises TagloomError and OSError before anything is sent."""
+    """Bring one switch to a wave's target; `held` is the text of the state that it was last read to hold.
+
+    Raises TagloomError and OSError before anything is sent.
+    """
     check, journal = order["check"], order["journal"]
     model, firmware, ports = order["models"][switch], order["firmware"][switch], order["ports"][switch]
     platform, templates = platforms.load(model, tuple(sorted(firmware.items()))), share_directory() / "templates"
@@ -152,10 +163,12 @@ def bring_one(
         backups=files.backups,
         out_of_band=out_of_band or led,
         expected=target_of(wave["expected"]) if wave["expected"] else None,
+        held=parse_configuration(platform, held).state if held is not None and wave["number"] else None,
         ahead=wave["ahead"],
         wave=wave["name"],
         number=wave["number"],
         ledger=Journal(Path(journal)).ledger(order["run"], wave["number"], switch) if journal else None,
         stop=files.stop_now.exists,
-        released=released,
+        released=turn,
+        agree=(lambda good: good) if check else turn.agree,
     )

@@ -23,7 +23,7 @@ from tagloom.platforms.detect import mistaken
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tagloom.adapters.crew import Released
+    from tagloom.adapters.crew import Turn
 
 MODEL = "tagloom_model"
 
@@ -48,11 +48,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         directory, hosts = Path(arguments["directory"]).absolute(), list((task_vars or {})["ansible_play_hosts"])
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, MODEL))
 
-        def prepare(switch: str) -> Callable[[Released], str]:
+        def prepare(switch: str) -> Callable[[Turn], str]:
             try:
                 return partial(fetch, switch, variables(host=switch), directory)
             except AnsibleError as error:
-                return lambda _released, said=str(error): said
+                return lambda _turn, said=str(error): said
 
         found = side_by_side(prepare, hosts)
         unread = {host: said for host in hosts if (said := found.get(host, "the process that spoke to it is gone"))}
@@ -60,7 +60,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         return result | {"changed": False, "unread": unread}
 
 
-def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _released: Released) -> str:
+def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _turn: Turn) -> str:
     """Write one switch's running configuration, or say why that could not be done."""
     model = str(variables.get(MODEL, ""))
     if model not in platforms.models():

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import resource
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from threading import BoundedSemaphore, Event, Lock
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from io import FileIO
     from multiprocessing.connection import Connection
-
-    Released = Callable[[], bool]
 
 # What a push first needs in its threads, by tests/apply/test_imports.py. It is imported before any of them begins: in
 # Python 3.11, a second thread that asks numpy for `ma` while the first imports it recurses until its stack ends.
@@ -29,8 +29,38 @@ _GO = b"g"
 T = TypeVar("T")
 
 
+class Turn:
+    """One name's turn among all: called, it waits for the word to begin, and tells what that is."""
+
+    def __init__(self, crew: _Crew) -> None:
+        self._crew, self._voted = crew, False
+
+    def __call__(self) -> bool:
+        """Wait for the word, and return it: whether to begin."""
+        self._crew.begun.wait()
+        return self._crew.begins
+
+    def agree(self, good: bool) -> bool:
+        """Wait until all have said how they stand or have ended, and return whether nobody said that it is not good.
+
+        Meanwhile another may begin.
+        """
+        self._vote(good)
+        self._crew.decided.wait()
+        return self._crew.agreed
+
+    def _vote(self, good: bool) -> None:
+        if not self._voted:
+            self._voted = True
+            self._crew.vote(good)
+
+    def end(self) -> None:
+        """Stand in nobody's way."""
+        self._vote(True)
+
+
 def side_by_side(
-    prepare: Callable[[str], Callable[[Released], T]],
+    prepare: Callable[[str], Callable[[Turn], T]],
     names: Sequence[str],
     release: Callable[[], bool] = lambda: True,
 ) -> dict[str, T]:
@@ -39,51 +69,102 @@ def side_by_side(
     A session mostly waits, so that threads do; a process for each would take more than the session itself. The few
     processes are forks: they hold what was imported and read before. Neither function may raise. What was begun in a
     process that did not live to its end is missing. Where the caller is killed, they go on to their own end.
-    `release` is called once all have begun. What each does is given a function that waits until that has returned and
-    gives what it returned; False too where the caller was killed before.
+    `release` is called once all have begun. What each does is given its `Turn`, by which it waits until that has
+    returned, and learns what it returned; False too where the caller was killed before. By it all can agree, too:
+    AT_ONCE of them are under way at once, beside those that wait for that.
     """
     count = min(len(os.sched_getaffinity(0)), len(names))
     forks = multiprocessing.get_context("fork")
-    gate = os.pipe()
+    gates = os.pipe(), os.pipe()
     crews = []
     for first in range(count):
         ours, theirs = forks.Pipe(duplex=False)
-        process = forks.Process(target=_crew, args=(prepare, names[first::count], AT_ONCE // count, theirs, gate))
+        process = forks.Process(target=_work, args=(prepare, names[first::count], AT_ONCE // count, theirs, gates))
         process.start()
         theirs.close()
         crews.append((process, ours))
-    os.close(gate[0])
-    with os.fdopen(gate[1], "wb", buffering=0) as opens:
+    (_, opens), (_, decides) = gates
+    for reads, _ in gates:
+        os.close(reads)
+    with os.fdopen(opens, "wb", buffering=0) as gate, os.fdopen(decides, "wb", buffering=0) as verdict:
         if release():
-            with contextlib.suppress(BrokenPipeError):  # all were killed
-                opens.write(_GO * count)
+            _tell(gate, count)
+        gate.close()
+        votes = [_heard(wire, otherwise=True) for _, wire in crews]
+        if all(votes):
+            _tell(verdict, count)
     done: dict[str, T] = {}
     for process, wire in crews:
-        with contextlib.suppress(EOFError):
-            done |= wire.recv()
+        done |= _heard(wire, otherwise={})
         process.join()
     return done
 
 
-def _crew(
-    prepare: Callable[[str], Callable[[Released], T]],
+def _tell(gate: FileIO, count: int) -> None:
+    with contextlib.suppress(BrokenPipeError):  # all were killed
+        gate.write(_GO * count)
+
+
+def _heard(wire: Connection, otherwise: Any) -> Any:
+    """Return what a process says, or something else where it was killed."""
+    try:
+        return wire.recv()
+    except EOFError:
+        return otherwise
+
+
+class _Crew:
+    """What the threads of one process know of the word to begin, and of how all stand."""
+
+    def __init__(self, count: int, at_once: int) -> None:
+        self.begun, self.begins = Event(), False
+        self.decided, self.agreed = Event(), False
+        self.voted, self.good = Event(), True
+        self._left, self._counting = count, Lock()
+        self._places = BoundedSemaphore(at_once)
+
+    def vote(self, good: bool) -> None:
+        """Count one that stands well or not, whose place is another's from now on."""
+        self._places.release()
+        with self._counting:
+            self.good &= good
+            self._left -= 1
+            if not self._left:
+                self.voted.set()
+
+    def do(self, work: Callable[[Turn], T]) -> T:
+        """Do one's work when there is a place for it."""
+        self._places.acquire()
+        turn = Turn(self)
+        try:
+            return work(turn)
+        finally:
+            turn.end()
+
+
+def _work(
+    prepare: Callable[[str], Callable[[Turn], T]],
     names: Sequence[str],
     at_once: int,
     wire: Connection,
-    gate: tuple[int, int],
+    gates: tuple[tuple[int, int], tuple[int, int]],
 ) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # what the caller does at these is not for its forks to do
         signal.signal(number, signal.SIG_DFL)
-    os.close(gate[1])  # so that the gate's end is heard where the caller is killed
-    decided, decision = Event(), [False]
-
-    def released() -> bool:
-        decided.wait()
-        return decision[0]
-
-    with ThreadPoolExecutor(max(1, at_once)) as threads:
-        begun = {name: threads.submit(prepare(name), released) for name in names}
-        decision[0] = os.read(gate[0], 1) == _GO
-        decided.set()
-    with contextlib.suppress(BrokenPipeError):  # nobody is left to hear it
+    (gate, opens), (verdict, decides) = gates
+    for written in (opens, decides):  # so that the end of either is heard where the caller is killed
+        os.close(written)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a session for each that waits
+    crew = _Crew(len(names), max(1, at_once))
+    with ThreadPoolExecutor(max(1, len(names))) as threads, contextlib.suppress(BrokenPipeError):  # nobody hears it
+        begun = {name: threads.submit(crew.do, prepare(name)) for name in names}
+        crew.begins = os.read(gate, 1) == _GO
+        crew.begun.set()
+        crew.voted.wait()
+        try:
+            wire.send(crew.good)
+        finally:
+            crew.agreed = os.read(verdict, 1) == _GO
+            crew.decided.set()
         wire.send({name: future.result() for name, future in begun.items()})

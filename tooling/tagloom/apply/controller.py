@@ -1,8 +1,9 @@
 """Hear, in a plugin of Ansible's, what the command that started it wants next, and whether that command lives.
 
 The line is a pair of sockets that keep messages apart (unix(7), SOCK_SEQPACKET). A plugin says READY where it takes a
-job, and is sent the run's directory, LOCK with the descriptor of the fabric's lock, and GO. The end of the line tells
-either side that the other is gone.
+job, and is sent the run's directory. It says LOCK where it knows the switches' addresses, and is sent LOCK with the
+descriptors of the locks on the inventory and on the switches, and GO. The end of the line tells either side that the
+other is gone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tagloom.errors import Finding, InputError
 PACKAGE = Path(tagloom.__file__).resolve().parent
 READY, LOCK, GO = b"ready", b"lock", b"go"
 MESSAGE_BYTES = 4096  # PATH_MAX
+LOCKS = 8  # descriptors in a message, at most
 
 
 def check_package(expected: str) -> None:
@@ -43,11 +45,11 @@ class Controller:
         return Path(os.fsdecode(said)) if said else None
 
     def hold_lock(self) -> bool:
-        """Hold on to the fabric's lock until this process ends, and with it all that it forks from now on.
+        """Ask for the locks, and hold on to them until this process ends, and with it all that it forks from now on.
 
         False where the command has ended before it gave it.
         """
-        return self.by_hand or self._hear() == LOCK
+        return self.by_hand or self._hear(LOCK) == LOCK
 
     def says_go(self) -> bool:
         """Wait for the word to go on; False where the command has ended instead."""
@@ -64,7 +66,7 @@ class Controller:
             try:
                 if say:
                     line.send(say)
-                said, *_ = socket.recv_fds(line, MESSAGE_BYTES, 1)  # a descriptor stays open: nobody closes it
+                said, *_ = socket.recv_fds(line, MESSAGE_BYTES, LOCKS)  # descriptors stay open: nobody closes it
             except OSError:  # it ended before it had read what we said
                 return b""
         return said

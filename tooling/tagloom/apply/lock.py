@@ -16,11 +16,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
 from tagloom.apply.keep import write_private
+from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tagloom.apply.switch_locks import Address
 
 _POLL_SECONDS = 0.2
 _TRIES = 5
@@ -42,7 +45,7 @@ class Holder:
 
 
 class FabricLock:
-    """Hold the lock at `path`; enter it as a context. `descriptor` is for the processes that work for us.
+    """Hold the lock at `path`; enter it as a context. What `over` gives is for the processes that work for us.
 
     Raises PlanError where another command holds it. Where the controller that took it is dead and its ansible-playbook
     still ends its wave, that is waited for; `say` is told so, and whose lock was taken over.
@@ -51,6 +54,7 @@ class FabricLock:
     def __init__(self, path: Path, command: str, say: Callable[[str], None]) -> None:
         self.path, self.command, self._say = path, command, say
         self.descriptor = -1
+        self._switches = SwitchLocks()
         self.taken_over: Holder | None = None
 
     @property
@@ -75,8 +79,14 @@ class FabricLock:
             raise
         return self
 
+    def over(self, switches: Mapping[str, Address]) -> tuple[int, ...]:
+        """Lock switches by their addresses too, and return the open files that hold all locks. Raises TagloomError."""
+        self._switches.take(switches)
+        return (self.descriptor, *self._switches.descriptors)
+
     def __exit__(self, *_: object) -> None:
         """Give it back."""
+        self._switches.release()
         if self.descriptor >= 0:
             _holder_page(self.path).unlink(missing_ok=True) if self._mine() else None
             os.close(self.descriptor)

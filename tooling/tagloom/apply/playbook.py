@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tagloom.apply.build import between, read_waves
-from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES, PACKAGE
+from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES, PACKAGE, READY
+from tagloom.apply.keep import write_private
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.run_directory import RunDirectory, request_stop
 from tagloom.errors import Finding, InputError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tagloom.apply.site import Site
 
     Progress = Callable[[Outcome], None]
+    Lock = Callable[[Mapping[str, tuple[str, int]]], Sequence[int]]
 
 _POLL_SECONDS = 0.1
 _PATIENCE = 2  # interrupts that end a run in good order; the one after them does not
@@ -46,7 +48,8 @@ class Ansible:
 
     def __init__(self, site: Site, limit: str = "") -> None:
         self.site, self.limit = site, limit
-        self._lock = -1
+        self._lock: Lock = lambda _addresses: ()
+        self._held: dict[str, str] = {}  # the text of the state that each switch was last read to hold
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
         self._owed = 0  # how often it says that it is ready before the last job is over
@@ -63,9 +66,12 @@ class Ansible:
         if not self._jobs:
             self.site.log.unlink(missing_ok=True)
 
-    def hold(self, descriptor: int) -> None:
-        """Let all that speak to switches hold on to an open file, whose lock so lasts until the last has ended."""
-        self._lock = descriptor
+    def hold(self, lock: Lock) -> None:
+        """Let `lock` take the locks on switches, by their addresses, before any of them is spoken to.
+
+        All that speak to switches hold on to the open files that it gives: their locks last until the last has ended.
+        """
+        self._lock = lock
 
     def start(self) -> None:
         """Start it, where it does not run. Raises InputError where there is no place for its log."""
@@ -114,8 +120,8 @@ class Ansible:
         `directory` takes the run's files. `meanwhile` is called while switches are logged in to; what it raises ends
         the job before more is asked of them. An interrupt (KeyboardInterrupt) asks the job to stop after the wave it is
         in and goes on waiting; a second one before the next line, a third ends it. A switch of which a begun wave
-        brought no word has failed. Raises InputError where nothing could be begun: no build, or none of this inventory;
-        no host of that limit.
+        brought no word has failed. A switch that a former job has read must hold what was read then. Raises InputError
+        where nothing could be begun: no build, or none of this inventory; no host of that limit.
         """
         began = time.monotonic()
         job = replace(job, build=job.build.absolute())
@@ -125,14 +131,17 @@ class Ansible:
         self.start()
         self._jobs += 1
         self._owed += 1
+        if self._held and not job.check:
+            write_private(files.held, json.dumps(self._held))
         self._say(os.fsencode(files.path))
-        self._say(LOCK, self._lock)
         try:
-            meanwhile()
+            if self._hear_of_lock():
+                self._say(LOCK, self._lock(_addresses(files)))
+                meanwhile()
+                self._say(GO)
         except BaseException:
             self.end()
             raise
-        self._say(GO)
         found, status = self._follow(files, on_progress)
         trouble = ""
         if status:  # what it did before went well, or it would have ended then
@@ -140,12 +149,32 @@ class Ansible:
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
         outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
+        self._remember(outcomes, waves[0].number if job.check else -1)
         return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
 
-    def _say(self, message: bytes, descriptor: int = -1) -> None:
-        assert self._line is not None  # noqa: S101 - it was started
+    def _remember(self, outcomes: Outcomes, looked_at: int) -> None:
+        """Keep what each switch holds: of a look, what the first wave `looked_at` found; else what was read back."""
+        for outcome in outcomes.outcomes:
+            if looked_at not in {-1, outcome.number}:
+                continue
+            self._held.pop(outcome.switch, None)
+            if outcome.read and looked_at >= 0:
+                self._held[outcome.switch] = outcome.before
+            elif outcome.read and not outcome.failed:  # one that failed may stand at any line
+                self._held[outcome.switch] = outcome.after
+
+    def _hear_of_lock(self) -> bool:
+        """Wait until the job is about to speak to switches; False where it has ended instead."""
+        while self._line is not None and self._owed:
+            if self._hear(self._line) == LOCK:
+                return True
+        return False
+
+    def _say(self, message: bytes, descriptors: Sequence[int] = ()) -> None:
+        if self._line is None:
+            return
         try:
-            socket.send_fds(self._line, [message], [descriptor] if descriptor >= 0 else [])
+            socket.send_fds(self._line, [message], descriptors)
         except (BrokenPipeError, ConnectionResetError):
             return  # it has ended: that is found out where its word is waited for
 
@@ -170,20 +199,25 @@ class Ansible:
                     self._process.terminate()
                 request_stop(files.path, now=interrupts > 1)
 
-    def _hear(self, line: socket.socket) -> None:
-        """Wait a moment for its word: that it is ready for another job, or its end, and that of whatever it forked."""
+    def _hear(self, line: socket.socket) -> bytes:
+        """Wait a moment for its word, and return that: LOCK, that it is ready for another job, or b"" for neither.
+
+        Where all that it forked has ended too, there is no line any more.
+        """
         if not select.select([line], [], [], _POLL_SECONDS)[0]:
-            return
+            return b""
         # Between a word that is heard and one that is counted, no interrupt may fall.
         interrupts = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            if _word(line):
+            word = _word(line)
+            if word == READY:
                 self._owed -= 1
-            else:
+            elif not word:
                 line.close()
                 self._line = None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, interrupts)
+        return word
 
     def _findings(self, files: RunDirectory, trouble: str) -> tuple[Finding, ...]:
         if files.findings.is_file():
@@ -261,6 +295,12 @@ def _word(line: socket.socket) -> bytes:
         return line.recv(MESSAGE_BYTES)
     except ConnectionResetError:  # it ended before it had heard all
         return b""
+
+
+def _addresses(files: RunDirectory) -> dict[str, tuple[str, int]]:
+    """Return where each switch is reached, as Ansible knows it."""
+    found = json.loads(files.addresses.read_text("utf-8"))
+    return {name: (host, port) for name, (host, port) in found.items()}
 
 
 def _gather(

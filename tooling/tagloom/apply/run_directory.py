@@ -97,6 +97,16 @@ class RunDirectory:
         return self.path / "hosts.json"
 
     @property
+    def addresses(self) -> Path:
+        """Hold where each switch that Ansible was limited to is reached: a host and a port."""
+        return self.path / "addresses.json"
+
+    @property
+    def held(self) -> Path:
+        """Hold by switch the text of the state that it was last read to hold, from which the run was proven."""
+        return self.path / "held.json"
+
+    @property
     def order(self) -> Path:
         """Hold what a push of each wave needs to know: a task's arguments would be templated for every switch."""
         return self.path / "order.json"
@@ -109,7 +119,7 @@ class RunDirectory:
     def start(self, job: Job) -> None:
         """Begin a new journal of a job; backups stay."""
         told = (self.stop, self.stop_now, self.begun, self.landed, self.hosts, self.order, self.findings)
-        for old in (*self.outcomes.glob("*.json"), *told):
+        for old in (*self.outcomes.glob("*.json"), *told, self.addresses, self.held):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
         self.job.write_text(json.dumps(job.as_json()), "utf-8")
@@ -142,6 +152,16 @@ class RunDirectory:
         for path in self._written(lambda name: name not in found):
             found[path.name] = Outcome.of_json(json.loads(path.read_text("utf-8")))
             yield found[path.name]
+
+    def last_read(self) -> dict[str, str]:
+        """Return by switch the text of the state that it was last read to hold: in this run, else before it."""
+        known: dict[str, str] = json.loads(self.held.read_text("utf-8")) if self.held.is_file() else {}
+        for outcome in self.read({}):
+            if outcome.failed:
+                known.pop(outcome.switch, None)
+            elif outcome.read:
+                known[outcome.switch] = outcome.after
+        return known
 
     def read_switch(self, switch: str) -> list[Outcome]:
         """Give what became of one switch, wave by wave."""

@@ -101,26 +101,30 @@ def bring(
     backups: Path,
     out_of_band: bool = False,
     expected: SwitchState | None = None,
+    held: SwitchState | None = None,
     ahead: bool = False,
     wave: str = "",
     number: int = 1,
     ledger: SwitchLedger | None = None,
     stop: Callable[[], bool] = lambda: False,
     released: Callable[[], bool] = lambda: True,
+    agree: Callable[[bool], bool] = lambda good: good,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
 
     `expected` is what the switch must hold on those cells beforehand; a switch on the way from there to `target`
     (an interrupted push: some cells at the one, some at the other) is taken as well, anything else is drift.
+    `held` is what it was last read to hold, from where the way was proven: it must hold exactly that on those cells.
     A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and
     what is about to be sent is on `ledger`, synced: where either cannot be written, nothing is sent. `stop` is asked
     before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
-    asked nothing more. A switch with nothing to change that would start with something else is saved; where `target` is
-    None, that is all that is done.
+    asked nothing more. `agree` is told, before the first line, whether the switch holds what it must, and waits for all
+    others of the wave: where it says no, one of them was changed by others, and nothing is sent. A switch with nothing
+    to change that would start with something else is saved; where `target` is None, that is all that is done.
     Never raises a TagloomError: a failing switch is an outcome.
     """
     began = clock()
@@ -157,6 +161,9 @@ def bring(
                 else:
                     found_stray = strays(running, assumed, wanted)
                     stray = tuple(cell_finding(switch, each, language.port_name) for each in found_stray)
+            if held is not None and not check:
+                assumed = overlay(running, held, ports, language.switchwide)
+                stray = tuple(cell_finding(switch, c, language.port_name) for c in difference(assumed, running))
             changes = difference(running, wanted)
             commands = language.commands(changes, running)
             refused = bool(findings or stray)
@@ -169,9 +176,15 @@ def bring(
                 after=language.text(wanted),
                 unsaved=(check or not changes) and not ahead and _unsaved(connection, language, running),
             )
+            waited = clock()
+            agreed = agree(not stray)
+            began += clock() - waited
             if refused:
                 fault = Fault.REFUSED if findings else Fault.DRIFT
                 outcome = replace(outcome, **{**_refused((*findings, *stray)), "fault": fault})
+            elif not agreed:
+                error = "nothing was sent: another switch of this wave holds what this run has not sent it"
+                outcome = replace(outcome, error=error, fault=Fault.STOPPED)
             elif changes and not check:
                 outcome = replace(outcome, backup=str(keep(backups, switch, text)))
                 if ledger is not None:

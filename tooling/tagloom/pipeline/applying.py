@@ -364,6 +364,8 @@ def _after(
     Where nothing was sent yet, or one of them was asked to stop or holds what nobody sent it, it stops there.
     """
     run = desk.journal.run(run.id)
+    if drift := tuple(f for o in outcomes.outcomes if o.fault is Fault.DRIFT for f in o.findings):
+        return Result(outcomes, run, drift=drift)
     broken = outcomes.failed_by(Fault.DEVICE, Fault.CONTROLLER, Fault.REFUSED)
     if not broken or broken != outcomes.failed or not run.proven or not run.wave:
         return Result(outcomes, run)

@@ -138,7 +138,7 @@ class Desk:
     tell: Callable[[str], None] = _nobody
 
     def __post_init__(self) -> None:
-        self.ansible.hold(self.lock.descriptor)
+        self.ansible.hold(self.lock.over)
 
     @property
     def site(self) -> Site:
@@ -245,6 +245,9 @@ class Desk:
             return
         number = self.journal.run(run.id).wave
         waiting = "; hosts are paused until it goes on" if any(order.paused[max(0, number - 2) : number]) else ""
+        if changed := outcomes.failed_by(Fault.DRIFT):
+            self.journal.set_state(run.id, STOPPED, f"others changed {', '.join(changed)}{waiting}")
+            return
         stopped = outcomes.stopped or bool(outcomes.failed_by(Fault.STOPPED))
         if stopped and not outcomes.failed_by(*set(Fault) - {Fault.STOPPED, Fault.NONE}):
             self.journal.set_state(run.id, STOPPED, f"as asked{waiting}")

@@ -1,0 +1,60 @@
+"""The gate before a wave: when it opens, and what it takes for the end of the command that began."""
+
+import socket
+from contextlib import contextmanager
+
+import pytest
+
+from tagloom.apply.controller import GO, LOCK, Controller
+from tagloom.apply.gate import Gate
+from tagloom.apply.run_directory import RunDirectory
+
+WAIT = 3600.0
+
+
+@contextmanager
+def before(number, tmp_path, drain_seconds=0.0):
+    """Stand before a wave of two, with the command's end of the line."""
+    waves = {
+        "1": {"after": None, "last": False, "drain_seconds": drain_seconds},
+        "2": {"after": 1, "last": True, "drain_seconds": 0.0},
+    }
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    files = RunDirectory(tmp_path)
+    if number == 2:
+        files.land(1)
+    with ours, theirs:
+        yield Gate(files, {"waves": waves, "check": False, "journal": ""}, number, Controller(theirs.fileno())), ours
+
+
+def test_the_word_to_go_that_is_said_early_is_not_taken_for_the_end(tmp_path):
+    with before(1, tmp_path) as (gate, command):
+        command.send(LOCK)
+        command.send(GO)
+        assert gate.approach()
+        assert gate.opens()
+    assert RunDirectory(tmp_path).begun.read_text() == "1"
+
+
+@pytest.mark.parametrize("said", [(), (LOCK,), (LOCK, GO)], ids=["nothing", "the lock", "to go"])
+def test_a_command_that_ended_begins_no_wave_whatever_it_said_before(tmp_path, said):
+    with before(1, tmp_path) as (gate, command):
+        for word in said:
+            command.send(word)
+        command.shutdown(socket.SHUT_RDWR) if not said else command.close()
+        assert not (gate.approach() and gate.opens())
+        assert gate.reason.startswith("stopped before wave 1: the command that began ")
+    assert not RunDirectory(tmp_path).begun.exists()
+
+
+def test_a_command_that_ends_while_old_frames_leave_begins_no_further_wave(tmp_path):
+    with before(2, tmp_path, drain_seconds=WAIT) as (gate, command):
+        command.close()
+        assert not gate.approach()
+        assert gate.reason == "stopped before wave 2: the command that began is gone"
+
+
+def test_a_later_wave_waits_for_no_word(tmp_path):
+    with before(2, tmp_path) as (gate, _command):
+        assert gate.approach()
+        assert gate.opens()
