@@ -313,6 +313,55 @@ def test_the_others_finish_as_far_as_is_proven_and_leave_what_the_one_that_faile
     assert ring.standing(ring.running(), 3)
 
 
+# --- what is proven is what is pushed ---------------------------------------------------------------------------------
+
+
+def edit(path):
+    """Let a configuration set another aging time."""
+    with path.open("a") as file:
+        file.write("bridge aging-time 77\n")
+
+
+def test_what_is_edited_after_the_proof_reaches_no_switch(ring):
+    """First in the directory that was named, while switches are read; then in the run's own copy, between two waves."""
+    shutil.copytree(ring.home / "change", ring.home / "edited", dirs_exist_ok=True)
+    page = json.loads((ring.home / "edited/rollout.json").read_text())
+    page["waves"][1]["drain_seconds"] = 10
+    (ring.home / "edited/rollout.json").write_text(json.dumps(page))
+    process.quirks(ring.rack, {"*": {"delay_seconds": 0.05}})
+    begun = ring.start("apply", "edited")
+    while begun.poll() is None and not list(ring.runs.glob("*-check/hosts.json")):
+        time.sleep(0.01)
+    for path in ring.home.glob("edited/**/*.cfg"):
+        if path.stem == "s0":
+            edit(path)
+    ring.until(begun, "select 1 from runs where wave = 1")
+    (own,) = ring.runs.glob("*-apply/order/waves/3/s2.cfg")
+    edit(own)
+    out, err = begun.communicate()
+    page = json.loads(out)
+    assert begun.returncode == 3, err
+    assert "stopped before wave 3" in page["error"]
+    assert "expected the configurations that were proven, actual others" in page["error"]
+    assert ring.standing(ring.running(), 2), "as proven, not as edited"
+    process.quirks(ring.rack, {"*": asdict(Quirks())})
+    assert ring.answer("apply", "--resume")["state"] == "done", "of the journal's own copy"
+    assert ring.standing(ring.running(), 3)
+
+
+def test_a_look_refuses_a_rollout_that_was_edited_as_a_push_does(ring):
+    shutil.copytree(ring.home / "change", ring.home / "swapped", dirs_exist_ok=True)
+    page = json.loads((ring.home / "swapped/rollout.json").read_text())
+    page["waves"] = [page["waves"][2]]  # what switches hold at the end is proven; the way there is not
+    (ring.home / "swapped/rollout.json").write_text(json.dumps(page))
+    before = process.configurations(ring.rack)
+    refusals = [ring.answer("apply", "swapped", *words, expect=1) for words in (["--check"], [])]
+    assert refusals[0]["refused"] == refusals[1]["refused"]
+    assert refusals[0]["refused"].startswith("every state on the way must be proven, and wave 1 of 1 is not from")
+    assert refusals[0]["witness"] == refusals[1]["witness"]
+    assert process.configurations(ring.rack) == before
+
+
 # --- two operators, and people with hands -----------------------------------------------------------------------------
 
 

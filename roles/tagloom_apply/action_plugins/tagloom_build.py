@@ -103,11 +103,13 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
             | {
                 "switches": reached(wave, play),
                 "ahead": job.check and wave.number > first,
+                "proven": [job.proven[wave.number], job.proven[max(0, wave.number - 1)]] if job.proven else ["", ""],
                 "after": befores[wave.number],
                 "last": wave.number == numbers[-1],
             }
             for wave in wanted
         },
+        "switches": [switch.name for switch in fabric.live],
         "check": job.check,
         "journal": job.journal,
         "run": job.run,

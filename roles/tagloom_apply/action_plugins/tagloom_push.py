@@ -16,6 +16,7 @@ from tagloom.adapters.connect import connect
 from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
+from tagloom.apply.build import proven_texts
 from tagloom.apply.controller import Controller
 from tagloom.apply.gate import Gate
 from tagloom.apply.journal import Journal
@@ -31,7 +32,7 @@ from tagloom.render import parse_configuration, read_state, render_commands, ren
 from tagloom.share import share_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tagloom.adapters.crew import Turn
     from tagloom.records.switch_state import SwitchState
@@ -76,12 +77,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         if not gate.approach():
             return result | {"failed": True, "msg": gate.reason}
         wave, held = gate.wave, {} if order["check"] else files.last_read()
+        try:
+            texts = [
+                proven_texts(Path(directory), order["switches"], proven) if directory else {}
+                for directory, proven in zip((wave["configs"], wave["expected"]), wave["proven"], strict=True)
+            ]
+        except InputError as error:
+            return result | {"failed": True, "msg": f"stopped before wave {wave['number']}: {error}"}
         variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, OUT_OF_BAND))
 
         def prepare(switch: str) -> Callable[[Turn], Outcome | None]:
             def push(turn: Turn) -> Outcome | None:
                 try:
-                    outcome = bring_one(switch, order, wave, known, files, turn, held.get(switch))
+                    outcome = bring_one(switch, order, wave, texts, known, files, turn, held.get(switch))
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
                     outcome = failed(str(error))
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
@@ -118,25 +126,26 @@ def bring_one(
     switch: str,
     order: Mapping[str, Any],
     wave: Mapping[str, Any],
+    texts: Sequence[Mapping[str, str]],
     variables: Mapping[str, Any],
     files: RunDirectory,
     turn: Turn,
     held: str | None,
 ) -> Outcome:
-    """Bring one switch to a wave's target; `held` is the text of the state that it was last read to hold.
+    """Bring one switch to a wave's target.
 
-    Raises TagloomError and OSError before anything is sent.
+    `texts` are the configurations that the wave leads to and those that it expects, by switch, `held` is the text of a
+    state, which it was last read to hold. Raises TagloomError and OSError before anything is sent.
     """
     check, journal = order["check"], order["journal"]
     model, firmware, ports = order["models"][switch], order["firmware"][switch], order["ports"][switch]
     platform, templates = platforms.load(model, tuple(sorted(firmware.items()))), share_directory() / "templates"
 
-    def target_of(directory: str) -> SwitchState:
+    def target_of(texts: Mapping[str, str], directory: str) -> SwitchState:
         path = Path(directory) / f"{switch}.cfg"
-        try:
-            parsed = parse_configuration(platform, path.read_text("utf-8"))
-        except OSError as error:
-            raise InputError([Finding(str(path), "a configuration", str(error))]) from error
+        if switch not in texts:
+            raise InputError([Finding(str(path), "a configuration", "none")])
+        parsed = parse_configuration(platform, texts[switch])
         if parsed.unknown:
             raise InputError(Finding(f"{path}:{line.number}", "a known line", line.text) for line in parsed.unknown)
         return parsed.state
@@ -157,12 +166,12 @@ def bring_one(
         connect(switch, platform, Access.of_host(variables)),
         switch,
         language,
-        target_of(wave["configs"]) if wave["number"] else None,
+        target_of(texts[0], wave["configs"]) if wave["number"] else None,
         ports,
         check=check,
         backups=files.backups,
         out_of_band=out_of_band or led,
-        expected=target_of(wave["expected"]) if wave["expected"] else None,
+        expected=target_of(texts[1], wave["expected"]) if wave["expected"] else None,
         held=parse_configuration(platform, held).state if held is not None and wave["number"] else None,
         ahead=wave["ahead"],
         wave=wave["name"],

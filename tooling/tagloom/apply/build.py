@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ from tagloom.errors import Finding, InputError
 from tagloom.records.pages import RolloutPage
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.storage.document import checked, read_json
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 
@@ -107,6 +109,27 @@ def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
         if here != there:
             lines[path.stem] = len(set(here.splitlines()) ^ set(there.splitlines()))
     return tuple(sorted(lines, key=lambda name: -lines[name]))
+
+
+def digest(texts: Mapping[str, str]) -> str:
+    """Return what tells configurations, by switch, from all others."""
+    whole = hashlib.sha256()
+    for name, text in sorted(texts.items()):
+        for part in (name.encode(), text.encode()):
+            whole.update(len(part).to_bytes(8, "big") + part)
+    return whole.hexdigest()
+
+
+def proven_texts(directory: Path, switches: Collection[str], proven: str) -> dict[str, str]:
+    """Read the configurations of switches. Raises InputError where they are not those that were proven.
+
+    `proven` is their digest, "" where nobody knows it; without it, some may be missing.
+    """
+    paths = {name: path for name in switches if (path := directory / f"{name}.cfg").is_file()}
+    texts = {name: read_text(path, "a readable configuration") for name, path in paths.items()}
+    if proven and digest(texts) != proven:
+        raise InputError([Finding(str(directory), "the configurations that were proven", "others")])
+    return texts
 
 
 def fabric_file(build: Path) -> Path:

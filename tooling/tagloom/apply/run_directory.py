@@ -22,6 +22,7 @@ class Job:
     check        only read, and say what would be sent
     limit        the switches it may reach for; none = all that Ansible was limited to
     first_wave   the wave to begin with; `last_wave` the one to end with, 0 = the last there is
+    proven       the digests of the configurations before the first wave, and after each; none = nobody knows them
     journal      the journal's file, "" = none is kept; `run` is the run's number in it
     """
 
@@ -30,6 +31,7 @@ class Job:
     limit: tuple[str, ...] = ()
     first_wave: int = 0
     last_wave: int = 0
+    proven: tuple[str, ...] = ()
     journal: str = ""
     run: int = 0
 
@@ -40,7 +42,9 @@ class Job:
     @classmethod
     def of_json(cls, plain: dict[str, Any]) -> Job:
         """Read what `as_json` gave."""
-        return cls(**plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"])})
+        return cls(
+            **plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"]), "proven": tuple(plain["proven"])}
+        )
 
 
 @dataclass(frozen=True, slots=True)

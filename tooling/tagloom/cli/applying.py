@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
     from tagloom.pipeline.applying import Wishes
+    from tagloom.pipeline.operating import Push
 
 
 ABORT_POLL_SECONDS = 0.2
@@ -48,20 +49,27 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> int:
-    from tagloom.apply.survey import survey
-    from tagloom.pipeline import applying, operating
+    from tagloom.pipeline import operating
     from tagloom.report import terminal
 
-    wishes = _wishes(args)
-    with screen.waiting("proving what would be pushed"):
-        push = operating.prepare(args.build)
-    if not push.proof.proven:
+    with ExitStack() as stack:
+        with screen.waiting("proving what would be pushed"):
+            push = stack.enter_context(operating.prepared(args.build, ansible.site))
+        if push.proof.proven:
+            return _apply_proven(args, screen, ansible, push)
         screen.say(
             *terminal.proof_lines(push.proof, len(push.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
         )
         screen.answer({**pushed_page(), **push.proof.as_json()})
         return NO
+
+
+def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, push: Push) -> int:
+    from tagloom.apply.survey import survey
+    from tagloom.pipeline import applying
+
+    wishes = _wishes(args)
     names = [switch.name for switch in push.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
     only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
@@ -70,7 +78,7 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
             applying.refuse_unfinished(desk, push.fabric.name, wishes, lambda what: _next_words(args, what))
         with screen.progress("switches read") as note:
             on_progress = counting(note, len(wanted) * (push.waves if args.check else 1))
-            found = survey(ansible, args.build, push.fabric, wave=only, on_progress=on_progress)
+            found = survey(ansible, push.directory, push.fabric, wave=only, on_progress=on_progress)
         if args.check:
             if not args.drift:
                 _show(found, screen, diff=args.diff)

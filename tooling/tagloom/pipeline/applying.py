@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import read_waves
+from tagloom.apply.build import digest, read_waves
 from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.survey import survey
@@ -100,9 +100,9 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
         )
     order = runs.read_order(push.directory)
     if is_rollout and order.holds(_read(push, found), order.waves):
-        push, is_rollout, found = replace(push, directory=push.directory / "build"), False, _unchanged(found)
+        push, is_rollout, found = push.target, False, _unchanged(found)
         order = runs.read_order(push.directory)
-    source = str(push.directory.absolute())
+    source = str(push.source.absolute())
     stray, findings = strayed(desk, push, order, found, wishes)
     if stray and not wishes.drift:
         return Result(_unsent(found), drift=findings)
@@ -122,7 +122,7 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
         if asked:  # so that the next apply knows what was kept, and asks again
             write_texts(push.directory / ASKED, asked)
     _announce(desk, push.directory)
-    run, order = desk.begin(push.directory, "apply", source, save=unsaved)
+    run, order = desk.begin(push.directory, "apply", source, save=unsaved, proven=push.proven)
 
     def prove_from_here() -> None:
         if order.states:
@@ -164,11 +164,11 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     stray, findings = strayed(desk, push, order, found, wishes)
     if stray and not wishes.drift:
         return Result(found, drift=findings, remarks=remarks)
-    if (
-        found.error
-        or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes)
-        or (is_rollout and not stray)
-    ):
+    if found.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes):
+        return Result(found, remarks=remarks)
+    if is_rollout and not stray:
+        first = tuple(outcome for outcome in found.outcomes if outcome.number == 1)
+        runs.on(order, runs.stand(order, 1, replace(found, outcomes=first)), 1)
         return Result(found, remarks=remarks)
     if stray:
         remarks = (*remarks, *_told(wishes, findings))
@@ -193,7 +193,7 @@ def _aimed(
     if not stray:
         return push, read, _targets(push, found)
     if (push.directory / "rollout.json").exists():
-        push = replace(push, directory=push.directory / "build", waves=1)
+        push = push.target
     after = _wanted(push, read)
     return push, read, _keeping(push, after, stray) if wishes.drift == "keep" else after
 
@@ -234,7 +234,7 @@ def _save_only(
     found = _unchanged(found)
     if not unsaved:
         return Result(found, remarks=remarks)
-    run, order = desk.begin(push.directory, "save", str(push.directory.absolute()))
+    run, order = desk.begin(push.directory, "save", str(push.source.absolute()), proven=push.proven)
     outcomes = desk.push(run, order, limit=unsaved, on_progress=on_progress)
     remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
     return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(*remarks, remark))
@@ -282,7 +282,7 @@ def strayed(
                 raise PlanError(
                     "a rollout is applied where it starts from, and the last run has led the fabric elsewhere",
                     str(order.findings(name, ours)[0]),
-                    f"tagloom apply {push.directory / 'build'} orders the change anew, from what runs",
+                    f"tagloom apply {push.source / 'build'} orders the change anew, from what runs",
                 )
     else:
         wanted = _targets(push, found)
@@ -407,8 +407,12 @@ def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress:
     if len(ends) > 1:
         last = number + len(ends) - 1
         files = {wave.number: wave.configs for wave in read_waves(order.directory)}
+        proven = list(order.proven)
         for wave, end in enumerate(ends, start=number):
-            write_texts(files[wave], render(order.fabric, end, desk.site.share / "templates"))
+            texts = render(order.fabric, end, desk.site.share / "templates")
+            write_texts(files[wave], texts)
+            proven[wave] = digest(texts)
+        order = replace(order, proven=tuple(proven))
         runs.set_saved_first(order.directory, ())
         # It begins with the wave that failed: the others hold it, but have not waited for what was under way.
         more = desk.push(run, order, first=number, last=last, whole=False, on_progress=on_progress)
@@ -439,10 +443,10 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
     whole = replace(standing, read={**standing.read, **{name: both[0] for name, both in lost.items()}})
     directory = desk.site.directory("undo") / "back"
     try:
-        runs.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
+        proven = runs.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
     except PlanError as error:
         return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
-    undo, way = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run)
+    undo, way = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run, proven=proven)
     reached = [switch.name for switch in order.fabric.live if switch.name not in lost]
     back = desk.push(undo, way, limit=reached, on_progress=on_progress)
     remark = (
@@ -542,14 +546,14 @@ def rollback(
         remark = "no line had reached a switch: all hold what they held before the run"
         return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
     directory = desk.site.directory("rollback") / "back"
-    runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
+    proven = runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
     if check:
         way = runs.read_order(directory)
         found = _instead(order.fabric, found, standing.read, way.states[-1], desk.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
         return Result(replace(found, waves=way.waves), run, remarks=(remark,))
     _announce(desk, directory)
-    back, own = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run)
+    back, own = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run, proven=proven)
     outcomes = desk.push(back, own, on_progress=on_progress)
     return _after(desk, back, own, _whole(outcomes, found), wishes, on_progress)
 

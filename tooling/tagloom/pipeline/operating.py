@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.build import digest, fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
@@ -16,9 +19,10 @@ from tagloom.render import parse_configuration
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tagloom.apply.build import WaveOrder
     from tagloom.apply.site import Site
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
@@ -27,16 +31,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Push:
-    """Hold what is to be pushed: a directory of a build or a rollout, its fabric, and the proof of all its states."""
+    """What is to be pushed: a directory of a build or a rollout, its fabric, and the proof of all its states.
+
+    `source` is the directory that was asked for, of which `directory` is a copy that nobody else writes to. `proven`
+    are the digests of its configurations, before the first wave and after each; none where that is to come.
+    """
 
     directory: Path
     fabric: Fabric
     waves: int
     proof: Findings
+    source: Path
+    proven: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> Push:
+        """Return the build that a rollout leads to."""
+        return replace(self, directory=self.directory / "build", source=self.source / "build", waves=1, proven=())
+
+
+@contextmanager
+def prepared(source: Path, site: Site) -> Iterator[Push]:
+    """Copy what is to be pushed among the files of a site's runs, prove the copy, and remove it in the end.
+
+    Who writes to the directory afterwards changes nothing. Raises InputError, as `prepare` does.
+    """
+    directory = site.directory(f"asked-{os.getpid()}")
+    try:
+        try:
+            shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "hosts", "commands"))
+        except (OSError, shutil.Error) as error:
+            raise InputError([Finding(str(source), "a build or a rollout that can be copied", str(error))]) from error
+        yield replace(prepare(directory / "copy"), source=source)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def prepare(directory: Path) -> Push:
-    """Prove every state that a push would lead through, from the texts that would be pushed.
+    """Prove every state that a push would lead through, from the texts that will be pushed.
 
     States in which hosts are paused on purpose deliver nothing and are passed over; so are those in which switches
     learn, of which no text tells where frames go: the rollout has proven them. The proof is that of the first
@@ -49,18 +81,30 @@ def prepare(directory: Path) -> Push:
         actual = "no login is known"
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
+    texts = texts_of(fabric, waves)
     proof = None
     # The waves of a rollout still use the links that its target turns off; a build must not.
     judged = fabric.with_links_up() if (directory / "rollout.json").is_file() else fabric
     passed = flooding(directory)
-    for configs in [wave.configs for wave in waves if not wave.paused and wave.number not in passed] or [
-        directory / "build" / "configs"
-    ]:
-        _, proof = prove(judged, read_texts(fabric, configs), None, duplicates_allowed=duplicates_allowed(directory))
+    for number in [wave.number for wave in waves if not wave.paused and wave.number not in passed] or [-1]:
+        held = texts[number] if number >= 0 else read_texts(fabric, directory / "build" / "configs")
+        _, proof = prove(judged, held, None, duplicates_allowed=duplicates_allowed(directory))
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
-    return Push(directory, fabric, len(waves), proof)
+    return Push(directory, fabric, len(waves), proof, directory, digests(texts))
+
+
+def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
+    """Read the configurations before the first wave, none where any may be, and after each. Raises InputError."""
+    after = [wave for wave in waves if wave.number]
+    before = after[0].expected
+    return [{} if before is None else read_texts(fabric, before), *(read_texts(fabric, w.configs) for w in after)]
+
+
+def digests(texts: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the digests of configurations before the first wave, "" where any may be, and after each."""
+    return tuple(digest(each) if each else "" for each in texts)
 
 
 def order(push: Push, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False) -> Push:
@@ -87,7 +131,7 @@ def order(push: Push, before: FabricState, after: FabricState, site: Site, *, al
     directory = site.directory("rollout") / "rollout"
     build = replace(read_build(push.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
-    return replace(push, directory=directory, waves=len(change.waves))
+    return replace(push, directory=directory, waves=len(change.waves), proven=())
 
 
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:

@@ -15,8 +15,8 @@ from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
-from tagloom.pipeline.operating import states_of
+from tagloom.pipeline.files import duplicates_allowed, write_texts
+from tagloom.pipeline.operating import digests, states_of, texts_of
 from tagloom.pipeline.planning import render, rollout_judge
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
@@ -47,7 +47,8 @@ _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 class Order:
     """Hold a directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
 
-    Where nothing is known beforehand (a fabric set up in one go), `states` is empty.
+    Where nothing is known beforehand (a fabric set up in one go), `states` is empty. `proven` are the digests of the
+    texts that the states were read from.
     """
 
     directory: Path
@@ -58,6 +59,7 @@ class Order:
     paused: tuple[bool, ...]
     terms: tuple[Terms, ...]
     duplicates_allowed: bool
+    proven: tuple[str, ...] = ()
 
     @property
     def waves(self) -> int:
@@ -104,9 +106,10 @@ def read_order(directory: Path) -> Order:
     """Read a directory of waves. Raises InputError."""
     fabric, waves = read_fabric(fabric_file(directory)), [w for w in read_waves(directory) if w.number]
     states: list[FabricState] = []
+    texts = texts_of(fabric, waves)
     if waves[0].expected is not None:
-        for configs in [waves[0].expected, *(wave.configs for wave in waves)]:
-            here = states_of(fabric, read_texts(fabric, configs))
+        for each in texts:
+            here = states_of(fabric, each)
             # One object for what stays the same: proofs pass it over.
             states.append({n: states[-1][n] if states and states[-1][n] == held else held for n, held in here.items()})
     return Order(
@@ -118,6 +121,7 @@ def read_order(directory: Path) -> Order:
         tuple(wave.paused for wave in waves),
         tuple(wave.terms for wave in waves),
         duplicates_allowed(directory),
+        digests(texts),
     )
 
 
@@ -153,11 +157,13 @@ class Desk:
         *,
         save: Collection[str] = (),
         undoes: Run | None = None,
+        proven: tuple[str, ...] = (),
     ) -> tuple[Run, Order]:
         """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
-        `save` lists switches that would start with something else than they hold: they are saved before the first
-        line. Runs that were not finished are left to this one.
+        Its texts are those that were `proven`, where that was done already, else they are to be. `save` lists switches
+        that would start with something else than they hold: they are saved before the first line. Runs that were not
+        finished are left to this one.
         """
         own = self.site.directory(kind) / "order"
         shutil.rmtree(own, ignore_errors=True)
@@ -166,6 +172,8 @@ class Desk:
             order = read_order(own)
             if save and order.states:
                 set_saved_first(own, save)
+            if proven and order.proven != proven:
+                raise InputError([Finding(str(directory), "the configurations that were proven", "others")])
         except OSError as error:
             actual = error.strerror or str(error)
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
@@ -218,6 +226,7 @@ class Desk:
             limit=tuple(limit),
             first_wave=first,
             last_wave=last,
+            proven=order.proven,
             journal=str(self.journal.path.absolute()),
             run=run.id,
         )
@@ -372,8 +381,8 @@ def write_back(
     templates: Path,
     down_to: int = 0,
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
-) -> None:
-    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold.
+) -> tuple[str, ...]:
+    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold; give its digests.
 
     A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
     """
@@ -381,14 +390,16 @@ def write_back(
     fabric = order.fabric
     ways, page = [], []
     here = standing.read
-    write_texts(directory / "before", render(fabric, here, templates))
+    texts = [render(fabric, here, templates)]
+    write_texts(directory / "before", texts[0])
     for number in range(wave, down_to, -1):
         back = [name for name, at in standing.at.items() if at >= number]
         there = overlaid(order, here, number - 1, back)
         if any(there[name] is not here[name] for name in there):
             ways.append((there, order.terms[number - 1]))
             folder = f"waves/{len(ways)}"
-            write_texts(directory / folder, render(fabric, there, templates))
+            texts.append(render(fabric, there, templates))
+            write_texts(directory / folder, texts[-1])
             page.append(
                 {
                     "name": f"undo {order.names[number - 1]}",
@@ -412,6 +423,7 @@ def write_back(
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
     shutil.copy(fabric_file(order.directory), directory / "build" / "fabric.yml")
+    return digests(texts)
 
 
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
