@@ -96,3 +96,31 @@ def test_all_agree_or_hear_that_one_does_not_however_many_they_are(count, good):
         return work
 
     assert side_by_side(prepare, names) == dict.fromkeys(names, True)
+
+
+def test_nobody_agrees_with_one_who_was_killed(tmp_path):
+    caller = os.fork()
+    if not caller:
+        os.setsid()
+        asker = os.getpid()
+
+        def prepare(name):
+            def work(turn):
+                if name == "s1":
+                    os.kill(asker, signal.SIGKILL)
+                try:
+                    said = str(turn.agree(True))
+                except InterruptedError as error:
+                    said = str(error)
+                (tmp_path / f".{name}").write_text(said)
+                (tmp_path / f".{name}").rename(tmp_path / name)
+
+            return work
+
+        side_by_side(prepare, ["s0", "s1", "s2"])
+    os.waitpid(caller, 0)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(list(tmp_path.glob("s*"))) < 3:
+        time.sleep(0.05)
+    said = {path.name: path.read_text() for path in tmp_path.glob("s*")}
+    assert said == dict.fromkeys(["s0", "s1", "s2"], "the process that asks all switches of the wave is gone")

@@ -24,7 +24,7 @@ for _name in NEEDED_BY_THREADS:
     import_module(_name)
 
 AT_ONCE = 64  # sessions: a login is computed for at both ends, and all of them wait for the slowest
-_GO = b"g"
+_GO, _NO = b"g", b"n"
 
 T = TypeVar("T")
 
@@ -43,11 +43,13 @@ class Turn:
     def agree(self, good: bool) -> bool:
         """Wait until all have said how they stand or have ended, and return whether nobody said that it is not good.
 
-        Meanwhile another may begin.
+        Meanwhile another may begin. Raises InterruptedError where the caller was killed before.
         """
         self._vote(good)
         self._crew.decided.wait()
-        return self._crew.agreed
+        if self._crew.verdict not in {_GO, _NO}:
+            raise InterruptedError("the process that asks all switches of the wave is gone")
+        return self._crew.verdict == _GO
 
     def _vote(self, good: bool) -> None:
         if not self._voted:
@@ -88,11 +90,10 @@ def side_by_side(
         os.close(reads)
     with os.fdopen(opens, "wb", buffering=0) as gate, os.fdopen(decides, "wb", buffering=0) as verdict:
         if release():
-            _tell(gate, count)
+            _tell(gate, _GO * count)
         gate.close()
         votes = [_heard(wire, otherwise=True) for _, wire in crews]
-        if all(votes):
-            _tell(verdict, count)
+        _tell(verdict, (_GO if all(votes) else _NO) * count)
     done: dict[str, T] = {}
     for process, wire in crews:
         done |= _heard(wire, otherwise={})
@@ -100,9 +101,9 @@ def side_by_side(
     return done
 
 
-def _tell(gate: FileIO, count: int) -> None:
+def _tell(gate: FileIO, words: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):  # all were killed
-        gate.write(_GO * count)
+        gate.write(words)
 
 
 def _heard(wire: Connection, otherwise: Any) -> Any:
@@ -118,7 +119,7 @@ class _Crew:
 
     def __init__(self, count: int, at_once: int) -> None:
         self.begun, self.begins = Event(), False
-        self.decided, self.agreed = Event(), False
+        self.decided, self.verdict = Event(), b""
         self.voted, self.good = Event(), True
         self._left, self._counting = count, Lock()
         self._places = BoundedSemaphore(at_once)
@@ -165,6 +166,6 @@ def _work(
         try:
             wire.send(crew.good)
         finally:
-            crew.agreed = os.read(verdict, 1) == _GO
+            crew.verdict = os.read(verdict, 1)
             crew.decided.set()
         wire.send({name: future.result() for name, future in begun.items()})
