@@ -51,7 +51,13 @@ def test_the_torus_plans_with_the_keys_and_figures_promised(tmp_path, answer, ru
     assert page["deadlock_free"] is page["storm_free"] is page["broadcast_exactly_once"] is True
     assert (page["unreachable_pairs"], page["fdb_entries_max"], page["findings"]) == (0, 28, [])
     assert all(isinstance(page[k], int) for k in ("switches", "links", "hosts", "vlans", "max_channel_load"))
-    assert sorted(p.name for p in (tmp_path / "b").iterdir()) == ["configs", "fabric.yml", "plan.json", "routes.npz"]
+    assert sorted(p.name for p in (tmp_path / "b").iterdir()) == [
+        ".tagloom",
+        "configs",
+        "fabric.yml",
+        "plan.json",
+        "routes.npz",
+    ]
     assert len(list((tmp_path / "b" / "configs").iterdir())) == 16
 
 
