@@ -158,16 +158,20 @@ class _Reader:
             return False
         place, self.place = self.place, "config"
         taken = self._enters(line) or self._takes(line)
+        if not taken or (self.switch.family == "ros" and self.place == "config"):
+            self.place = place  # whether the block goes on behind a line of the whole switch is nowhere said
         if not taken:
-            self.place = place
-        elif self.switch.family != "ros":  # ROS prints blocks that end with a comment only (Eltex, the same code)
+            return False
+        if self.switch.family != "ros":  # ROS prints blocks that end with a comment only (Eltex, the same code)
             self.switch.misplaced.append(line)
         return taken
 
     def _enters(self, line: str) -> bool:
         last = LAST_VLAN[self.switch.family]
         if line in ("exit", "end"):
-            if self.place == "outside" or (self.place == "config" and self.switch.family == "ros"):
+            if self.place == "outside":
+                return True  # ends the conversation; what follows is misplaced
+            if self.place == "config" and self.switch.family == "ros":
                 self.switch.misplaced.append(line)
             elif self.place == "config":
                 self.place = "outside"
