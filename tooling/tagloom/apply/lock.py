@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self
 from tagloom.apply.keep import write_private
 from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,8 +142,8 @@ class FabricLock:
 def holder(path: Path) -> Holder | None:
     """Give who holds the lock at `path`, or died holding it; None where nobody does."""
     try:
-        return Holder(**json.loads(_holder_page(path).read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        return checked(Holder, read_json(_holder_page(path), "who holds the lock"), str(path))
+    except InputError:
         return None
 
 

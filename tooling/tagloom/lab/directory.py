@@ -16,6 +16,7 @@ from tagloom.lab.kernel import choice
 from tagloom.platforms import iproute2
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
+from tagloom.storage.document import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,12 +136,12 @@ def read_info(directory: Path) -> RackInfo:
     """Read where the rack of a directory runs. Raises InputError where none was started."""
     page = directory / "rack.json"
     try:
-        plain = json.loads(page.read_text("utf-8"))
+        if not page.exists():
+            raise InputError([Finding(str(page), "a running rack", "none was started here")])
+        plain = read_json(page, "what `lab up` wrote")
         where = int(plain["pid"]), str(plain["socket"]), dict(plain["ports"])
         return RackInfo(directory, *where, dict(plain.get("agents", {})), int(plain.get("snmp_port", 0)))
-    except FileNotFoundError:
-        raise InputError([Finding(str(page), "a running rack", "none was started here")]) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError([Finding(str(page), "what `lab up` wrote", repr(error))]) from None
 
 

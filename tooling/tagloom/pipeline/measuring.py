@@ -29,6 +29,7 @@ from tagloom.records.measurement import (
     Transfer,
 )
 from tagloom.records.snmp import Wanted
+from tagloom.storage.document import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -446,7 +447,7 @@ def _eee_words(policy: SleepPolicy) -> str:
 def baseline_of(text: str, name: str) -> list[GapPoint]:
     """Read the gaps of a page that --json printed. Raises InputError."""
     try:
-        page = json.loads(text)
+        page = parse_json(text, name, "what tagloom measure idle-gap --json printed")
         return [
             GapPoint(tuple(map(float, g["gap_seconds"])), tuple(map(float, g["round_trip_seconds"])))
             for g in page["gaps"]

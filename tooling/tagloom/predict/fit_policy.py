@@ -71,6 +71,7 @@ def _search(
         model = [delay_seconds(g, eee) if law == PERIODIC else overhead_seconds(g, eee, law) for g in gap.tolist()]
         return np.asarray((np.array(model) - over) / top, np.float64)
 
-    start = np.log([ts, top, *([timeout] if free else [])])
-    found = least_squares(residual, start, bounds=(np.log(FLOOR_SECONDS), np.log(10.0)), max_nfev=60)
+    bounds = np.log(FLOOR_SECONDS), np.log(10.0)
+    start = np.clip(np.log([ts, top, *([timeout] if free else [])]), *bounds)
+    found = least_squares(residual, start, bounds=bounds, max_nfev=60)
     return float(np.sqrt(np.mean(found.fun**2))) * top, policy(found.x)

@@ -47,9 +47,13 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
         when, settings = str(row["when"]), str(row["settings"])
         try:
             CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
-        except CronSimError as error:
+        except (CronSimError, ValueError) as error:
             findings.append(
-                Finding(f"{where}.when", "minute hour day month weekday, as in crontab(5)", f"{when!r}: {error}")
+                Finding(
+                    f"{where}.when",
+                    "minute hour day month weekday, as in crontab(5)",
+                    f"{shown(when)}: {shown(str(error))}",
+                )
             )
         else:
             rules.append(Rule(when, settings))
