@@ -150,6 +150,22 @@ def test_a_comment_does_not_end_a_block(family):
     assert proof.unreachable_pairs == 2
 
 
+@pytest.mark.parametrize("family", ["ros", "fastpath", "os6"])
+def test_a_line_put_off_does_not_win_over_a_later_one(family):
+    """Refused before the port's mode is set, and tried again at the end, it would hide the later line."""
+    early = in_block(f"{G1[family]}0", "switchport general pvid 100") + "\n"
+    later = replaced("switchport general pvid 100", "switchport general pvid 102")
+
+    def both(text):
+        opening, configure, rest = text.rpartition("configure\n") if family != "ros" else ("", "", text)
+        return opening + configure + early + later(rest)
+
+    alone = proof_of(family, s0=later)
+    assert alone.off_path_pairs == 2
+    proof = proof_of(family, s0=both)
+    assert (proof.off_path_pairs, proof.paste_order) == (2, False)
+
+
 FOREIGN = {
     "ros": [
         in_block("vlan database", "map mac 02:00:00:00:00:00 48 macs-group 1"),

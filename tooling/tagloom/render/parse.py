@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from tagloom.platforms import Platform
-    from tagloom.records.switch_state import SwitchState
+    from tagloom.records.switch_state import SwitchEditor, SwitchState
 
 _EXIT = re.compile(r"exit( \d+)?")
 _SHELL = re.compile(r"#! ?/(usr/)?bin/(env )?(ba|da)?sh( -[eux]+)?")
@@ -76,14 +76,15 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     Terminal escapes, pager prompts, log lines, prompts and the echoed command are passed over, and so are lines of
     others outside the blocks of ours. A line that the switch would refuse at its place is tried again at the end:
     relatives of ROS print settings before the mode they need. Of a Linux machine both its commands and what it says
-    of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood.
+    of itself (`read_transcript`) are read; the latter raises InputError where it cannot be understood. Where two lines
+    say different things of one cell, the later one counts, even if the earlier one was taken only at the end.
     """
     if platform.grammar == iproute2.FAMILY and is_transcript(text):
         return Parsed(read_transcript(platform, text), (), refused=None, duplex=read_duplex(platform, text))
     lines = list(map(str.strip, clean_lines(text)))
     if platform.grammar == iproute2.FAMILY:
         return _parse_commands(platform, lines)
-    reader = _Reader(platform)
+    reader = _Reader(platform, factory(platform))
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
     return reader.finish(lines)
@@ -96,9 +97,9 @@ class _Reader:
     block knows still hold there. `straight` says that the switch itself would have taken every line just so.
     """
 
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
         self.platform = platform
-        self.interpreter = Interpreter(platform, factory(platform))
+        self.interpreter = Interpreter(platform, editor)
         self.unknown: list[UnknownLine] = []
         self.foreign: list[UnknownLine] = []
         self.refused: list[tuple[Context, UnknownLine]] = []
@@ -216,10 +217,18 @@ class _Reader:
     def finish(self, lines: list[str]) -> Parsed:
         """Return what was read, the refused lines tried again."""
         interpreter = self.interpreter
+        taken_late = False
         for context, trouble in self.refused:
             interpreter.context = context
-            if not interpreter.feed(trouble.text).accepted:
+            if interpreter.feed(trouble.text).accepted:
+                taken_late = True
+            else:
                 self.unknown.append(trouble)
+        if taken_late:  # read once more from there, so that a line put off does not win over a later one
+            again = _Reader(self.platform, interpreter.editor)
+            for number, line in enumerate(lines, start=1):
+                again.take(number, line)
+            interpreter = again.interpreter
         state = interpreter.editor.freeze()
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
