@@ -290,6 +290,9 @@ MODES = {
     "a save without success": Mode(
         answer(b"\r\nCopy unsuccessful" + PROMPT), at="copy.*", do=save, says="Copy unsuccessful"
     ),
+    "a save that began well": Mode(
+        answer(b"\r\nCopy succeeded in part; copy of the rest failed" + PROMPT), at="copy.*", do=save, says="failed"
+    ),
     "a save of which no word comes": Mode(
         lambda wire: wire.say(PROMPT), at="y", do=save, says="did not say that it saved"
     ),
