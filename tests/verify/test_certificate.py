@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 
 import networkx as nx
@@ -198,7 +199,7 @@ def test_texts_over_a_link_that_is_declared_down_are_a_no_with_a_witness(tmp_pat
         found.append((status, said[0]))
         if status:
             assert any("declared down" in finding["actual"] + finding["expected"] for finding in page["findings"])
-            assert f"1/g{number} on a link that is declared down" in said[1]
+            assert re.search(rf"waits for s\d:1/g{number}: .* on a link that is declared down", said[1])
     assert (1, 1) in found
     assert set(found) <= {(0, 0), (1, 1)}  # the link that nothing uses may as well be dead
 
@@ -215,7 +216,7 @@ def test_a_build_that_cannot_be_read_is_2(tmp_path, templates):
 
 def test_the_checker_can_be_read_in_ten_minutes_and_needs_nobody():
     text = CHECKER.read_text()
-    assert len(text.splitlines()) < 168
+    assert len(text.splitlines()) < 150
     imported = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {n.name if isinstance(i, ast.Import) else i.module for i in imported for n in i.names}
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
