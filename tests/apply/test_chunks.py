@@ -1,7 +1,6 @@
 """Law: however a session is cut into pieces, and whatever stands between its lines, the same rows come out.
 
-The wire is netmiko's, reduced to the one thing it does to what it reads: it makes line ends of carriage returns, piece
-by piece.
+The wire is netmiko's, reduced to what a session asks of it here: bytes, piece by piece.
 """
 
 from __future__ import annotations
@@ -35,12 +34,10 @@ class Wire(BaseConnection):
     """Give what a switch printed, in pieces; take what is typed without a word."""
 
     def __init__(self, pieces):
-        self.RESPONSE_RETURN = "\n"
         self.pieces = list(pieces)
-        self.remote_conn = self
 
-    def read_channel(self):
-        return self.normalize_linefeeds(self.pieces.pop(0)) if self.pieces else ""
+    def read_bytes(self):
+        return self.pieces.pop(0) if self.pieces else b""
 
     def write_channel(self, out_data):
         pass
@@ -65,9 +62,10 @@ class Wire(BaseConnection):
 def test_a_page_in_any_pieces_has_the_same_rows(reader, name, data):
     page = (PAGES / f"{name}.txt").read_text("utf-8")
     lines = [data.draw(st.sampled_from(NOISE)) + line for line in page.split("\n")]
-    text = f"{COMMAND}\r\r\n" + "\r\n".join(lines) + "\r\n\r\r\x1b[Kconsole# "
+    text = (f"{COMMAND}\r\r\n" + "\r\n".join(lines) + "\r\n\r\r\x1b[Kconsole# ").encode()
     cuts = sorted(data.draw(st.sets(st.integers(1, len(text) - 1), max_size=30)))
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     switch = SshSwitch("s0", load("powerconnect-5324"), Access("192.0.2.1", answer_seconds=5))
-    switch._wire, switch._prompt = Wire(pieces), re.compile(r"^console(\([^)\n]*\))?[#>]", re.MULTILINE)
+    switch._wire = switch._channel = Wire(pieces)
+    switch._prompt = re.compile(r"^console(\([^)\n]*\))?[#>]", re.MULTILINE)
     assert reader(switch._exchange(COMMAND)) == reader(page)

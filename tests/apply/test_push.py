@@ -397,14 +397,13 @@ def test_switches_are_logged_in_to_while_old_frames_leave_and_hear_no_line_befor
 
 @pytest.mark.parametrize("how", ["asked", "gone"])
 def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_wave(bench, how):
-    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=60)
+    place = bench.write_rollout({}, {"pvid": 101}, drain_seconds=3600)  # who waited for that would never be seen to end
 
     def end(_outcome):
         if how == "gone":
             raise ConnectionResetError("as if this process were gone")
         request_stop(bench.run_directory)
 
-    began = time.monotonic()
     if how == "asked":
         outcomes = bench.apply(place, on_progress=end)
         assert outcomes.stopped
@@ -414,7 +413,6 @@ def test_a_run_that_is_to_end_while_old_frames_leave_ends_at_once_and_begins_no_
             bench.apply(place, on_progress=end)
         log = next(bench.rack.glob("runs/*-ansible.log")).read_text()
         assert "stopped before wave 2: the command that began is gone" in log
-    assert time.monotonic() - began < 50
     assert all(bench.state(name) == bench.target(name) for name in NAMES)
     assert {o.number for o in RunDirectory(bench.run_directory).read({})} == {1}
     assert [each["sessions"] for each in process.status(bench.rack)["switches"].values()] == [0] * len(NAMES)

@@ -156,6 +156,12 @@ def free_port():
         return server.getsockname()[1]
 
 
+def _snapshots(file):
+    """Count what a history holds by now."""
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as history:
+        return history.execute("SELECT count(*) FROM snapshot").fetchone()[0]
+
+
 def test_it_runs_on_until_ctrl_c_and_prometheus_is_shown_each_reading(site, tmp_path):
     port, file = free_port(), tmp_path / "h.db"
     words = ["observe", "-i", site / "lab", "-o", file, "--every", "0.3s", "--prometheus", port, "--json"]
@@ -174,7 +180,9 @@ def test_it_runs_on_until_ctrl_c_and_prometheus_is_shown_each_reading(site, tmp_
             with contextlib.suppress(OSError):
                 text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
             time.sleep(0.1)
-        time.sleep(1)
+        while _snapshots(file) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         out, _ = running.communicate(timeout=30)
     finally:
