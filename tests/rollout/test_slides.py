@@ -36,6 +36,10 @@ def test_slides_end_at_the_tree_they_lead_to_and_every_two_neighbours_are_acycli
             grown += bool(tree.sum() > here.sum())
             shrunk += bool(tree.sum() < here.sum())
             moved += bool(tree.sum() == here.sum())
+            if tree.sum() == here.sum():
+                assert (tree ^ here).sum() == 2, "one link in, a neighbour of its cycle out"
+            elif tree.sum() < here.sum():
+                assert not (last & ~here).any(), "only what is not wanted goes in the end"
             here = tree
         assert np.array_equal(here, last)
     assert min(grown, shrunk) > 20
