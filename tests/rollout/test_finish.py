@@ -125,5 +125,5 @@ def test_each_wave_is_proven_under_its_own_terms(number):
     assert [key for key, _ in groupby(each.paused for each in asked)] == [
         key for key, _ in groupby(each.paused for each in met)
     ]
-    assert all(each.stuck for each in asked)
+    assert all(each.stuck == {"s0": (states[number - 1]["s0"], states[number]["s0"])} for each in asked)
     assert ("wave 4" in said) is (count < 5 - number)
