@@ -142,6 +142,8 @@ def test_np_out_is_read_and_written_as_nptcp_does():
     decimal = 64 * 8 / 7.1e-4 / 1e6  # decimal Mb/s, which NetPIPE never writes
     with pytest.raises(InputError, match=r"np.out:1"):
         np_out.parse_np_out(f"64 {decimal} 0.00071")
+    with pytest.raises(InputError, match=r"np.out:1"):
+        np_out.parse_np_out(f"{'9' * 400} 1.0 0.00071")
 
 
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])

@@ -34,7 +34,7 @@ def parse_np_out(text: str, where: str = "np.out") -> tuple[Point, ...]:
         try:
             size, mbps, seconds = line.split()
             point = Point(int(size), 1, (float(seconds),))
-            if not (point.bytes > 0 and 0 < point.seconds < float("inf")):
+            if not (0 < point.bytes < 1 << 63 and 0 < point.seconds < float("inf")):
                 raise ValueError  # noqa: TRY301 - as bad as a word
             ours, theirs = point.bits_per_second / NETPIPE_MBPS, float(mbps)
         except ValueError:
