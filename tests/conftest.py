@@ -1,5 +1,6 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
+import json
 import random
 
 import pytest
@@ -59,3 +60,15 @@ def templates():
 @pytest.fixture(scope="session")
 def npb():
     return ROOT / "tests" / "data" / "npb"
+
+
+@pytest.fixture
+def answer(capsys):
+    """Return what runs a command with --json: (exit status, the object)."""
+    from tagloom.cli import main  # noqa: PLC0415 - most tests need no command
+
+    def answer(*words):
+        status = main([*map(str, words), "--json"])
+        return status, json.loads(capsys.readouterr().out)
+
+    return answer

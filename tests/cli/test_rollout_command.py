@@ -4,18 +4,8 @@ import json
 
 import pytest
 
-from tagloom.cli import main
 from tagloom.pipeline import operating, parse, read_texts
 from tagloom.read import read_fabric
-
-
-@pytest.fixture
-def answer(capsys):
-    def answer(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return answer
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """One switch alone, and a switch without hosts that nothing connects: every command takes them."""
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -9,22 +8,10 @@ import pytest
 from checker import check
 from fabrics import ROOT, make_irregular
 from tagloom import pipeline
-from tagloom.cli import main
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric
 
 CASES = ROOT / "tests" / "data" / "cases"
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json: (exit status, the object)."""
-
-    def answer(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return answer
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])

@@ -66,10 +66,10 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, shout, plain)]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
-    tagged = flood_tagged(model)
-    keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
     around: list[str] = []
     if len(model.tag_node):
+        tagged = flood_tagged(model)
+        keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
         both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
         around = _ways(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
     hosts = len(fabric.hosts)
