@@ -44,7 +44,7 @@ SHORT = replace(POWERCONNECT_5548, timeout_seconds=100e-6, wake_seconds=16.5e-6)
 
 @dataclass(frozen=True)
 class Errors:
-    """Hold the relative errors of three models over the same runs, and the slow-downs themselves.
+    """The relative errors of three models over the same runs, and the slow-downs themselves.
 
     simulation_seconds, trace_seconds  CPU seconds of the judge and of the forecast from a trace, all runs together
     """
@@ -217,7 +217,7 @@ def one_link_table(frames: int = 2_000_000) -> list[str]:
 
 
 def simulated_link(eee: Eee, rate: float, gaps: NDArray[np.float64]) -> tuple[float, float]:
-    """Simulate frames of 1500 bytes over one link; give relative power and mean waiting time in seconds."""
+    """Simulate frames of 1500 bytes over one link; return relative power and mean waiting time in seconds."""
     both = gaps.shape[1] == 2
     run = simulate(row(0, rate, eee, 0.0), stream(gaps, 1500, both=both))
     waited = run.delivered_seconds - run.released_seconds - 12000 / rate

@@ -90,7 +90,7 @@ nothing, and 27 % of a run time stands beside no number of bandwidth. Where a pa
 
 
 def relative(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> tuple[float, list[float]]:
-    """Give switches on a path, and the bandwidth of the patterns relative to one ideal switch."""
+    """Return switches on a path, and the bandwidth of the patterns relative to one ideal switch."""
     _, family, dims, options, method = network
     fabric = make_fabric(family, *dims, **options)
     if method == "tree":  # row 0 and all columns: the table's 4.81 switches on a path
@@ -111,7 +111,7 @@ def relative(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> 
 
 
 def gains(family: str, dims: tuple[int, ...], parallel: int, hosts: int) -> list[float]:
-    """Give how much more bandwidth than a tree of aggregated links over the same cables, in percent by pattern."""
+    """Return how much more bandwidth than a tree of aggregated links over the same cables, in percent by pattern."""
     fabric = make_fabric(family, *dims, parallel=parallel, hosts=hosts)
     bound = make_fabric(family, *dims, hosts=hosts)
     bound = bound.with_speeds(dict.fromkeys(range(len(bound.links)), 1000 * parallel))

@@ -101,7 +101,7 @@ def torus_seed(dims: tuple[int, ...]) -> str:
 def opensm(
     fabric: Fabric, engine: str, root: int, folder: Path, dims: tuple[int, ...] = (), *, dumps: bool = False
 ) -> float | None:
-    """Give the wall seconds that OpenSM takes for the routes, None where it gave up on the engine.
+    """Return the wall seconds that OpenSM takes for the routes, None where it gave up on the engine.
 
     `dims` are those of the torus that torus-2QoS is told of; `dumps` has tables written that ibdmchk reads.
     """
@@ -150,7 +150,7 @@ def opensm(
 
 
 def credit_loops(folder: Path) -> tuple[float, str]:
-    """Let ibdmchk look for credit loops in the tables OpenSM dumped: its CPU seconds, parsing too, and its word."""
+    """Return what ibdmchk says of credit loops in the tables OpenSM dumped, and its CPU seconds, parsing too."""
     files = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     asked = ["ibdmchk", *(str(folder / word) if "." in word else word for word in files)]

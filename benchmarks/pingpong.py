@@ -48,7 +48,7 @@ def server(words: list[str]) -> Iterator[None]:
 
 
 def netpipe(near: list[str], far: list[str], address: str, most: int, folder: Path) -> list[tuple[int, float]]:
-    """Give NPtcp's (bytes, seconds) points."""
+    """Return NPtcp's (bytes, seconds) points."""
     out = folder / "np.out"
     with server([*far, "NPtcp", "-P", str(PORT), "-p", "0", "-u", str(most), "-o", str(folder / "other.out")]):
         words = [*near, "NPtcp", "-h", address, "-P", str(PORT), "-p", "0", "-u", str(most), "-o", str(out)]
@@ -57,7 +57,7 @@ def netpipe(near: list[str], far: list[str], address: str, most: int, folder: Pa
 
 
 def ours(near: list[str], far: list[str], address: str, most: int, _folder: Path) -> list[tuple[int, float]]:
-    """Give tagloom's (bytes, seconds) points."""
+    """Return tagloom's (bytes, seconds) points."""
     network = ["--network", str(ip_network(f"{address}/30", strict=False))]
     place = f"{address}:{PORT + 1}"
     with server([*far, *TAGLOOM, "--serve", "--once", "--listen", place, *network]):
@@ -69,7 +69,7 @@ def ours(near: list[str], far: list[str], address: str, most: int, _folder: Path
 
 @contextlib.contextmanager
 def namespaces() -> Iterator[tuple[list[str], list[str], str]]:
-    """Give two network namespaces joined by a veth pair: words to run in each, and the second's address."""
+    """Return two network namespaces joined by a veth pair: words to run in each, and the second's address."""
     tag = f"tlbench{os.getpid() % 100000}"
     a, b = f"{tag}a", f"{tag}b"
 
@@ -88,7 +88,7 @@ def namespaces() -> Iterator[tuple[list[str], list[str], str]]:
 
 
 def figures(points: list[tuple[int, float]]) -> tuple[float, float, float]:
-    """Give the median one-way time of small messages, the least of them, and the peak bandwidth."""
+    """Return the median one-way time of small messages, the least of them, and the peak bandwidth."""
     small = [t for n, t in points if n <= SMALL_BYTES]
     return median(small), min(small), max(8 * n / t for n, t in points)
 

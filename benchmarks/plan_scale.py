@@ -53,7 +53,7 @@ def torus(dims: tuple[int, ...], model: str = "linux-bridge") -> Fabric:
 
 
 def seconds(work: Callable[[], object], least: float = 0.2) -> float:
-    """Give the CPU seconds of one run, the best of as many as fit in `least` seconds, at least one."""
+    """Return the CPU seconds of one run, the best of as many as fit in `least` seconds, at least one."""
     best, spent = math.inf, 0.0
     while spent <= least:
         start = time.process_time()
@@ -103,7 +103,7 @@ def peers(dims: tuple[int, ...]) -> None:
 
 
 def fabric_manager(dims: tuple[int, ...], page: dict[str, float]) -> None:
-    """Let OpenSM route the same torus by torus-2QoS, and ibdmchk look for loops in tables of its up*/down*."""
+    """Route with OpenSM the same torus by torus-2QoS, and ibdmchk look for loops in tables of its up*/down*."""
     if not all(map(shutil.which, ("opensm", "ibsim", "ibsim-run", "ibdmchk"))):
         print(f"{'':>12} opensm, ibsim or ibdmchk is not installed (Debian: opensm, ibsim-utils, ibutils)")
         return

@@ -72,7 +72,7 @@ def spent(who: int) -> float:
 
 
 def measure(agents_pid: int, who: int, work: Callable[[], None]) -> tuple[float, float, float]:
-    """Give wall, the poller's CPU and the agents' CPU, in seconds."""
+    """Return wall, the poller's CPU and the agents' CPU, in seconds."""
     before = time.monotonic(), spent(who), cpu_of(agents_pid)
     work()
     return time.monotonic() - before[0], spent(who) - before[1], cpu_of(agents_pid) - before[2]

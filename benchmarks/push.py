@@ -78,11 +78,11 @@ class Rack:
         self.pids.add(self.info.pid)
 
     def cpu(self) -> float:
-        """Give the CPU seconds of the rack so far."""
+        """Return the CPU seconds of the rack so far."""
         return cpu_of(self.info.pid)
 
     def took_all(self) -> bool:
-        """Tell whether every switch holds the last line."""
+        """Return whether every switch holds the last line."""
         shown = process.configurations(self.home)
         return all(LINES[-2].removeprefix("vlan ") in text for text in shown.values())
 
@@ -133,7 +133,7 @@ def run(words: list[str], environment: dict[str, str], log: Path) -> None:
 
 
 def adopt() -> None:
-    """Let orphans among our descendants become our children (prctl(2)), so that their CPU seconds count in the end."""
+    """Adopt orphans among our descendants (prctl(2)), so that their CPU seconds count in the end."""
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 

@@ -50,7 +50,7 @@ neighbours and 23 ports in use on a switch, can: 19 % are 38 links off on PowerC
 
 
 def row(cluster: str, traffic_name: str, methods: tuple[tuple[str, Wish], ...] = METHODS) -> list[str]:
-    """Give one line's cells: the traffic, and per method links off and percent saved; last the gap."""
+    """Return one line's cells: the traffic, and per method links off and percent saved; last the gap."""
     fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")
     pattern = traffic_name in PATTERNS
     path = (
@@ -68,7 +68,7 @@ def row(cluster: str, traffic_name: str, methods: tuple[tuple[str, Wish], ...] =
 
 
 def arithmetic(cluster: str, percent: int) -> list[str]:
-    """Give what table 2 says of a cluster, and how many links off the paper's percentage would be."""
+    """Return what table 2 says of a cluster, and how many links off the paper's percentage would be."""
     from tagloom.platforms.power import fabric_watts  # noqa: PLC0415 - only here
 
     fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")
@@ -82,7 +82,7 @@ def arithmetic(cluster: str, percent: int) -> list[str]:
 
 
 def line(cluster: str, name: str) -> str:
-    """Give one row of a cluster's table; greedy must not save less than static does under static's own rule."""
+    """Return one row of a cluster's table; greedy must not save less than static does under static's own rule."""
     start = time.process_time()
     cells = row(cluster, name)
     assert percent(cells[2]) >= percent(cells[1]), (cluster, name)
@@ -96,7 +96,7 @@ def percent(cell: str) -> float:
 
 
 def part(cluster: str, paper_percent: int) -> list[str]:
-    """Give the lines of one cluster."""
+    """Return the lines of one cluster."""
     names = [name for name, _ in METHODS]
     lines = ["", f"## {cluster} (the paper: up to {paper_percent} %)", ""]
     lines += [f"| traffic | {' | '.join(names)} | CPU s |", "|---" * (len(names) + 2) + "|"]
@@ -105,7 +105,7 @@ def part(cluster: str, paper_percent: int) -> list[str]:
 
 
 def summary(rows: list[str]) -> str:
-    """Say in how many rows greedy saves more than static, and in how many optimal is proven."""
+    """Return in how many rows greedy saves more than static, and in how many optimal is proven."""
     cells = [each.strip("| ").split(" | ") for each in rows]
     more = sum(percent(each[2]) > percent(each[1]) for each in cells)
     closed = sum(each[4].endswith(", 0.00") for each in cells)

@@ -1,4 +1,4 @@
-"""Let SimGrid move flows over a platform: the rates it gives them at first, when each has finished, its CPU seconds.
+"""Move flows over a platform with SimGrid: the rates it gives them at first, when each has finished, its CPU seconds.
 
 Run by the system's Python, which has SimGrid's module (Debian: apt-get install python3-simgrid):
     simgrid_judge.py PLATFORM rates|finish < flows, lines of SOURCE DESTINATION BYTES

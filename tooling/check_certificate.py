@@ -45,7 +45,7 @@ def port_names(text):
 
 
 def read_switch(name, text, names):
-    """Do a text's lines; give ports, members (VLAN -> port -> how frames leave), entries ((VLAN, MAC) -> ports)."""
+    """Do a text's lines; return ports, members (VLAN -> port -> how frames leave), entries ((VLAN, MAC) -> ports)."""
     ports, members, entries = {p: dict(FACTORY) for p in names}, {1: dict.fromkeys(names, "untagged")}, {}
     inside, at, plain = "", [], "untagged" if text.startswith("!Current") else "tagged"  # no keyword: FASTPATH, ROS
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):

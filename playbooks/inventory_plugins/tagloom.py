@@ -1,4 +1,4 @@
-"""Give Ansible every switch of a fabric file as a host, so that no address is said twice."""  # noqa: INP001 - Ansible loads plugins by path
+"""List for Ansible every switch of a fabric file as a host, so that no address is said twice."""  # noqa: INP001 - Ansible loads plugins by path
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SHOWN_DIFF = 14  # lines of one switch's diff
 
 @dataclass(slots=True)
 class Demo:
-    """Hold what the demo found; `held` is whether every check came out as it must."""
+    """What the demo found; `held` is whether every check came out as it must."""
 
     held: bool = True
     page: dict[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Say what went wrong, where, and whose fault it is: the input's, the plan's, or the device's."""
+"""What went wrong, where, and whose fault it is: the input's, the plan's, or the device's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finding:
         return f"{self.where}: expected {self.expected}, actual {self.actual}"
 
     def as_json(self) -> dict[str, str]:
-        """Give the finding as JSON keys."""
+        """Return the finding as JSON keys."""
         return {"where": self.where, "expected": self.expected, "actual": self.actual}
 
 

@@ -15,14 +15,14 @@ description: Configure a FASTPATH switch, for a benchmark.
 
 
 class Cliconf(CliconfBase):  # type: ignore[misc]  # Ansible ships no types
-    """Hold what cli_config asks of a platform, and nothing else."""
+    """What cli_config asks of a platform, and nothing else."""
 
     def get_device_info(self) -> dict[str, str]:
         """Name the platform."""
         return {"network_os": "bench.push.os6"}
 
     def get_config(self, source: str = "running", flags: Any = None, format: str | None = None) -> str:  # noqa: A002 - Ansible's name
-        """Give the running configuration."""
+        """Return the running configuration."""
         del source, flags, format
         return str(self.send_command("show running-config"))
 
@@ -39,11 +39,11 @@ class Cliconf(CliconfBase):  # type: ignore[misc]  # Ansible ships no types
         return {"request": lines, "response": answers, "diff": lines}
 
     def get(self, command: str | None = None, **how: Any) -> str:
-        """Give what a command prints."""
+        """Return what a command prints."""
         return str(self.send_command(command=command, **how))
 
     def get_capabilities(self) -> str:
-        """Say that the switch compares for itself, so that cli_config sends at once, and reads nothing first."""
+        """Return that the switch compares for itself, so that cli_config sends at once, and reads nothing first."""
         names = ("diff_replace", "commit", "rollback", "defaults", "commit_comment", "multiline_delimiter")
         more = ("diff_match", "diff_ignore_lines", "generate_diff", "replace")
         operations = {f"supports_{name}": False for name in (*names, *more)} | {"supports_onbox_diff": True}

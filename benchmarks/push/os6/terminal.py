@@ -9,5 +9,5 @@ class TerminalModule(Ios):  # type: ignore[misc]  # Ansible ships no types
     """Take `#` for privilege 15."""
 
     def get_privilege_level(self) -> int:
-        """Give 15 behind `#`, else 1."""
+        """Return 15 behind `#`, else 1."""
         return 15 if self._get_prompt().endswith(b"#") else 1

@@ -85,7 +85,7 @@ def addresses_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str
 
 
 def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[str, Any]:
-    """Give what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
+    """Return what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
 
     `play` are the hosts that Ansible was limited to. Raises InputError.
     """

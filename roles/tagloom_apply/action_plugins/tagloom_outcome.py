@@ -1,4 +1,4 @@
-"""Tell Ansible what became of one switch in all waves of a run."""  # noqa: INP001 - Ansible loads plugins by path
+"""Report to Ansible what became of one switch in all waves of a run."""  # noqa: INP001 - Ansible loads plugins by path
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Give `changed`, `failed`, the lines as `commands` and `sent`, and a `diff` for each wave."""
+        """Return `changed`, `failed`, the lines as `commands` and `sent`, and a `diff` for each wave."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec({"directory": {"type": "path", "required": True}})
         switch = str((task_vars or {})["inventory_hostname"])
@@ -43,6 +43,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 
 
 def _difference(outcome: Outcome) -> dict[str, str]:
-    """Give what Ansible shows as a diff."""
+    """Return what Ansible shows as a diff."""
     headers = {"before_header": outcome.switch, "after_header": f"{outcome.switch} ({outcome.wave})"}
     return {"before": outcome.before, "after": outcome.after, **headers}

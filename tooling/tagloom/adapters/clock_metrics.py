@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClockMetrics(Collector):
-    """Hold the last status, serve it until closed, and write it where asked (node_exporter's textfile collector).
+    """The last status, serve it until closed, and write it where asked (node_exporter's textfile collector).
 
     Raises InputError where nobody can listen there, or the file cannot be written.
     """
@@ -41,7 +41,7 @@ class ClockMetrics(Collector):
 
     @property
     def port(self) -> int:
-        """Tell the TCP port that is listened on, 0 for none."""
+        """Return the TCP port that is listened on, 0 for none."""
         return int(self._server.server_address[1]) if self._server is not None else 0
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class ClockMetrics(Collector):
                 raise InputError([Finding(f"--metrics-file {self._file}", expected, str(error))]) from None
 
     def collect(self) -> Iterator[Metric]:
-        """Give every metric of the last status."""
+        """Yield every metric of the last status."""
         s = self._status
         if s is None:
             return

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 
 def connect(name: str, platform: Platform, access: Access) -> SshSwitch | LinuxSwitch:
-    """Give a connection to the switch called `name`, which is not logged in yet."""
+    """Return a connection to the switch called `name`, which is not logged in yet."""
     return (LinuxSwitch if platform.grammar == iproute2.FAMILY else SshSwitch)(name, platform, access)

@@ -91,7 +91,7 @@ def _csv(path: Path, text: str) -> list[Measured]:
 
 
 def _history(path: Path, file: Store) -> list[Measured]:
-    """Give what every port sent between two snapshots, in bits per second of octets, as ``out_bps/SWITCH/PORT``.
+    """Return what every port sent between two snapshots, in bits per second of octets, as ``out_bps/SWITCH/PORT``.
 
     A counter that went back was reset, or wrapped: what it counted is not known.
     """
@@ -113,7 +113,7 @@ def _history(path: Path, file: Store) -> list[Measured]:
 
 
 def _measurements(path: Path, file: Store) -> list[Measured]:
-    """Give the watts that tagloom measure power kept; its joules are those of the metering, not of a run."""
+    """Return the watts that tagloom measure power kept; its joules are those of the metering, not of a run."""
     rows = file.each(
         tuple[FiniteFloat, str, FiniteFloat],
         'SELECT "when", fabric, value FROM measurement WHERE kind = ? AND quantity = ?',

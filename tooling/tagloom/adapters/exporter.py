@@ -34,7 +34,7 @@ _GAUGES = {
 
 
 class Exporter(Collector):
-    """Hold the last readings, and serve them over HTTP until the process ends.
+    """The last readings, and serve them over HTTP until the process ends.
 
     What a switch does not have is left out, as Prometheus wants it. Raises InputError where nobody can listen there.
     """
@@ -51,7 +51,7 @@ class Exporter(Collector):
 
     @property
     def port(self) -> int:
-        """Tell the TCP port that is listened on."""
+        """Return the TCP port that is listened on."""
         return int(self._server.server_address[1])
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class Exporter(Collector):
         self._seen = seen
 
     def collect(self) -> Iterator[Metric]:
-        """Give every metric of the last readings."""
+        """Yield every metric of the last readings."""
         answered = GaugeMetricFamily("tagloom_switch_up", "1 where the switch answered", labels=["switch"])
         read = GaugeMetricFamily("tagloom_switch_read_seconds", "When it was read, since the epoch", labels=["switch"])
         uptime = GaugeMetricFamily(

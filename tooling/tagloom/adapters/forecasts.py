@@ -49,7 +49,7 @@ class Forecasts:
         self._file.close()
 
     def keep(self, at: float, fabric: str, build: str, quantities: Mapping[str, Quantity]) -> int:
-        """Write one forecast; gives its number."""
+        """Write one forecast; returns its number."""
         page = json.dumps({name: [q.value, q.low, q.high, q.source] for name, q in quantities.items()})
         with self._file.writing() as wire:
             number = wire.execute(
@@ -59,7 +59,7 @@ class Forecasts:
         return number
 
     def forecasts(self) -> list[KeptForecast]:
-        """Give all forecasts, the oldest first."""
+        """Return all forecasts, the oldest first."""
         rows = self._file.rows(
             tuple[int, FiniteFloat, str, str, str],
             "SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id",
@@ -84,7 +84,7 @@ class Forecasts:
             )
 
     def measured(self) -> list[Measured]:
-        """Give all measurements in the order of their times."""
+        """Return all measurements in the order of their times."""
         rows = self._file.rows(
             tuple[str, FiniteFloat, str, FiniteFloat | None, str],
             "SELECT quantity, value, origin, at, fabric FROM measured ORDER BY at, quantity",

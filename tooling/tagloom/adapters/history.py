@@ -73,7 +73,7 @@ _PORT: Any = tuple[
 
 
 def is_one(path: Path) -> bool:
-    """Tell whether a file is an SQLite database, which no other kind of traffic is."""
+    """Return whether a file is an SQLite database, which no other kind of traffic is."""
     return begins_with(path, MAGIC)
 
 
@@ -89,7 +89,7 @@ class History:
         self._file.close()
 
     def append(self, fabric: str, at: float, seen: Mapping[str, Observation]) -> int:
-        """Write one snapshot, whole or not at all; gives its number."""
+        """Write one snapshot, whole or not at all; returns its number."""
         with self._file.writing() as wire:
             number = wire.execute("INSERT INTO snapshot (at, fabric) VALUES (?, ?)", (at, fabric)).lastrowid
             assert number is not None  # noqa: S101 - an insert has a row
@@ -104,12 +104,12 @@ class History:
         return number
 
     def last(self, fabric: str) -> dict[str, Observation]:
-        """Give the last snapshot of a fabric, as far as rates need it: times, errors and ports; {} where none is."""
+        """Return the last snapshot of a fabric, as far as rates need it: times, errors and ports; {} where none is."""
         ((number,),) = self._file.rows(tuple[int | None], "SELECT max(id) FROM snapshot WHERE fabric = ?", (fabric,))
         return self._snapshot(number)
 
     def snapshots(self, fabric: str, seconds: float | None = None) -> Iterator[dict[str, Observation]]:
-        """Give the snapshots of a fabric, oldest first, as `last` does: all, or those of the last `seconds`."""
+        """Yield the snapshots of a fabric, oldest first, as `last` does: all, or those of the last `seconds`."""
         found = self._file.rows(
             tuple[int, FiniteFloat], "SELECT id, at FROM snapshot WHERE fabric = ? ORDER BY at, id", (fabric,)
         )

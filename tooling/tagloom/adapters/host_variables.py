@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def host_variables(action: Any, task_vars: Mapping[str, Any], host: str, names: Sequence[str]) -> dict[str, Any]:
-    """Give those of `names` that a host has, out of their templates, as a task of that host would see them.
+    """Return those of `names` that a host has, out of their templates, as a task of that host would see them.
 
     `hostvars` alone would leave out what a play says: its `vars`, files and prompts, which are laid over a host's own.
     `action` is the plugin that runs, and `task_vars` what it was given. Raises AnsibleError for a template that fails.

@@ -34,7 +34,7 @@ _STANDING = TypeAdapter(Standing)
 
 
 class Ledger:
-    """Hold one file. Raises InputError where it is something else, or another process keeps it."""
+    """One file. Raises InputError where it is something else, or another process keeps it."""
 
     def __init__(self, path: Path) -> None:
         self._file = Store(
@@ -46,7 +46,7 @@ class Ledger:
         self._file.close()
 
     def standing(self) -> Standing:
-        """Give what was remembered; a change that was begun and not ended leaves unknown what runs."""
+        """Return what was remembered; a change that was begun and not ended leaves unknown what runs."""
         rows = self._file.rows(tuple[str], "SELECT page FROM standing")
         if not rows:
             return Standing()

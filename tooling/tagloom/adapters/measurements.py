@@ -36,7 +36,7 @@ class Measurements:
         self._file = Store(path, FORM, new=True)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._file.close()
 
     def append(self, at: float, rows: Sequence[Kept]) -> None:

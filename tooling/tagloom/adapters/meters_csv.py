@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Replay:
-    """Give the file's samples in its own time, from its first on; after its last the meter is gone."""
+    """The file's samples in its own time, from its first on; after its last the meter is gone."""
 
     paces_itself, interval_seconds = True, 0.0
     sees = "what it saw when it was recorded"
@@ -37,7 +37,7 @@ class Replay:
         return Sample(due, watts)
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no connection is held."""
 
 
 def read_samples(path: Path) -> list[tuple[float, float]]:

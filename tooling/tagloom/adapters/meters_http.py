@@ -26,7 +26,7 @@ PLUGS: dict[str, tuple[tuple[str, Callable[[Any, int], Any]], ...]] = {
 
 
 class Plug:
-    """Give the watts of what hangs on a plug."""
+    """The watts of what hangs on a plug."""
 
     paces_itself = False
     sees = "all that is plugged into it, its power supply's losses too"
@@ -49,7 +49,7 @@ class Plug:
         raise DeviceError(self.name, "open", "; ".join(errors))
 
     def read(self) -> Sample:
-        """Give the reading. Raises DeviceError."""
+        """Return the reading. Raises DeviceError."""
         began = self._clock()
         try:
             with urllib.request.urlopen(self._base + self._page, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310 - http
@@ -61,4 +61,4 @@ class Plug:
         return Sample((began + self._clock()) / 2, watts)
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no connection is held."""

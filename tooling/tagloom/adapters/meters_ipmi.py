@@ -17,7 +17,7 @@ _WATTS = re.compile(r"Instantaneous power reading:\s*([0-9]+) Watts")
 
 
 class Dcmi:
-    """Give what the baseboard controller measures.
+    """What the baseboard controller measures.
 
     `host` may be USER@HOST; ipmitool takes the password from IPMI_PASSWORD.
     """
@@ -35,7 +35,7 @@ class Dcmi:
         self.read()
 
     def read(self) -> Sample:
-        """Give the reading. Raises DeviceError with what ipmitool said."""
+        """Return the reading. Raises DeviceError with what ipmitool said."""
         began = self._clock()
         try:
             done = subprocess.run(self._words, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS)
@@ -48,4 +48,4 @@ class Dcmi:
         return Sample((began + self._clock()) / 2, float(found[1]))
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no connection is held."""

@@ -17,7 +17,7 @@ SETTLE_SECONDS = 0.1  # between the two readings of the first sample
 
 
 class Powercap:
-    """Give the mean watts between two readings of all packages, at the middle of the two.
+    """The mean watts between two readings of all packages, at the middle of the two.
 
     Only the packages (intel-rapl:N) are added up: their parts (intel-rapl:N:M) are in them, but for "dram", which is
     not, and is added. A counter that went down has wrapped at max_energy_range_uj.
@@ -49,7 +49,7 @@ class Powercap:
         return self._clock(), counts
 
     def read(self) -> Sample:
-        """Give the mean since the last sample. Raises DeviceError where the tree is gone."""
+        """Return the mean since the last sample. Raises DeviceError where the tree is gone."""
         if self._first:
             time.sleep(SETTLE_SECONDS)
             self._first = False
@@ -66,4 +66,4 @@ class Powercap:
         return Sample((was + at) / 2, used / 1e6 / (at - was))
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no connection is held."""

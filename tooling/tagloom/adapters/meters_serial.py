@@ -40,7 +40,7 @@ def parse_record(record: str) -> float | None:
 
 
 class WattsUp:
-    """Give the watts of what is plugged into the meter, a sample a second and some seconds late.
+    """The watts of what is plugged into the meter, a sample a second and some seconds late.
 
     A record that came broken is passed over; the line going away or silent raises DeviceError.
     """
@@ -58,7 +58,7 @@ class WattsUp:
             raise DeviceError(self.name, "open", str(error)) from None
 
     def read(self) -> Sample:
-        """Give the next sample; its time is when its record was whole."""
+        """Return the next sample; its time is when its record was whole."""
         end = self._clock() + SILENCE_SECONDS
         while self._clock() < end:
             try:

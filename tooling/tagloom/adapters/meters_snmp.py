@@ -44,7 +44,7 @@ SEES = {
 
 
 class SnmpMeter:
-    """Give watts by one GET or walk a sample; more agents' worth of care is in adapters/snmp.py."""
+    """Watts by one GET or walk a sample."""
 
     paces_itself = False
 
@@ -95,7 +95,7 @@ class SnmpMeter:
         return Wanted((self._object,))
 
     def read(self) -> Sample:
-        """Give the reading. Raises DeviceError where the agent is silent, refuses, or has no such object."""
+        """Return the reading. Raises DeviceError where the agent is silent, refuses, or has no such object."""
         began = self._clock()
         raw = self._snmp.ask({self.name: self._agent}, self._wanted)[self.name]
         if raw.error:
@@ -136,7 +136,7 @@ class SnmpMeter:
         )
 
     def close(self) -> None:
-        """Let the sockets go."""
+        """Close the sockets."""
         self._snmp.__exit__(None, None, None)
 
 

@@ -28,7 +28,7 @@ _OF_SWITCH = {"at": "tagloom_switch_read_seconds", "uptime": "tagloom_switch_upt
 def snapshots(
     url: str, seconds: float, now: float, number_of: Callable[[str, str], int | None]
 ) -> Iterator[dict[str, Observation]]:
-    """Give what was read in the last `seconds`, oldest first: a snapshot at every step of a range query.
+    """Yield what was read in the last `seconds`, oldest first: a snapshot at every step of a range query.
 
     All series are asked for at the same times (GET /api/v1/query_range), so that a port's counters stand beside the
     time and the uptime of the same reading; a reading that Prometheus shows at several steps is the same one.

@@ -32,11 +32,11 @@ class LinuxSwitch(Session):
     """
 
     def identity(self) -> str:
-        """Give the name of the kernel and its release."""
+        """Return the name of the kernel and its release."""
         return self._asked("uname -sr")
 
     def running_configuration(self) -> str:
-        """Give what the machine says of its bridge and ports, page by page, each behind its command."""
+        """Return what the machine says of its bridge and ports, page by page, each behind its command."""
         pages = [(command, self._asked(command)) for command in PAGES]
         try:
             links = json.loads(pages[0][1])
@@ -50,14 +50,14 @@ class LinuxSwitch(Session):
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
     def startup_configuration(self) -> str | None:
-        """Give the script that `save` keeps; None where the inventory names no file, "" where there is none yet."""
+        """Return the script that `save` keeps; None where the inventory names no file, "" where there is none yet."""
         if not self._access.save_to:
             return None
         text, status = self._run(f"cat {shlex.quote(self._access.save_to)}")
         return "" if status else text
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Send the lines one by one up to the first one refused; give (line, answer) pairs.
+        """Send the lines one by one up to the first one refused; return (line, answer) pairs.
 
         A line that is done says nothing: whatever is printed is a refusal, and so is an exit status other than 0.
         """

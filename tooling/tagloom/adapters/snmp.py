@@ -208,7 +208,7 @@ class _RefusedError(Exception):
 
 @dataclass(slots=True)
 class _Peer:
-    """Hold what is known of one agent: where it is, and as an engine its id, boots and clock (RFC 3414 section 2.2)."""
+    """What is known of one agent: where it is, and as an engine its id, boots and clock (RFC 3414 section 2.2)."""
 
     address: Any
     engine_id: bytes = b""
@@ -223,7 +223,7 @@ class _Peer:
 
 @dataclass(slots=True)
 class _Answer:
-    """Hold a response or a report: request id, error status, bindings."""
+    """A response or a report: request id, error status, bindings."""
 
     report: str
     status: int
@@ -258,7 +258,7 @@ class _Wire(asyncio.DatagramProtocol):
         self._transport.close()
 
     def peer(self, address: Any) -> _Peer:
-        """Give the agent at an address; what was learnt of it earlier holds."""
+        """Return the agent at an address; what was learnt of it earlier holds."""
         return self._peers.setdefault(address, _Peer(address))
 
     async def exchange(
@@ -416,7 +416,7 @@ class _Wire(asyncio.DatagramProtocol):
             self._deliver(number, addr, _Answer("", int(operation[1]), bindings))
 
     def _heed(self, peer: _Peer, engine_id: bytes, boots: int, seconds: int, bindings: bytes, *, signed: bool) -> str:
-        """Learn an engine's id from a report, its clock from a signed one; give what it reports."""
+        """Learn an engine's id from a report, its clock from a signed one; return what it reports."""
         names = [name for name, _ in _bindings(bindings)]
         report = _REPORTS.get(names[0], ".".join(map(str, names[0]))) if names else "nothing"
         if report == "engine" and engine_id and engine_id != peer.engine_id:
@@ -483,7 +483,7 @@ class _Reading:
     async def _ask(
         self, operation: Any, names: tuple[Oid, ...], once: int = 0, repetitions: int = 0
     ) -> list[tuple[Oid, Any]] | None:
-        """Give the answer's bindings, None where it would be too big. Raises _RefusedError, _LostError."""
+        """Return the answer's bindings, None where it would be too big. Raises _RefusedError, _LostError."""
         body = (once, repetitions, _names(names))
         answer = await self.wire.exchange(self.peer, operation, body, self.timeout, self.retries)
         if answer.status == _TOO_BIG:
@@ -547,7 +547,7 @@ class _Reading:
                 rows[name[len(column) :]] = value
 
     def _is_value(self, name: Oid, value: Any) -> bool:
-        """Tell whether there is a value; one that its type cannot have is a complaint, the first time."""
+        """Return whether there is a value; one that its type cannot have is a complaint, the first time."""
         if value == OUT_OF_RANGE and not self.out_of_range:
             self.out_of_range = True
             self.complaints.append(f"{_dotted(name)} is {OUT_OF_RANGE}")

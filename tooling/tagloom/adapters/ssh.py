@@ -88,7 +88,7 @@ _reading_host_keys = Lock()
 
 
 def _introduce_host(wire: BaseConnection, access: Access) -> None:
-    """Let a connection know the keys that known_hosts has of its host, and no others."""
+    """Give a connection the keys that known_hosts has of its host, and no others."""
     path = Path(access.known_hosts or "~/.ssh/known_hosts").expanduser()
     name = access.host if access.port == SSH_PORT else f"[{access.host}]:{access.port}"
     with _reading_host_keys:
@@ -138,7 +138,7 @@ class _OnePiece(SSHChannel):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Say how a switch is reached; secrets are kept out of its `repr`.
+    """How a switch is reached; secrets are kept out of its `repr`.
 
     known_hosts        the OpenSSH file its host key must be in; "" = the user's own
     host_key_checking  false takes any key: only where the operator says so
@@ -209,7 +209,7 @@ class Access:
 
 
 class Session:
-    """Hold one login to one switch; enter it as a context to log in, leave it to log out.
+    """One login to one switch; enter it as a context to log in, leave it to log out.
 
     Every method raises DeviceError: with the line and the switch's answer where one was refused, and with what
     happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far;
@@ -320,7 +320,7 @@ class Session:
         return Allowance(min(limit, max(0.0, self._batch_ends - time.monotonic())), ANSWER_BYTES)
 
     def _until(self, pattern: re.Pattern[str], command: str, allowance: Allowance) -> tuple[str, str]:
-        """Read until `pattern`; give the text before the match, and the match. Keeps what comes after it.
+        """Read until `pattern`; return the text before the match, and the match. Keeps what comes after it.
 
         Every character is searched a bounded number of times, in whatever pieces it comes: what stands before the last
         line, and before the last `_TAIL` characters of that, is not searched again.
@@ -383,23 +383,23 @@ class SshSwitch(Session):
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
 
     def identity(self) -> str:
-        """Give what the switch says of itself: `show system`, and `show version` of those that have no such page."""
+        """Return what the switch says of itself: `show system`, and `show version` of those that have no such page."""
         pages = (self._exchange("show system"), self._exchange("show version"))
         return "\n".join(page for page in pages if not self._is_error(page))
 
     def running_configuration(self) -> str:
-        """Give the running configuration as the switch shows it, secrets and all."""
+        """Return the running configuration as the switch shows it, secrets and all."""
         text = self._exchange("show running-config")
         self._check("show running-config", text)
         return text.strip("\n") + "\n"
 
     def startup_configuration(self) -> str | None:
-        """Give the startup configuration as the switch shows it, "" where it has none or does not show it."""
+        """Return the startup configuration as the switch shows it, "" where it has none or does not show it."""
         text = self._exchange("show startup-config")
         return "" if self._is_error(text) else text.strip("\n") + "\n"
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Enter configuration, send the lines one by one, return to privileged exec; give (line, answer) pairs.
+        """Enter configuration, send the lines one by one, return to privileged exec; return (line, answer) pairs.
 
         `lines` begin and end at ``(config)#``. The first line that is refused ends the batch.
         """

@@ -18,7 +18,7 @@ CONNECT_SECONDS = 10
 
 @contextmanager
 def workers(scheduler: str | None, jobs: int | None) -> Iterator[Executor]:
-    """Give an executor: of the cluster whose scheduler is named (tcp://host:port), else of `jobs` processes.
+    """Return an executor: of the cluster whose scheduler is named (tcp://host:port), else of `jobs` processes.
 
     Dask's executor speaks the protocol of concurrent.futures (distributed, Client.get_executor). Its workers need this
     package and the same files. Raises InputError where nobody answers.

@@ -16,12 +16,12 @@ LOCK, JOURNAL = "lock", "journal.db"  # in the home of an inventory's runs
 
 
 def home_of(inventory: Path) -> Path:
-    """Give the directory of an inventory's runs, with the journal and the lock."""
+    """Return the directory of an inventory's runs, with the journal and the lock."""
     return (inventory if inventory.is_dir() else inventory.parent) / "runs"
 
 
 def at_work(home: Path) -> bool:
-    """Tell whether a command works on the switches."""
+    """Return whether a command works on the switches."""
     return held(home / LOCK)
 
 
@@ -35,7 +35,7 @@ def ask_to_stop(home: Path, *, now: bool) -> Holder | None:
 
 
 def standing_page(home: Path, asked: Holder | None) -> dict[str, Any]:
-    """Say where the fabric stands by its journal."""
+    """Return where the fabric stands by its journal."""
     path = home / JOURNAL
     journal = Journal(path) if path.exists() else None
     if journal is not None and not at_work(home):

@@ -37,7 +37,7 @@ class WaveOrder:
     terms: Terms = AS_PLANNED
 
     def as_json(self) -> dict[str, Any]:
-        """Give the wave as plain values, for Ansible."""
+        """Return the wave as plain values, for Ansible."""
         return {
             "number": self.number,
             "name": self.name,
@@ -133,5 +133,5 @@ def proven_texts(directory: Path, switches: Collection[str], proven: str) -> dic
 
 
 def fabric_file(build: Path) -> Path:
-    """Give the path of the fabric file that a build, or the target of a rollout, was made for."""
+    """Return the path of the fabric file that a build, or the target of a rollout, was made for."""
     return build / ("build/fabric.yml" if (build / "rollout.json").is_file() else "fabric.yml")

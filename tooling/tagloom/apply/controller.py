@@ -29,14 +29,14 @@ def check_package(expected: str) -> None:
 
 
 class Controller:
-    """Hold a plugin's end of the line; a `descriptor` below 0 stands for a run by hand, which nothing holds up."""
+    """A plugin's end of the line; a `descriptor` below 0 stands for a run by hand, which nothing holds up."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     @property
     def by_hand(self) -> bool:
-        """Tell whether no command of ours has started this."""
+        """Return whether no command of ours has started this."""
         return self._descriptor < 0
 
     def job(self) -> Path | None:
@@ -57,7 +57,7 @@ class Controller:
 
     @property
     def gone(self) -> bool:
-        """Tell whether the command has ended; after GO alone, since what it says before would be taken for its end."""
+        """Return whether the command has ended; after GO alone: earlier output would be taken for its end."""
         return not self.by_hand and bool(select.select([self._descriptor], [], [], 0)[0])
 
     def _hear(self, say: bytes = b"") -> bytes:

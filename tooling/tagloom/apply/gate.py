@@ -1,4 +1,4 @@
-"""Let a wave begin where the one before has landed, its old frames have left, and nobody wants the run to stop."""
+"""Start a wave where the one before has landed, its old frames have left, and nobody wants the run to stop."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Gate:
 
     @property
     def wave(self) -> Mapping[str, Any]:
-        """Give the wave's part of the order."""
+        """Return the wave's part of the order."""
         part: Mapping[str, Any] = self.order["waves"][str(self.number)]
         return part
 
     @property
     def first(self) -> bool:
-        """Tell whether no wave of the run comes before."""
+        """Return whether no wave of the run comes before."""
         return self.wave["after"] is None
 
     @property
     def reached(self) -> bool:
-        """Tell whether the wave before, if there is one, has landed on all its switches."""
+        """Return whether the wave before, if there is one, has landed on all its switches."""
         return self.first or self.files.landed_at(self.wave["after"]) is not None
 
     def approach(self) -> bool:
@@ -82,7 +82,7 @@ class Gate:
             self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone)
 
     def _clear_at(self) -> float:
-        """Tell when frames of the kind before the last wave have left the fabric, by the monotonic clock."""
+        """Return when frames of the kind before the last wave have left the fabric, by the monotonic clock."""
         if self.first or self.order["check"]:
             return 0.0
         before = self.wave["after"]

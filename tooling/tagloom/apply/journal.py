@@ -64,7 +64,7 @@ SENDING, READ_BACK, SAVED = "sending", "read back", "saved"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Hold what the journal says of one run.
+    """What the journal says of one run.
 
     kind     "apply", "rollback", or "undo" (of one wave); `undoes` is the run that the latter two take back
     source   the directory that was asked for; the run's own copy is in the journal
@@ -91,16 +91,16 @@ class Run:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether switches may stand between where the run began and where it leads."""
+        """Return whether switches may stand between where the run began and where it leads."""
         return self.state in UNFINISHED
 
     def as_json(self) -> dict[str, Any]:
-        """Give what people and programs want to know of it."""
+        """Return what people and programs want to know of it."""
         return {"run": self.name, "kind": self.kind, "state": self.state, "wave": self.wave, "waves": self.waves}
 
     @property
     def standing(self) -> str:
-        """Say where the run left the fabric."""
+        """Return where the run left the fabric."""
         what = f"{self.kind} {self.name} {_SAID[self.state]}" + (f" ({self.note})" if self.note else "")
         if not self.unfinished:
             return what
@@ -114,7 +114,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SwitchRow:
-    """Hold what the journal says of one switch in one wave; `sent` counts the lines that it is known to have taken."""
+    """What the journal says of one switch in one wave; `sent` counts the lines that it is known to have taken."""
 
     wave: int
     switch: str
@@ -157,7 +157,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go."""
+        """Release the lock."""
         if self._kept is not None:
             self._kept.close()
 
@@ -186,7 +186,7 @@ class Journal:
         return self.run(int(number or 0))
 
     def run(self, number: int) -> Run:
-        """Give one run."""
+        """Return one run."""
         found = self._runs("where id = ?", number)
         if not found:
             raise self._damaged(f"run {number}", "none")
@@ -197,7 +197,7 @@ class Journal:
         return self._runs("where fabric = ? or ? = '' order by id desc", fabric, fabric)
 
     def unfinished(self, fabric: str = "") -> Run | None:
-        """Give the newest run that did not reach its end, unless a later one did."""
+        """Return the newest run that did not reach its end, unless a later one did."""
         for run in self.runs(fabric):
             if run.unfinished:
                 return run
@@ -231,23 +231,23 @@ class Journal:
                 raise self._damaged(f"the directory of run {run}", str(error)) from None
 
     def set_wave(self, run: int, wave: int) -> None:
-        """Say that a wave begins; one that switches which fell behind catch up with takes no other back."""
+        """Record that a wave begins; one that switches which fell behind catch up with takes no other back."""
         with self._writing() as wire:
             wire.execute("update runs set wave = max(wave, ?), state = ? where id = ?", (wave, RUNNING, run))
 
     def set_state(self, run: int, state: str, note: str = "") -> None:
-        """Say how a run stands; `note` is for people."""
+        """Record how a run stands; `note` is for people."""
         with self._writing() as wire:
             ended = None if state == RUNNING else time.time()
             wire.execute("update runs set state = ?, note = ?, ended = ? where id = ?", (state, note, ended, run))
 
     def interrupt(self) -> None:
-        """Say of a run that nobody works on any more that it was interrupted; asked by whoever holds the lock."""
+        """Record that a run which nobody works on any more was interrupted; only for the holder of the lock."""
         with self._writing() as wire:
             wire.execute("update runs set state = ? where state = ?", (INTERRUPTED, RUNNING))
 
     def ledger(self, run: int, wave: int, switch: str) -> Ledger:
-        """Give what a worker writes of its switch."""
+        """Return what a worker writes of its switch."""
         return Ledger(self, run, wave, switch)
 
     def _runs(self, condition: str, *values: object) -> list[Run]:
@@ -282,7 +282,7 @@ class Journal:
 
     @contextmanager
     def _writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
-        """Give a connection inside one transaction, committed at the end and, where `synced`, on the disk by then."""
+        """Return a connection inside one transaction, committed at the end and, where `synced`, on the disk by then."""
         with self._told(), closing(self._open()) as wire:
             if not synced:
                 wire.execute("pragma synchronous = normal")

@@ -1,4 +1,4 @@
-"""Let one command at a time reach a fabric's switches, and say who it is.
+"""Allow one command at a time to reach a fabric's switches, and name it to others.
 
 The lock is the kernel's (flock(2)): it belongs to the open file, so ansible-playbook and its workers, which inherit it,
 hold on to it after their controller was killed, and it falls with the last of them, whatever they died of.
@@ -32,7 +32,7 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Say who works on a fabric: `directory` is where the run listens for a request to stop."""
+    """Who works on a fabric: `directory` is where the run listens for a request to stop."""
 
     user: str
     host: str
@@ -46,7 +46,7 @@ class Holder:
 
 
 class FabricLock:
-    """Hold the lock at `path`; enter it as a context. What `over` gives is for the processes that work for us.
+    """The lock at `path`; enter it as a context. What `over` gives is for the processes that work for us.
 
     Raises PlanError where another command holds it. Where the controller that took it is dead and its ansible-playbook
     still ends its wave, that is waited for; `say` is told so, and whose lock was taken over.
@@ -86,7 +86,7 @@ class FabricLock:
         return (self.descriptor, *self._switches.descriptors)
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
+        """Release it."""
         self._switches.release()
         if self.descriptor >= 0:
             _holder_page(self.path).unlink(missing_ok=True) if self._mine() else None
@@ -94,7 +94,7 @@ class FabricLock:
             self.descriptor = -1
 
     def announce(self, directory: Path | None = None) -> None:
-        """Say who holds the lock, and where its run listens."""
+        """Write who holds the lock, and where its run listens."""
         page = asdict(
             Holder(
                 getpass.getuser(),
@@ -140,7 +140,7 @@ class FabricLock:
 
 
 def holder(path: Path) -> Holder | None:
-    """Give who holds the lock at `path`, or died holding it; None where nobody does."""
+    """Return who holds the lock at `path`, or died holding it; None where nobody does."""
     try:
         return checked(Holder, read_json(_holder_page(path), "who holds the lock"), str(path))
     except InputError:
@@ -148,7 +148,7 @@ def holder(path: Path) -> Holder | None:
 
 
 def held(path: Path) -> bool:
-    """Tell whether anybody holds the lock at `path` now."""
+    """Return whether anybody holds the lock at `path` now."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
@@ -163,7 +163,7 @@ def held(path: Path) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether a process of this machine runs; one that ended and that nobody has asked after does not."""
+    """Return whether a process of this machine runs; one that ended and that nobody has asked after does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Hold what became of each switch in each wave of an apply."""
+"""What became of each switch in each wave of an apply."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Fault(StrEnum):
-    """Say whose fault it is that a switch is not where the wave wants it."""
+    """Whose fault it is that a switch is not where the wave wants it."""
 
     NONE = ""
     DEVICE = "device"  # unreachable, refused a line, did not do one, or no word came of it
@@ -27,7 +27,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Hold what became of one switch in one wave; it never holds a line of the switch that is not tagloom's.
+    """What became of one switch in one wave; it never holds a line of the switch that is not tagloom's.
 
     changed    lines were accepted, or would be sent (check mode)
     commands   the lines the change takes; `sent` those that the switch has accepted
@@ -63,24 +63,24 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Tell whether the switch is not where the wave wants it."""
+        """Return whether the switch is not where the wave wants it."""
         return bool(self.error)
 
     @property
     def trouble(self) -> str:
-        """Say what went wrong, and at which line; only of one that failed."""
+        """Return what went wrong, and at which line; only of one that failed."""
         return str(DeviceError(self.switch, self.command, self.error))
 
     @property
     def diff(self) -> str:
-        """Give the change as a unified diff of rendered states."""
+        """Return the change as a unified diff of rendered states."""
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.switch, self.switch, n=1
         )
         return "".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Give the outcome as plain values; `of_json` reads them back."""
+        """Return the outcome as plain values; `of_json` reads them back."""
         return {
             "switch": self.switch,
             "wave": self.wave,
@@ -114,7 +114,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Hold the outcomes of a whole apply, by wave and then in the fabric's order of switches.
+    """The outcomes of a whole apply, by wave and then in the fabric's order of switches.
 
     `error` says why the run as a whole went no further, where that is not the fault of one switch; `stopped`, that
     somebody asked it to stop, and that it did so between two waves. `waves` is how many the order has, `reached`
@@ -158,11 +158,11 @@ class Outcomes:
 
     @property
     def good(self) -> bool:
-        """Tell whether every switch is where the last wave wants it."""
+        """Return whether every switch is where the last wave wants it."""
         return not self.failed and not self.error and not self.stopped
 
     def as_json(self) -> dict[str, Any]:
-        """Give the outcomes with the keys of the command line."""
+        """Return the outcomes with the keys of the command line."""
         return {
             "changed": list(self.changed),
             "unchanged": list(self.unchanged),

@@ -38,7 +38,7 @@ _TROUBLE = re.compile(r"ERROR|fatal:|FAILED!|failed:")
 
 
 class Ansible:
-    """Hold one ansible-playbook that pushes what it is told to, one job after another; leave it to end it.
+    """One ansible-playbook that pushes what it is told to, one job after another; leave it to end it.
 
     It runs ``playbooks/apply.yml`` of a site, on the switches of `limit`, Ansible's own pattern. It starts with the
     first job, or before, since that takes a second, and ends without having reached for a switch where no job comes.
@@ -57,17 +57,17 @@ class Ansible:
         self._shown = 0  # bytes of the log that are of those before it
 
     def __enter__(self) -> Self:
-        """Give it as it is."""
+        """Return it as it is."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let it end."""
+        """End it."""
         self.end()
         if not self._jobs:
             self.site.log.unlink(missing_ok=True)
 
     def hold(self, lock: Lock) -> None:
-        """Let `lock` take the locks on switches, by their addresses, before any of them is spoken to.
+        """Take the locks with `lock` on switches, by their addresses, before any of them is spoken to.
 
         All that speak to switches hold on to the open files that it gives: their locks last until the last has ended.
         """
@@ -100,7 +100,7 @@ class Ansible:
             )
 
     def end(self) -> int:
-        """Let it end, and wait for that: gives its exit status."""
+        """End it, wait for that, and return its exit status."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -115,7 +115,7 @@ class Ansible:
         meanwhile: Callable[[], object] = lambda: None,
         on_progress: Progress | None = None,
     ) -> Outcomes:
-        """Do one job, and give every switch's outcome, of `switches` in order, once all workers have ended.
+        """Do one job, and return every switch's outcome, of `switches` in order, once all workers have ended.
 
         `directory` takes the run's files. `meanwhile` is called while switches are logged in to; what it raises ends
         the job before more is asked of them. An interrupt (KeyboardInterrupt) asks the job to stop after the wave it is
@@ -270,7 +270,7 @@ def _python_path(former: str) -> list[str]:
 
 
 def playbook_words(share: Path, name: str, inventory: Path, **variables: object) -> list[str]:
-    """Give the words that run one of our playbooks, `variables` being those of its role without its prefix.
+    """Return the words that run one of our playbooks, `variables` being those of its role without its prefix.
 
     They leave out what takes a process for each switch: to check its variables, which our tasks do themselves, and to
     show what became of it, which they write down.
@@ -284,13 +284,13 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
 
 
 def inventory_source(inventory: Path) -> Path:
-    """Give the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
+    """Return the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
     page = inventory / "tagloom.yml"
     return page if page.is_file() else inventory
 
 
 def _word(line: socket.socket) -> bytes:
-    """Give what was said, b"" where nobody is left to say anything."""
+    """Return what was said, b"" where nobody is left to say anything."""
     try:
         return line.recv(MESSAGE_BYTES)
     except ConnectionResetError:  # it ended before it had heard all
@@ -327,6 +327,6 @@ def _gather(
 
 
 def trouble_in(said: str) -> str:
-    """Give the line in which Ansible says what stopped it, of what it printed."""
+    """Return the line in which Ansible says what stopped it, of what it printed."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if _TROUBLE.search(line)), lines[-1] if lines else "ansible-playbook is silent")

@@ -1,4 +1,4 @@
-"""Run the read playbook, and give every switch's running configuration."""
+"""Run the read playbook, and return every switch's running configuration."""
 
 from __future__ import annotations
 

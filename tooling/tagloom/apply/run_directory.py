@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Say what one run is to do.
+    """What one run is to do.
 
     build        the directory of a build or a rollout
     check        only read, and say what would be sent
@@ -36,7 +36,7 @@ class Job:
     run: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values; `of_json` reads them back."""
+        """Return it as plain values; `of_json` reads them back."""
         return asdict(self) | {"build": str(self.build)}
 
     @classmethod
@@ -58,12 +58,12 @@ class RunDirectory:
 
     @property
     def outcomes(self) -> Path:
-        """Hold one JSON file per wave and switch."""
+        """One JSON file per wave and switch."""
         return self.path / "outcomes"
 
     @property
     def backups(self) -> Path:
-        """Hold whole running configurations, secrets and all: mode 0600 in 0700."""
+        """Whole running configurations, secrets and all: mode 0600 in 0700."""
         return self.path / "backups"
 
     def fault(self, switch: str) -> Path:
@@ -72,7 +72,7 @@ class RunDirectory:
 
     @property
     def job(self) -> Path:
-        """Hold what the run is to do."""
+        """What the run is to do."""
         return self.path / "job.json"
 
     @property
@@ -87,37 +87,37 @@ class RunDirectory:
 
     @property
     def begun(self) -> Path:
-        """Hold the number of the wave that was begun last."""
+        """The number of the wave that was begun last."""
         return self.path / "begun"
 
     @property
     def landed(self) -> Path:
-        """Hold the number of the wave that landed last, on all its switches, and when."""
+        """The number of the wave that landed last, on all its switches, and when."""
         return self.path / "landed"
 
     @property
     def hosts(self) -> Path:
-        """Hold the switches that the run reaches for, as the limits left them."""
+        """The switches that the run reaches for, as the limits left them."""
         return self.path / "hosts.json"
 
     @property
     def addresses(self) -> Path:
-        """Hold where each switch that Ansible was limited to is reached: a host and a port."""
+        """Where each switch that Ansible was limited to is reached: a host and a port."""
         return self.path / "addresses.json"
 
     @property
     def held(self) -> Path:
-        """Hold by switch the text of the state that it was last read to hold, from which the run was proven."""
+        """By switch, the text of the state that it was last read to hold, from which the run was proven."""
         return self.path / "held.json"
 
     @property
     def order(self) -> Path:
-        """Hold what a push of each wave needs to know: a task's arguments would be templated for every switch."""
+        """What a push of each wave needs to know: a task's arguments would be templated for every switch."""
         return self.path / "order.json"
 
     @property
     def findings(self) -> Path:
-        """Hold what is wrong with the order itself, where that kept every switch from being reached."""
+        """What is wrong with the order itself, where that kept every switch from being reached."""
         return self.path / "findings.json"
 
     def start(self, job: Job) -> None:
@@ -129,7 +129,7 @@ class RunDirectory:
         self.job.write_text(json.dumps(job.as_json()), "utf-8")
 
     def read_job(self) -> Job:
-        """Give the job that was begun."""
+        """Return the job that was begun."""
         return Job.of_json(json.loads(self.job.read_text("utf-8")))
 
     def land(self, wave: int) -> None:
@@ -137,7 +137,7 @@ class RunDirectory:
         self.landed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
 
     def landed_at(self, wave: int) -> float | None:
-        """Tell when a wave landed on all its switches, by the monotonic clock; None where it was not the last to."""
+        """Return when a wave landed on all its switches, by the monotonic clock; None where it was not the last to."""
         if not self.landed.is_file():
             return None
         number, at = json.loads(self.landed.read_text("utf-8"))
@@ -152,7 +152,7 @@ class RunDirectory:
         draft.replace(path)
 
     def read(self, found: dict[str, Outcome]) -> Iterator[Outcome]:
-        """Give the outcomes written since, and add them to `found` by file name."""
+        """Yield the outcomes written since, and add them to `found` by file name."""
         for path in self._written(lambda name: name not in found):
             found[path.name] = Outcome.of_json(json.loads(path.read_text("utf-8")))
             yield found[path.name]
@@ -168,7 +168,7 @@ class RunDirectory:
         return known
 
     def read_switch(self, switch: str) -> list[Outcome]:
-        """Give what became of one switch, wave by wave."""
+        """Return what became of one switch, wave by wave."""
         found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
         return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
 

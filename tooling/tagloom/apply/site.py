@@ -1,4 +1,4 @@
-"""Say where switches are, how to reach them, and where a command's runs leave their files."""
+"""Where switches are, how to reach them, and where a command's runs leave their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Say where the switches are and how to reach them.
+    """Where the switches are and how to reach them.
 
     inventory    Ansible inventory, a directory or a file; runs leave their outcomes and backups in `runs` beside it
     share        the directory with playbooks, roles and templates
@@ -31,7 +31,7 @@ class Site:
 
     @property
     def home(self) -> Path:
-        """Give the directory of all runs, with the journal and the lock."""
+        """Return the directory of all runs, with the journal and the lock."""
         return home_of(self.inventory)
 
     @property
@@ -48,7 +48,7 @@ class Site:
             raise InputError([Finding(str(self.log), "a file that can be written", error.strerror or "")]) from error
 
     def directory(self, what: str) -> Path:
-        """Give the directory of one run; its backups hold the switches' secrets, so only the user may read it.
+        """Return the directory of one run; its backups hold the switches' secrets, so only the user may read it.
 
         Raises InputError where it cannot be made.
         """

@@ -39,19 +39,19 @@ class SwitchConnection(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def identity(self) -> str:
-        """Give what the switch says of itself, "" where it says nothing."""
+        """Return what the switch says of itself, "" where it says nothing."""
         ...
 
     def running_configuration(self) -> str:
-        """Give the whole running configuration."""
+        """Return the whole running configuration."""
         ...
 
     def startup_configuration(self) -> str | None:
-        """Give the configuration the switch starts with; None where it keeps none of its own."""
+        """Return the configuration the switch starts with; None where it keeps none of its own."""
         ...
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Send configuration lines up to the first one refused; give (line, answer) pairs."""
+        """Send configuration lines up to the first one refused; return (line, answer) pairs."""
         ...
 
     def save(self, text: str) -> bool:
@@ -73,7 +73,7 @@ class SwitchLedger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Hold a switch's language as functions: its text to a state, a state to text, changes to command lines.
+    """A switch's language as functions: its text to a state, a state to text, changes to command lines.
 
     `parse` also gives a finding for each line that it does not understand and that bears on our ports or VLANs;
     `commands` takes the state that the changes start from, too; `mistaken` gives a finding where what a switch says of
@@ -242,7 +242,7 @@ def _refused(findings: tuple[Finding, ...]) -> dict[str, Any]:
 
 
 def _unsaved(connection: SwitchConnection, language: Language, running: SwitchState) -> bool:
-    """Tell whether a reboot would change what tagloom reads of the switch."""
+    """Return whether a reboot would change what tagloom reads of the switch."""
     startup = connection.startup_configuration()
     return startup is not None and language.parse(startup)[0] != running
 
@@ -257,7 +257,7 @@ def strays(running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> t
 
 
 def cell_finding(switch: str, change: Change, name_of: Callable[[int], str] = "g{}".format) -> Finding:
-    """Say of one cell what was expected (`before`) and what is there (`after`).
+    """Return the finding of one cell: what was expected (`before`) and what is there (`after`).
 
     >>> print(cell_finding("s0", Change(Cell.MEMBER, Membership.TAGGED, Membership.NONE, port=3, vlan=100)))
     s0: VLAN 100 g3 member: expected tagged, actual none

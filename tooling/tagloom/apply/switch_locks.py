@@ -1,4 +1,4 @@
-"""Let one command of this computer at a time speak to a switch, whichever inventory names it.
+"""Allow one command of this computer at a time to speak to a switch, whichever inventory names it.
 
 A lock is a byte of a file that all users share, at a place that follows from the switch's IP address and port. It is
 the kernel's, and belongs to the open file (fcntl(2), open file description locks): one descriptor holds the locks of a
@@ -66,7 +66,7 @@ class SwitchLocks:
                     )
 
     def release(self) -> None:
-        """Let go, as far as this process is concerned."""
+        """Release the locks that this process holds."""
         for descriptor in self.descriptors:
             os.close(descriptor)
         self.descriptors = ()
@@ -120,7 +120,7 @@ def _flock(start: int) -> bytes:
 
 
 def _holder(descriptor: int, start: int) -> str:
-    """Say which process holds the lock of a byte, as far as this user may know (proc_pid_fdinfo(5))."""
+    """Return which process holds the lock of a byte, as far as this user may know (proc_pid_fdinfo(5))."""
     inode = os.fstat(descriptor).st_ino
     for place in sorted(Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
         with contextlib.suppress(OSError):

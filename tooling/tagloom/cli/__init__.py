@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; give its exit status: 0 good, 1 the answer is no, 2 bad input, 3 a device failed.
+    """Run one command; return its exit status: 0 good, 1 the answer is no, 2 bad input, 3 a device failed.
 
     The status is the answer's, whatever becomes of the streams it is printed on.
     """

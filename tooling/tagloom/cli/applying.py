@@ -202,7 +202,7 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
 
 
 def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *, checked: bool = False) -> int:
-    """Say what became of every switch, where the fabric stands, and what to type next."""
+    """Return what became of every switch, where the fabric stands, and what to type next."""
     from tagloom.apply.outcomes import Fault
     from tagloom.report import terminal
 
@@ -236,7 +236,7 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: An
 
 
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
-    """Say how to go on past what was changed by hand."""
+    """Return how to go on past what was changed by hand."""
     anew = f"{_next_words(args, f'apply {run.source if run else args.build}')} --drift overwrite (or keep)"
     if run is None:
         return [f"next      {anew}"]
@@ -250,7 +250,7 @@ def _next_words(args: argparse.Namespace, what: str) -> str:
 
 
 def pushed_page() -> dict[str, Any]:
-    """Give the JSON page of a push that did not come to send anything."""
+    """Return the JSON page of a push that did not come to send anything."""
     return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0}
 
 

@@ -94,7 +94,7 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
 def _kept(
     args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    """Keep a forecast where that was asked for; gives what the answer says of it, and its lines."""
+    """Keep a forecast where that was asked for; returns what the answer says of it, and its lines."""
     from tagloom.adapters.forecasts import Forecasts
     from tagloom.pipeline.scoring import quantities_of
 
@@ -111,7 +111,7 @@ def _kept(
 
 
 def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[str, Any], list[str]]:
-    """Draw figures where that was asked for; gives what the answer says of them, and its lines."""
+    """Draw figures where that was asked for; returns what the answer says of them, and its lines."""
     if args.figures is None:
         return {}, []
     from tagloom.pipeline.reporting import report

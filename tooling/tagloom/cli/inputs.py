@@ -31,7 +31,7 @@ class Findings:
         self.findings: list[Finding] = []
 
     def of(self, read: Callable[[], Any], otherwise: Any = None) -> Any:
-        """Give what `read` reads, `otherwise` where it finds something wrong."""
+        """Return what `read` reads, `otherwise` where it finds something wrong."""
         try:
             return read()
         except InputError as error:
@@ -118,7 +118,7 @@ def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[obje
 
 
 def site_of(args: argparse.Namespace) -> Any:
-    """Say where switches, templates and the environment are, and what hour it is."""
+    """Return where switches, templates and the environment are, and what hour it is."""
     from tagloom.apply.site import Site
     from tagloom.share import share_directory
 
@@ -126,7 +126,7 @@ def site_of(args: argparse.Namespace) -> Any:
 
 
 def inventory_of(args: argparse.Namespace) -> Path:
-    """Give the inventory that was named, or the running lab. Raises InputError."""
+    """Return the inventory that was named, or the running lab. Raises InputError."""
     inventory: Path | None = args.inventory or (LAB if LAB.exists() else None)
     if inventory is None or not inventory.exists():
         raise InputError(
@@ -136,7 +136,7 @@ def inventory_of(args: argparse.Namespace) -> Path:
 
 
 def inventory_words(args: argparse.Namespace) -> str:
-    """Give the inventory as words for the next command."""
+    """Return the inventory as words for the next command."""
     return f" -i {args.inventory}" if args.inventory else ""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _WallClock:
-    """Tell the computer's own time, and wait by it."""
+    """The computer's own time, and wait by it."""
 
     @staticmethod
     def now() -> float:

@@ -110,7 +110,7 @@ def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen)
 
 
 def _measured(page: Mapping[str, Any]) -> int:
-    """Give the exit status of a measurement: its own bounds are no failure, a clock that was set is a no."""
+    """Return the exit status of a measurement: its own bounds are no failure, a clock that was set is a no."""
     if page["complete"] or page["why"].startswith(("the time limit", "a message of")):
         return GOOD
     return NO if page["why"].startswith("the wall clock") else DEVICE_FAILED
@@ -257,7 +257,7 @@ def _keeping(args: argparse.Namespace) -> Iterator[Callable[[float, Sequence[Any
 
 
 def _forwarded(args: argparse.Namespace) -> list[str]:
-    """Give the options of a ping-pong as words for the connecting side."""
+    """Return the options of a ping-pong as words for the connecting side."""
     names = (
         "min-bytes",
         "max-bytes",

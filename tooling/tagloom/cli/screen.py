@@ -47,7 +47,7 @@ def close_streams() -> None:
 
 
 def silence(name: str) -> None:
-    """Let a stream that failed lead nowhere, with what it still holds."""
+    """Redirect a stream that failed to nowhere, with what it still holds."""
     with suppress(OSError, ValueError):
         descriptor = getattr(sys, name).fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -119,7 +119,7 @@ class Screen:
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Say what is being waited for, on a terminal, while it lasts."""
+        """Return what is being waited for, on a terminal, while it lasts."""
         if not sys.stderr.isatty():
             yield
             return

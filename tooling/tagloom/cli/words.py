@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def routing_words() -> Parser:
-    """Give the options that choose routing and assignment."""
+    """Return the options that choose routing and assignment."""
     routing = Parser(add_help=False)
     routing.add_argument(
         "--routing",
@@ -70,7 +70,7 @@ def routing_words() -> Parser:
 
 
 def snmp_words() -> Parser:
-    """Give the options of commands that read over SNMP."""
+    """Return the options of commands that read over SNMP."""
     snmp = Parser(add_help=False)
     snmp.add_argument(
         "--snmp",
@@ -118,5 +118,5 @@ class Commands:
 
 
 def described(name: str, what: str) -> str:
-    """Give a command's description with its example."""
+    """Return a command's description with its example."""
     return f"{what}\n\nexample:\n  {EXAMPLES[name]}"

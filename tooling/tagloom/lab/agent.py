@@ -39,17 +39,17 @@ class Tree(Protocol):
         ...
 
     def get(self, name: ber.Oid) -> bytes:
-        """Give the value of an instance, or the exception of RFC 3416 that stands for none."""
+        """Return the value of an instance, or the exception of RFC 3416 that stands for none."""
         ...
 
     def after(self, name: ber.Oid) -> tuple[ber.Oid, bytes] | None:
-        """Give the next instance in lexical order, None at the end of the view."""
+        """Return the next instance in lexical order, None at the end of the view."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Say who may read: a v2c community, and a USM user with HMAC-SHA-96 and CFB128-AES-128."""
+    """Who may read: a v2c community, and a USM user with HMAC-SHA-96 and CFB128-AES-128."""
 
     community: str
     user: str
@@ -65,7 +65,7 @@ def _key_of(password: str) -> bytes:
 
 
 def localized(password: str, engine_id: bytes) -> bytes:
-    """Give the key of a password at one engine (RFC 3414 section 2.6)."""
+    """Return the key of a password at one engine (RFC 3414 section 2.6)."""
     key = _key_of(password)
     return hashlib.sha1(key + engine_id + key, usedforsecurity=False).digest()
 
@@ -105,7 +105,7 @@ class Agent:
 
     @property
     def uptime_seconds(self) -> float:
-        """Tell how long ago it booted."""
+        """Return how long ago it booted."""
         return self.clock() - self._booted
 
     def reboot(self) -> None:
@@ -114,7 +114,7 @@ class Agent:
         self.boots += 1
 
     def answer(self, datagram: bytes) -> bytes | None:
-        """Give the answer to a datagram; None where an agent says nothing: garbage, or a community it does not know."""
+        """Return the answer to a datagram; None where an agent is silent: garbage, or an unknown community."""
         if self.quiet():
             return None
         self.tree.refresh()

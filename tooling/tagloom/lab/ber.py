@@ -20,7 +20,7 @@ Oid = tuple[int, ...]
 
 
 def tlv(tag: int, content: bytes) -> bytes:
-    """Give one element: tag, definite length, content."""
+    """Return one element: tag, definite length, content."""
     size = len(content)
     if size < 0x80:
         return bytes((tag, size)) + content
@@ -29,13 +29,13 @@ def tlv(tag: int, content: bytes) -> bytes:
 
 
 def integer(value: int, tag: int = INTEGER) -> bytes:
-    """Give a whole number; a counter's tag does not change how it is written: shortest two's complement."""
+    """Return a whole number; a counter's tag does not change how it is written: shortest two's complement."""
     return tlv(tag, value.to_bytes((value + (value < 0)).bit_length() // 8 + 1, "big", signed=True))
 
 
 @lru_cache(maxsize=1 << 16)
 def oid(arcs: Oid) -> bytes:
-    """Give an object identifier of at least two arcs.
+    """Return an object identifier of at least two arcs.
 
     >>> oid((1, 3, 6, 1, 4, 1, 674)).hex()
     '06072b060104018522'

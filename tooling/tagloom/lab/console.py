@@ -1,4 +1,4 @@
-"""Hold one login's conversation with a switch: keys in, text out, and no wire in between (sans-I/O).
+"""One login's conversation with a switch: keys in, text out, and no wire in between (sans-I/O).
 
 Both families under the PowerConnect brand are here: ROS (5324) and FASTPATH (6224, 6248). What they print differs as
 data; what they do differs where the methods below say so.
@@ -27,7 +27,7 @@ _RETURN, _CONTROL_C, _CONTROL_Z, _ERASE = "\r\n", "\x03", "\x1a", "\x7f\b"
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Hold what a family prints around its answers."""
+    """What a family prints around its answers."""
 
     login_in_shell: bool  # asks `User Name:` inside the session, and takes SSH authentication "none"
     page_lines: int
@@ -88,7 +88,7 @@ FAMILIES = {
 
 
 def _is(line: str, pattern: str) -> bool:
-    """Tell whether the words of a line abbreviate those of a command, as `conf` does `configure`."""
+    """Return whether the words of a line abbreviate those of a command, as `conf` does `configure`."""
     typed, words = line.lower().split(), pattern.split()
     return len(typed) == len(words) and all(w.startswith(t) for t, w in zip(typed, words, strict=True))
 
@@ -130,11 +130,11 @@ class Console:
 
     @property
     def pause_seconds(self) -> float:
-        """Tell how long the switch thinks before it takes the next line."""
+        """Return how long the switch thinks before it takes the next line."""
         return 0.0 if self._question else self.device.quirks.delay_seconds
 
     def due(self, typed: str) -> Fault | None:
-        """Tell which fault strikes at the line that `typed` completes; none does inside a dialog."""
+        """Return which fault strikes at the line that `typed` completes; none does inside a dialog."""
         if self._question or self._on_key is not None:
             return None
         line = (self._line + typed).strip()
@@ -150,7 +150,7 @@ class Console:
         self._leave_configuration()
 
     def feed(self, keys: str) -> str:
-        """Take keys as they come, whole lines or one at a time, and give what the screen shows for them."""
+        """Take keys as they come, whole lines or one at a time, and return what the screen shows for them."""
         shown = []
         for key in keys:
             if self.closed:

@@ -51,7 +51,7 @@ class Delivery:
 
 @dataclass(slots=True)
 class Flight:
-    """Hold one frame under way from host `source` to host `target` ("" = all), at MAC address `mac`.
+    """One frame under way from host `source` to host `target` ("" = all), at MAC address `mac`.
 
     `copies` are those still under way: switch, port it comes in by, tag, hops behind it. `broken` names the faults that
     the frame met, see `Dataplane.break_off`; the rest is as in `Delivery`.
@@ -125,11 +125,11 @@ class _Bridge:
         return self.enabled[port - 1]
 
     def logical(self, port: int) -> int:
-        """Give the port that speaks for a physical one: the port-channel it is a member of, or itself."""
+        """Return the port that speaks for a physical one: the port-channel it is a member of, or itself."""
         return self.lag[port - 1] or port
 
     def classify(self, port: int, tag: int) -> int | None:
-        """Give the VLAN of an arriving frame, None where the port drops it (802.1Q-2018, 6.9 and 8.6.2)."""
+        """Return the VLAN of an arriving frame, None where the port drops it (802.1Q-2018, 6.9 and 8.6.2)."""
         takes = self.frames[port - 1]
         if port in self.blocked or takes == (Frames.UNTAGGED_ONLY if tag else Frames.TAGGED_ONLY):
             return None
@@ -145,7 +145,7 @@ class _Bridge:
             self.learned[vlan, mac] = port
 
     def choose(self, vlan: int, mac: int, in_port: int) -> tuple[list[int], bool]:
-        """Give the ports a frame leaves by, and whether that is flooding."""
+        """Return the ports a frame leaves by, and whether that is flooding."""
         members = self.members[vlan]
         wanted = self.static.get((vlan, mac))
         if wanted is None and (vlan, mac) in self.learned:
@@ -193,7 +193,7 @@ class Dataplane:
         self._wire()
 
     def break_off(self, down: Mapping[int, str], pulled: Mapping[tuple[int, int], str]) -> None:
-        """Say which switches are down and which (switch, port) have lost their cable, with what to call the fault."""
+        """Set which switches are down and which (switch, port) have lost their cable, with what to call the fault."""
         self._down, self._pulled = dict(down), dict(pulled)
         self._wire()
 
@@ -257,7 +257,7 @@ class Dataplane:
                 self._bridges[switch].blocked.add(port)
 
     def learned(self, switch: str) -> dict[tuple[int, int], int]:
-        """Give a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""
+        """Return a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""
         return dict(self._bridges[self.fabric.index[switch]].learned)
 
     def unicast(self, a: str, b: str, tag: int = UNTAGGED) -> Delivery:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """Say how a switch misbehaves; all of it by count and pattern, none by chance.
+    """How a switch misbehaves; all of it by count and pattern, none by chance.
 
     delay_seconds  pause before every command is taken
     refuse_login   no password is right
@@ -78,12 +78,12 @@ _SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|usern
 
 @dataclass(slots=True)
 class Foreign:
-    """Hold configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global."""
+    """Configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global."""
 
     blocks: dict[str, list[str]] = field(default_factory=dict)
 
     def copy(self) -> Foreign:
-        """Give a copy that changes on its own."""
+        """Return a copy that changes on its own."""
         return Foreign({header: list(lines) for header, lines in self.blocks.items()})
 
     def take(self, header: str, line: str) -> None:
@@ -102,7 +102,7 @@ class Foreign:
 
     @property
     def text(self) -> str:
-        """Give the lines as a running configuration shows them: blocks first, then what is global."""
+        """Return the lines as a running configuration shows them: blocks first, then what is global."""
         parts = [
             "\n".join([header, *lines, "exit"]) for header, lines in sorted(self.blocks.items()) if header and lines
         ]
@@ -110,7 +110,7 @@ class Foreign:
 
     @classmethod
     def born(cls, name: str, number: int, platform: Platform, used_ports: Collection[int]) -> Foreign:
-        """Give what the plant's people had on switch `number` (from 0) before tagloom came.
+        """Return what the plant's people had on switch `number` (from 0) before tagloom came.
 
         The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
         """
@@ -132,7 +132,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Hold what a switch runs and what it would start with; `files` are those of a Linux machine."""
+    """What a switch runs and what it would start with; `files` are those of a Linux machine."""
 
     state: SwitchState
     foreign: Foreign
@@ -152,7 +152,7 @@ def _nobody_minds(*_: object) -> None:
 
 @dataclass(eq=False)
 class Device:
-    """Hold one switch while the rack runs; sessions share it, and change it by `editor` and `foreign` alone.
+    """One switch while the rack runs; sessions share it, and change it by `editor` and `foreign` alone.
 
     `render` writes a state in the family's running-configuration form; `carrier` tells whether a port has link;
     `learned` holds the dynamic entries (VLAN, MAC) -> port that the data plane last saw; `editing` is the session
@@ -201,11 +201,11 @@ class Device:
 
     @property
     def is_linux(self) -> bool:
-        """Tell whether the switch is a Linux machine."""
+        """Return whether the switch is a Linux machine."""
         return self.platform.grammar == iproute2.FAMILY
 
     def forwarding(self) -> SwitchState:
-        """Give what frames find.
+        """Return what frames find.
 
         A Linux machine forwards nothing between ports outside its bridge, or while that is down; a switch that is down
         forwards nothing at all.
@@ -222,12 +222,12 @@ class Device:
 
     @property
     def hostname(self) -> str:
-        """Give the name in the prompt; a switch without one says `console`."""
+        """Return the name in the prompt; a switch without one says `console`."""
         named = [line for line in self.foreign.blocks.get("", []) if line.startswith("hostname ")]
         return named[-1].split(None, 1)[1].strip('"') if named else "console"
 
     def configuration(self) -> Configuration:
-        """Give what the switch runs and starts with."""
+        """Return what the switch runs and starts with."""
         startup_state, startup_foreign = self._startup
         return Configuration(
             self.editor.freeze(), self.foreign.copy(), startup_state, startup_foreign.copy(), dict(self.files)
@@ -259,7 +259,7 @@ class Device:
         self.quirks = replace(self.quirks, drop_after=0)
 
     def running_config(self) -> str:
-        """Give the running configuration as text: the state in the family's shape, then the foreign lines.
+        """Return the running configuration as text: the state in the family's shape, then the foreign lines.
 
         Of a Linux machine, the pages that tell of its state.
         """
@@ -268,7 +268,7 @@ class Device:
         return self._text(self.editor.freeze(), self.foreign)
 
     def startup_config(self) -> str:
-        """Give the startup configuration as text; of a Linux machine, the script it starts with."""
+        """Return the startup configuration as text; of a Linux machine, the script it starts with."""
         if self.is_linux:
             return self.files.get(self.BOOT, "")
         return self._text(*self._startup)
@@ -282,5 +282,5 @@ class Device:
         return f"{body}\n{foreign.text}{tail}"
 
     def accepts(self, user: str, password: str) -> bool:
-        """Tell whether a login is right."""
+        """Return whether a login is right."""
         return (user, password) == (self.user, self.password) and not (self.quirks.refuse_login or self.refusing)

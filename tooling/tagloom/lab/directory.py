@@ -34,7 +34,7 @@ SNMP = {  # as public
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Say what rack to run; `quirks` is by switch name, "*" for all; `base_port` 0 lets the system choose ports.
+    """What rack to run; `quirks` is by switch name, "*" for all; `base_port` 0 lets the system choose ports.
 
     `legacy_ssh` lets the switches speak only what a PowerConnect of its time does. `dataplane` says what carries
     frames: the rack itself, one by one ("frames"), or the bridges of a real Linux ("kernel"). Raises InputError for a
@@ -69,7 +69,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class RackInfo:
-    """Say where a rack runs: its process, its control socket, the SSH port of each switch, and the SNMP agents.
+    """Where a rack runs: its process, its control socket, the SSH port of each switch, and the SNMP agents.
 
     Every agent has a loopback address of its own and all have one UDP port, as real switches have theirs and 161.
     """

@@ -1,4 +1,4 @@
-"""Say what goes wrong with a switch, and at which line or when, so that a failure replays."""
+"""What goes wrong with a switch, and at which line or when, so that a failure replays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NOISE = "#>@~^%?\x00\x07\x1b\x7f\ufffd" + "qz{}|0"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Hold one fault that waits to strike.
+    """One fault that waits to strike.
 
     at       the line it strikes at, counted from 1 since it was ordered; 0 = none, it strikes after `after` seconds
     line     a regular expression; only lines it finds are counted. "" = lines that configure
@@ -97,21 +97,21 @@ class Fault:
         return random.Random(f"{self.seed} {line}").randrange(max(1, len(line)))  # noqa: S311 - replays, guards nothing
 
     def garbled(self, text: str) -> str:
-        """Give a text as it comes out garbled: about a third of its characters, line ends among them, are noise."""
+        """Return a text as it comes out garbled: about a third of its characters, line ends among them, are noise."""
         chance = random.Random(f"{self.seed} {text}")  # noqa: S311 - replays, guards nothing
         return "".join(chance.choice(_NOISE) if chance.random() < _GARBLED_SHARE else key for key in text)
 
 
 @dataclass(slots=True)
 class Faults:
-    """Hold the faults that wait for a line of one switch, with the lines each has seen."""
+    """The faults that wait for a line of one switch, with the lines each has seen."""
 
     _waiting: list[tuple[Fault, int]] = field(default_factory=list)
     commands: int = 0  # all that was typed at a prompt, of whatever mode
     mended: int = 0  # how often all was called off; who waits inside a fault looks whether it has changed
 
     def arm(self, fault: Fault) -> None:
-        """Let a fault wait for its line."""
+        """Arm a fault: it waits for its line."""
         self._waiting.append((fault, 0))
 
     def due(self, line: str, *, configures: bool) -> Fault | None:

@@ -20,7 +20,7 @@ GIGABIT_MBPS = 1000  # what its ports run at where nobody says a speed
 
 
 class Machine(Protocol):
-    """Hold what the pages tell of.
+    """What the pages tell of.
 
     `learned` are the dynamic entries (VLAN, MAC) -> port; `shell` is the one that has changed `editor`.
     """
@@ -31,7 +31,7 @@ class Machine(Protocol):
     shell: Shell | None
 
     def carrier(self, port: int, /) -> bool:
-        """Tell whether a port has link."""
+        """Return whether a port has link."""
         ...
 
 
@@ -47,7 +47,7 @@ def page(machine: Machine, command: str) -> str | None:
 
 
 def transcript(machine: Machine) -> str:
-    """Give all pages of the machine, each behind its command, as a connection reads them."""
+    """Return all pages of the machine, each behind its command, as a connection reads them."""
     names = [machine.platform.port_name(port) for port in _bridged(machine)]
     asked = [*PAGES, *(page.format(port=name) for name in names for page in ETHTOOL_PAGES)]
     return "".join(f"$ {command}\n{page(machine, command)}\n" for command in asked)

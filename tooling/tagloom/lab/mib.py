@@ -35,7 +35,7 @@ _PERMANENT = 3  # dot1qStaticUnicastStatus
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Say what the other end of a cable tells of itself: its device, its port there, its agent's IPv4 address."""
+    """What the other end of a cable tells of itself: its device, its port there, its agent's IPv4 address."""
 
     device: Device
     number: int
@@ -45,7 +45,7 @@ class Neighbour:
 
 @dataclass(slots=True)
 class _Column:
-    """Hold the instances of one object: their indices in order, and how to write the value of one."""
+    """The instances of one object: their indices in order, and how to write the value of one."""
 
     rows: Callable[[], Sequence[Oid]]
     value: Callable[[Oid], bytes]
@@ -84,13 +84,13 @@ class SwitchTree:
         self._kept, self._fdb = {}, {}
 
     def _rows(self, prefix: Oid) -> Sequence[Oid]:
-        """Give a column's indices, made once for a message: a table of static entries is long."""
+        """Return a column's indices, made once for a message: a table of static entries is long."""
         if prefix not in self._kept:
             self._kept[prefix] = self._columns[prefix].rows()
         return self._kept[prefix]
 
     def get(self, name: Oid) -> bytes:
-        """Give the value of an instance, or why there is none."""
+        """Return the value of an instance, or why there is none."""
         names = self._names
         at = bisect_right(names, name) - 1
         if at < 0 or name[: len(names[at])] != names[at]:
@@ -99,7 +99,7 @@ class SwitchTree:
         return column.value(index) if index in self._rows(names[at]) else ber.tlv(ber.NO_SUCH_INSTANCE, b"")
 
     def after(self, name: Oid) -> tuple[Oid, bytes] | None:
-        """Give the next instance in lexical order."""
+        """Return the next instance in lexical order."""
         names = self._names
         for prefix in islice(names, max(bisect_right(names, name) - 1, 0), None):
             column, rows = self._columns[prefix], self._rows(prefix)
@@ -112,7 +112,7 @@ class SwitchTree:
     # --- what there is -----------------------------------------------------------------------------------------------
 
     def _system(self) -> dict[Oid, _Column]:
-        """Give SNMPv2-MIB's system group (RFC 3418)."""
+        """Return SNMPv2-MIB's system group (RFC 3418)."""
         device = self.device
         values: dict[int, Callable[[], bytes]] = {
             1: lambda: _text(_description(device)),
@@ -125,7 +125,7 @@ class SwitchTree:
         return {(*_SYSTEM, k): _scalar(write) for k, write in values.items()}
 
     def _interfaces(self) -> dict[Oid, _Column]:
-        """Give IF-MIB (RFC 2863): the ports, and the interface of VLAN 1."""
+        """Return IF-MIB (RFC 2863): the ports, and the interface of VLAN 1."""
         device = self.device
         rows = [*((port,) for port in range(1, device.platform.ports + 1)), (_VLAN_INTERFACE,)]
 
@@ -189,7 +189,7 @@ class SwitchTree:
         return {name_: _Column(lambda: rows, value) for name_, value in parts.items()}
 
     def _bridge(self) -> dict[Oid, _Column]:
-        """Give BRIDGE-MIB (RFC 4188) and Q-BRIDGE-MIB (RFC 4363): bridge ports, learnt and static entries, VLANs."""
+        """Return BRIDGE-MIB (RFC 4188) and Q-BRIDGE-MIB (RFC 4363): bridge ports, learnt and static entries, VLANs."""
         device = self.device
         ports = [(port,) for port in range(1, device.platform.ports + 1)]
 
@@ -245,7 +245,7 @@ class SwitchTree:
         }
 
     def _lldp(self) -> dict[Oid, _Column]:
-        """Give LLDP-MIB (IEEE 802.1AB-2005 clause 12): this switch, its ports, and the switches at the other ends."""
+        """Return LLDP-MIB (IEEE 802.1AB-2005 clause 12): this switch, its ports, and the switches at the other ends."""
         device = self.device
         ports = [(port,) for port in range(1, device.platform.physical_ports + 1)]
 
@@ -289,7 +289,7 @@ class SwitchTree:
 
     @property
     def mac(self) -> int:
-        """Give the switch's own address."""
+        """Return the switch's own address."""
         return switch_mac(self.number)
 
     def _up(self, port: int) -> bool:
@@ -308,7 +308,7 @@ class SwitchTree:
 
 
 def switch_mac(number: int) -> int:
-    """Give the address of the rack's switch `number`, which is its chassis id."""
+    """Return the address of the rack's switch `number`, which is its chassis id."""
     return _FACTORY_MAC + number
 
 
@@ -317,7 +317,7 @@ def _scalar(write: Callable[[], bytes]) -> _Column:
 
 
 def _description(device: Device) -> str:
-    """Give sysDescr as the model is known to write it; the others say their title."""
+    """Return sysDescr as the model is known to write it; the others say their title."""
     return {"powerconnect-5324": "Neyland 24T"}.get(device.platform.model, device.platform.title)
 
 

@@ -82,7 +82,7 @@ def ask(directory: Path, do: str, **order: Any) -> dict[str, Any]:
 
 
 def status(directory: Path) -> dict[str, Any]:
-    """Tell what runs: `fabric`, `pid`, and per switch model, address, sessions and quirks."""
+    """Return what runs: `fabric`, `pid`, and per switch model, address, sessions and quirks."""
     return ask(directory, "status")
 
 
@@ -105,7 +105,7 @@ def broadcast(directory: Path, a: str | None = None) -> dict[str, Any]:
 
 
 def configurations(directory: Path, *, startup: bool = False) -> dict[str, str]:
-    """Give every switch's running (or startup) configuration as text."""
+    """Return every switch's running (or startup) configuration as text."""
     found: dict[str, str] = ask(directory, "configurations", startup=startup)["configurations"]
     return found
 
@@ -121,7 +121,7 @@ def reboot(directory: Path, *switches: str) -> None:
 
 
 def keep(directory: Path) -> None:
-    """Let the rack remember where every switch stands."""
+    """Write where every switch stands, for the rack's next start."""
     ask(directory, "keep")
 
 
@@ -146,7 +146,7 @@ def mend(directory: Path, *switches: str) -> None:
 
 
 def traffic(directory: Path, order: str, seed: int = 0) -> dict[str, Any]:
-    """Start, stop or report the traffic that the rack's hosts send all the time; gives its counts."""
+    """Start, stop or report the traffic that the rack's hosts send all the time; returns its counts."""
     return ask(directory, "traffic", order=order, seed=seed)
 
 
@@ -181,7 +181,7 @@ def _forget(info: RackInfo) -> None:
 
 
 def _alive(pid: int) -> bool:
-    """Tell whether a process runs; one that we started and that has ended is put to rest."""
+    """Return whether a process runs; one that we started and that has ended is put to rest."""
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == 0
     except ChildProcessError:
@@ -196,7 +196,7 @@ def _alive(pid: int) -> bool:
 
 
 def _is_rack(pid: int, directory: Path) -> bool:
-    """Tell whether a process is the rack of a directory, by its command line (proc(5)); ids are used again."""
+    """Return whether a process is the rack of a directory, by its command line (proc(5)); ids are used again."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if _alive(pid) else []
     except OSError:

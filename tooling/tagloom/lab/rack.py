@@ -54,7 +54,7 @@ _MAX_SOCKET_PATH = 100  # bytes; sun_path of unix(7) holds 108 with its end
 
 
 class Rack:
-    """Hold the devices of an order and their listeners; `request` answers what the control channel asks.
+    """The devices of an order and their listeners; `request` answers what the control channel asks.
 
     `log` is where a kernel that carries the frames writes its own log.
     """
@@ -104,7 +104,7 @@ class Rack:
         return device
 
     def _carrier(self, switch: int, port: int) -> bool:
-        """Tell whether a port has link: a host is always there; a neighbour is while its open port's settings fit."""
+        """Return whether a port has link: a host is always there; a neighbour is while its open port's settings fit."""
         if (switch, port) not in self._far:
             return bool(self.fabric.port_host[switch, port] >= 0)
         other, far = self._far[switch, port]
@@ -134,7 +134,7 @@ class Rack:
         return (frames[0] - zero[0]) * FRAME_OCTETS, (frames[1] - zero[1]) * FRAME_OCTETS
 
     def _neighbours(self, number: int) -> dict[int, Neighbour]:
-        """Give what LLDP tells: the switches at the far ends of the cables that have link; hosts speak none."""
+        """Return what LLDP tells: the switches at the far ends of the cables that have link; hosts speak none."""
         device = self.devices[self.fabric.switches[number].name]
         found = {}
         for port in self._linked[number]:
@@ -153,7 +153,7 @@ class Rack:
         return {name: device.forwarding() for name, device in self.devices.items()}
 
     async def start(self) -> str:
-        """Open every switch's port; gives the known_hosts lines. Raises OSError for a port in use."""
+        """Open every switch's port; returns the known_hosts lines. Raises OSError for a port in use."""
         keys = server.host_keys(legacy=self._order.legacy_ssh)
         for number, (name, device) in enumerate(self.devices.items()):
             connections = self._connections.setdefault(name, set())
@@ -421,14 +421,14 @@ class Rack:
             what()
 
     def _cable(self, device: Device, port_name: str) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Give both ends of the cable at a port. Raises InputError where there is none."""
+        """Return both ends of the cable at a port. Raises InputError where there is none."""
         at = self.fabric.index[device.name], device.platform.port_number(port_name) or 0
         if at not in self._far:
             raise InputError([Finding("fault.port", f"a port of {device.name} with a cable to a switch", port_name)])
         return at, self._far[at]
 
     def _strike(self, device: Device, fault: Fault, line: str) -> None:
-        """Let a fault strike: note it, and begin what lasts."""
+        """Strike with a fault: note it, and begin what lasts."""
         now = asyncio.get_running_loop().time()
         self._strikes.append({"switch": device.name, "kind": fault.kind, "line": line, "clock_seconds": now})
         if fault.kind not in LASTING:
@@ -462,7 +462,7 @@ class Rack:
         self._renew("a fault has passed")
 
     def _renew(self, what: str, *devices: Device) -> None:
-        """Let frames find at one stroke what is broken now, and switches that went down or came up."""
+        """Update the data plane at one stroke: what is broken now, and switches that went down or came up."""
         if isinstance(self.dataplane, Dataplane):
             for device in devices:
                 self.dataplane.change(device.name, device.forwarding())
@@ -473,7 +473,7 @@ class Rack:
                 self.traffic.landed(what)
 
     def _changed(self, device: Device) -> None:
-        """Let frames find what a line on a switch has changed."""
+        """Update the data plane with what a line on a switch has changed."""
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())
             self.traffic.landed(f"{device.name} {device.last_line}")
@@ -533,7 +533,7 @@ class Rack:
 
 
 def agent_address(number: int) -> str:
-    """Give the loopback address of switch `number`'s agent: all of 127/8 is this machine (RFC 1122 section 3.2.1.3)."""
+    """Return the loopback address of switch `number`'s agent: all of 127/8 is this machine (RFC 1122, 3.2.1.3)."""
     return f"127.78.{number // 250}.{number % 250 + 1}"
 
 

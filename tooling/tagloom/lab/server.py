@@ -48,7 +48,7 @@ def known_hosts(keys: Sequence[asyncssh.SSHKey], ports: Sequence[int]) -> str:
 
 
 class _Login(asyncssh.SSHServer):
-    """Let clients in the way the family does, and keep count of who is connected."""
+    """The login of a switch's family, and a count of who is connected."""
 
     def __init__(self, device: Device, connections: set[asyncssh.SSHServerConnection]) -> None:
         self._device, self._connections = device, connections

@@ -1,4 +1,4 @@
-"""Hold one login's conversation with a Linux machine's shell: keys in, text out, and no wire in between (sans-I/O)."""
+"""One login's conversation with a Linux machine's shell: keys in, text out, and no wire in between (sans-I/O)."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class ShellConsole:
 
     @property
     def pause_seconds(self) -> float:
-        """Tell how long the machine thinks before it takes the next line."""
+        """Return how long the machine thinks before it takes the next line."""
         return self.device.quirks.delay_seconds
 
     def due(self, typed: str) -> Fault | None:
-        """Tell which fault strikes at the line that `typed` completes."""
+        """Return which fault strikes at the line that `typed` completes."""
         line = (self._line + typed).strip()
         command = line.removeprefix("sudo ").removeprefix("-n ")
         sets = command.partition(" ")[0] in _UNKNOWN and not _SHOWS.match(command)
@@ -66,7 +66,7 @@ class ShellConsole:
         self.closed = True
 
     def feed(self, keys: str) -> str:
-        """Take keys as they come, whole lines or one at a time, and give what the screen shows for them."""
+        """Take keys as they come, whole lines or one at a time, and return what the screen shows for them."""
         return "".join(self._key(key) for key in keys if not self.closed)
 
     def _key(self, key: str) -> str:

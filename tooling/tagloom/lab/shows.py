@@ -18,7 +18,7 @@ _FRAMES = {Frames.ALL: "admitAll", Frames.TAGGED_ONLY: "admitTaggedOnly", Frames
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Hold an answer's lines; the first `header` of them are repeated by a pager that repeats table headers."""
+    """An answer's lines; the first `header` of them are repeated by a pager that repeats table headers."""
 
     lines: tuple[str, ...]
     header: int = 0
@@ -151,7 +151,7 @@ def switchport(device: Device, port: int) -> Page:
 
 
 def address_table_command(device: Device) -> str:
-    """Give the words that ask for the address table: those of the lines that fill it."""
+    """Return the words that ask for the address table: those of the lines that fill it."""
     entry = Grammar.of(device.platform).line("entry", vlan=1, mac=0, ports=[1])
     return "show mac address-table" if entry.startswith("mac") else "show bridge address-table"
 

@@ -1,4 +1,4 @@
-"""Let a link sleep as EEE does: in virtual time for the rack, or by holding real frames between two interfaces."""
+"""A link that sleeps as EEE does: in virtual time for the rack, or by holding real frames between two interfaces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ OUTGOING = 4  # PACKET_OUTGOING of packet(7): our own frames come back
 
 
 class SleepingLink:
-    """Hold a link's state: when it last carried a frame, both directions together."""
+    """A link's state: when it last carried a frame, both directions together."""
 
     def __init__(self, policy: Eee) -> None:
         self._policy, self._idle_since = policy, float("-inf")
 
     def passes(self, at: float) -> float:
-        """Give when a frame that comes at `at` leaves: at once, after the rest of Ts and Tw, or after Tw.
+        """Return when a frame that comes at `at` leaves: at once, after the rest of Ts and Tw, or after Tw.
 
         >>> link = SleepingLink(Eee(1e-3, 182e-6, 60e-6))
         >>> first = link.passes(0.0)  # it was asleep
@@ -47,7 +47,7 @@ class SleepingLink:
 def virtual_host(
     policy: Eee, seed: int = 0, wire_seconds: float = 15e-6, jitter_seconds: float = 2e-6
 ) -> Callable[[float, int], tuple[list[float], list[float]]]:
-    """Give a host behind a sleeping link, in virtual time: ask(gap, repeats) gives gaps and round trips.
+    """Return a host behind a sleeping link, in virtual time: ask(gap, repeats) gives gaps and round trips.
 
     Besides the link, a round trip takes `wire_seconds` twice, exponential jitter, and now and then a hundred times it.
     """

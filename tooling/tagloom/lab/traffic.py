@@ -1,4 +1,4 @@
-"""Let the rack's hosts send frames all the time, and count what becomes of every one of them.
+"""Send frames from the rack's hosts all the time, and count what becomes of every one of them.
 
 Between any two lines that land, and every few hundredths of a second besides, every host sends one frame to every other
 and one broadcast. At each line there are frames under way: one for every place on every path. When the line has landed,
@@ -50,11 +50,11 @@ class Traffic:
 
     @property
     def running(self) -> bool:
-        """Tell whether hosts still send."""
+        """Return whether hosts still send."""
         return bool(self._ways)
 
     def landed(self, line: str) -> None:
-        """Let frames under way go on through the fabric as it is after a line has landed, then send anew."""
+        """Carry frames under way on through the fabric as it is after a line has landed, then send anew."""
         self._last_line = line
         self.counts["lines"] += 1
         before, self._air = self._air, []
@@ -143,7 +143,7 @@ class Traffic:
             )
 
     def report(self) -> dict[str, Any]:
-        """Give the counts since the start: frames, receivers that missed one, and witnesses of what went wrong."""
+        """Return the counts since the start: frames, receivers that missed one, and witnesses of what went wrong."""
         names = ("frames", "lines", "lost", "lost_to_faults", "duplicated", "flooded", "overheard", "storms")
         return {
             "running": self.running,

@@ -21,7 +21,7 @@ SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "Serve
 
 
 def over_ssh(host: str, words: Sequence[str], ssh: Sequence[str] = SSH) -> list[str]:
-    """Give the words that run a command on a host.
+    """Return the words that run a command on a host.
 
     >>> over_ssh("n1", ["tagloom", "measure", "--listen", "[::1]:0"], ["ssh"])
     ['ssh', '--', 'n1', "tagloom measure --listen '[::1]:0'"]
@@ -30,7 +30,7 @@ def over_ssh(host: str, words: Sequence[str], ssh: Sequence[str] = SSH) -> list[
 
 
 def in_namespace(namespace: str, words: Sequence[str]) -> list[str]:
-    """Give the words that run a command in a network namespace."""
+    """Return the words that run a command in a network namespace."""
     return ["ip", "netns", "exec", namespace, *words]
 
 
@@ -85,7 +85,7 @@ class Listening:
 
 
 def answer_of(name: str, words: Sequence[str]) -> dict[str, Any]:
-    """Run the connecting side elsewhere; give its page. Raises DeviceError where there is none."""
+    """Run the connecting side elsewhere; return its page. Raises DeviceError where there is none."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False

@@ -1,4 +1,4 @@
-"""Say what a message size costs in energy: watts beside trials, each with its uncertainty in quadrature."""
+"""Compute what a message size costs in energy: watts beside trials, each with its uncertainty in quadrature."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_SAMPLES = 2  # of a size, or its power has no standard deviation
 
 
 def bandwidth(bits: float, messages: int, seconds: float, sigma_seconds: float) -> tuple[float, float]:
-    """Give the bandwidth and its standard deviation: b = 2 i m / t and sigma_b = b sigma_t / t.
+    """Return the bandwidth and its standard deviation: b = 2 i m / t and sigma_b = b sigma_t / t.
 
     `seconds` are those of i round trips of m bits. The paper's eq. 3 prints b / (sigma_t t), which is no bandwidth; its
     text says that time and bandwidth have the same percent error, and that is this.
@@ -31,7 +31,7 @@ def bandwidth(bits: float, messages: int, seconds: float, sigma_seconds: float) 
 
 
 def quotient(a: float, sigma_a: float, b: float, sigma_b: float) -> tuple[float, float]:
-    """Give a / b and its standard deviation, relative errors in quadrature (independent a and b).
+    """Return a / b and its standard deviation, relative errors in quadrature (independent a and b).
 
     >>> value, sigma = quotient(100.0, 3.0, 50.0, 2.0)
     >>> value, round(sigma, 12)
@@ -42,7 +42,7 @@ def quotient(a: float, sigma_a: float, b: float, sigma_b: float) -> tuple[float,
 
 
 def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
-    """Give the energy between two times: the samples' polygon, held level outside its first and last sample."""
+    """Return the energy between two times: the samples' polygon, held level outside its first and last sample."""
     inside = [s for s in samples if began < s.at_seconds < ended]
     at = np.array([s.at_seconds for s in samples])
     watts = np.array([s.watts for s in samples])
@@ -51,7 +51,7 @@ def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
 
 
 def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
-    """Give what a size's trials cost; None where fewer than two samples fell into them.
+    """Return what a size's trials cost; None where fewer than two samples fell into them.
 
     A sample counts for the time it was taken at less the meter's lag. Bits per joule are the bandwidth (bits on the
     wire in either direction, one at a time) over the power.
@@ -68,14 +68,14 @@ def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
 
 
 def with_energy(run: PingPong, trace: PowerTrace) -> PingPong:
-    """Give the run with the energy of every size that samples fell into; incomplete where the meter's trace is."""
+    """Return the run with the energy of every size that samples fell into; incomplete where the meter's trace is."""
     points = tuple(replace(point, energy=energy_of(point, trace)) for point in run.points)
     why = "; ".join(filter(None, (run.why, trace.why)))
     return replace(run, points=points, complete=run.complete and trace.complete, why=why)
 
 
 def correlation(points: Sequence[Point]) -> float | None:
-    """Give Pearson's correlation of bandwidth and bits per joule, as the paper reports it; None below 3 points."""
+    """Return Pearson's correlation of bandwidth and bits per joule, as the paper reports it; None below 3 points."""
     pairs = [(p.bits_per_second, p.energy.bits_per_joule) for p in points if p.energy is not None]
     if len(pairs) < 3:
         return None

@@ -72,7 +72,7 @@ def probe(
 
 
 class _Estimate:
-    """Hold one fit: the gaps on both sides of the time-out, S, Tw, and where the link is asleep."""
+    """One fit: the gaps on both sides of the time-out, S, Tw, and where the link is asleep."""
 
     def __init__(self, edges: tuple[float, float], awake: float, total: float, wake: float) -> None:
         self.edges, self.awake, self.total, self.wake = edges, awake, total, wake
@@ -83,7 +83,7 @@ class _Estimate:
 
 
 def _paced(point: GapPoint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the gaps and trips that were paced; the first follows no gap of ours, and is left out."""
+    """Return the gaps and trips that were paced; the first follows no gap of ours, and is left out."""
     gaps, trips = np.array(point.gap_seconds[1:]), np.array(point.round_trip_seconds[1:])
     wanted = float(np.min(gaps))
     good = gaps <= wanted * (1 + OFF_SHARE) + OFF_SECONDS
@@ -91,7 +91,7 @@ def _paced(point: GapPoint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _table(points: Sequence[GapPoint]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the gaps in ascending order and the median of the round trips after each."""
+    """Return the gaps in ascending order and the median of the round trips after each."""
     rows = [(float(np.median(g)), float(np.quantile(t, QUANTILE))) for g, t in map(_paced, points)]
     gap, trip = np.array(sorted(rows)).T
     return gap, trip

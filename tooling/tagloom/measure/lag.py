@@ -29,7 +29,7 @@ LEAST_CORRELATION = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """Hold a lag, its standard deviation and the correlation at it."""
+    """A lag, its standard deviation and the correlation at it."""
 
     seconds: float
     sigma_seconds: float
@@ -37,7 +37,7 @@ class Lag:
 
 
 def modulation(seconds: float, seed: int) -> tuple[float, ...]:
-    """Give the times at which a load is switched, from 0, on first: at random, so that one lag alone fits them."""
+    """Return the times at which a load is switched, from 0, on first: at random, so that one lag alone fits them."""
     chance = random.Random(seed)  # noqa: S311 - guards nothing
     times, at = [], 0.0
     while at < seconds:
@@ -97,5 +97,5 @@ def _peak(lags: NDArray[np.float64], correlation: NDArray[np.float64]) -> tuple[
 
 
 def on_times(switched: Sequence[float], ended: float) -> list[tuple[float, float]]:
-    """Give from when to when the load was on."""
+    """Return from when to when the load was on."""
     return [(a, b) for i, (a, b) in enumerate(pairwise([*switched, ended])) if i % 2 == 0]

@@ -105,7 +105,7 @@ def _received(wire: socket, into: memoryview) -> int:
 
 
 def ping_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Send `out` and receive `into` so many times over a stream; give nanoseconds. Raises OSError."""
+    """Send `out` and receive `into` so many times over a stream; return nanoseconds. Raises OSError."""
     send, receive, size = wire.sendall, wire.recv_into, len(into)
     try:
         began = perf_counter_ns()
@@ -120,7 +120,7 @@ def ping_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -
 
 
 def pong_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Receive `into` and send `out` so many times over a stream; give how many. Raises OSError."""
+    """Receive `into` and send `out` so many times over a stream; return how many. Raises OSError."""
     send, receive, size = wire.sendall, wire.recv_into, len(into)
     try:
         for _ in repeat(None, repeats):
@@ -134,7 +134,7 @@ def pong_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -
 
 
 def ping_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Send `out` and receive `into` so many times as datagrams; give nanoseconds. Raises SilenceError on a loss."""
+    """Send `out` and receive `into` so many times as datagrams; return nanoseconds. Raises SilenceError on a loss."""
     send, receive, size = wire.send, wire.recv_into, len(into)
     try:
         began = perf_counter_ns()
@@ -147,7 +147,7 @@ def ping_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int
 
 
 def pong_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Receive `into` and send `out` so many times as datagrams; give how many, fewer where one was lost."""
+    """Receive `into` and send `out` so many times as datagrams; return how many, fewer where one was lost."""
     send, receive, size = wire.send, wire.recv_into, len(into)
     done = 0
     try:
@@ -161,7 +161,7 @@ def pong_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int
 
 
 def ping_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
-    """Do as ping_stream or ping_datagrams, but poll for the answer instead of sleeping; give nanoseconds."""
+    """Do as ping_stream or ping_datagrams, but poll for the answer instead of sleeping; return nanoseconds."""
     began = perf_counter_ns()
     for _ in repeat(None, repeats):
         wire.sendall(out)
@@ -170,7 +170,7 @@ def ping_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, 
 
 
 def pong_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
-    """Do as pong_stream or pong_datagrams, but poll for the message instead of sleeping; give how many."""
+    """Do as pong_stream or pong_datagrams, but poll for the message instead of sleeping; return how many."""
     for _ in repeat(None, repeats):
         poll(wire, into, patience_ns)
         wire.sendall(out)

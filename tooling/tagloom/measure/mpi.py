@@ -44,7 +44,7 @@ class Pair:
         return self._buffer[:size]
 
     def trial(self, size: int, repeats: int) -> int:
-        """Give the nanoseconds of so many round trips."""
+        """Return the nanoseconds of so many round trips."""
         message, send, receive = self._begin(TRIAL, size, repeats), self._world.Send, self._world.Recv
         with undisturbed():
             began = perf_counter_ns()
@@ -54,7 +54,7 @@ class Pair:
             return perf_counter_ns() - began
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Give the nanoseconds of each of so many round trips."""
+        """Return the nanoseconds of each of so many round trips."""
         message, stamps = self._begin(TRIAL, size, repeats), array("q", bytes(8 * repeats))
         with undisturbed():
             for i in range(repeats):
@@ -65,7 +65,7 @@ class Pair:
         return stamps
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Tell whether bytes come as they were sent; MPI loses none."""
+        """Return whether bytes come as they were sent; MPI loses none."""
         message = self._begin(CONTENT, size, 1)
         message[:] = np.frombuffer(pattern(seed, size), np.uint8)
         self._world.Send(message, 1, TAG_MESSAGE)
@@ -79,7 +79,7 @@ class Pair:
 
 
 def pair() -> Pair | None:
-    """Give rank 0 its partner; None in rank 1. Raises InputError where there is no MPI or not two ranks."""
+    """Return rank 0 its partner; None in rank 1. Raises InputError where there is no MPI or not two ranks."""
     world = _world()
     return Pair(world) if world.rank == 0 else None
 

@@ -24,7 +24,7 @@ OFFLOADS = ("tx", "tso", "gso", "gro")
 
 
 def run(words: Sequence[str]) -> str:
-    """Run a command; give what it printed. Raises DeviceError with what it said."""
+    """Run a command; return what it printed. Raises DeviceError with what it said."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> str:
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """Let this thread open its sockets in a network namespace; they stay there. Raises DeviceError."""
+    """Have this thread open its sockets in a network namespace; they stay there. Raises DeviceError."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/proc/thread-self/ns/net").open() as home, Path(f"/run/netns/{namespace}").open() as there:
         if libc.setns(there.fileno(), CLONE_NEWNET):

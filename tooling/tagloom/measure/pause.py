@@ -13,7 +13,7 @@ QUANTUM_BITS, MOST_QUANTA, LEAST_FRAME = 512, 65535, 60
 
 
 def pause_frame(source: bytes, seconds: float, rate_bps: float) -> bytes:
-    """Give the frame that stops a port of this rate from sending for so long, without its check sequence.
+    """Return the frame that stops a port of this rate from sending for so long, without its check sequence.
 
     Raises InputError where one frame cannot: at 1 Gb/s the longest pause is 33.6 ms.
 
@@ -29,7 +29,7 @@ def pause_frame(source: bytes, seconds: float, rate_bps: float) -> bytes:
 
 
 class Pauser:
-    """Hold a raw socket on an interface (needs root). Raises DeviceError where that is refused.
+    """A raw socket on an interface (needs root). Raises DeviceError where that is refused.
 
     PAUSE stops the switch port at the other end of the cable from sending to this host, and what is meant for this host
     then waits in that switch: it is for the host that takes a file, and for nobody who shares its port.
@@ -51,5 +51,5 @@ class Pauser:
         self._wire.send(pause_frame(self._mac, seconds, self._rate_bps))
 
     def close(self) -> None:
-        """Let the socket go."""
+        """Close the socket."""
         self._wire.close()

@@ -85,7 +85,7 @@ def refuse_strangers(address: str, allowed: Sequence[Network], where: str) -> No
 
 
 def resolve(place: Place, family: int, kind: int = socket.SOCK_STREAM) -> tuple[int, Any]:
-    """Give the family and the socket address of a place. Raises InputError where there is none."""
+    """Return the family and the socket address of a place. Raises InputError where there is none."""
     try:
         found = socket.getaddrinfo(*place, family=family, type=kind)[0]
     except (OSError, UnicodeError) as error:
@@ -94,7 +94,7 @@ def resolve(place: Place, family: int, kind: int = socket.SOCK_STREAM) -> tuple[
 
 
 def pattern(seed: str, size: int) -> bytes:
-    """Give bytes that only somebody who knows `seed` can give."""
+    """Return bytes that only somebody who knows `seed` can give."""
     return hashlib.shake_128(seed.encode()).digest(size)
 
 
@@ -375,7 +375,7 @@ class Peer:
                 self.data.close()
 
     def clock(self, now: Callable[[], float] = time.time) -> PeerClock:
-        """Give how far the peer's wall clock is ahead, from the quickest of several questions, as NTP does."""
+        """Return how far the peer's wall clock is ahead, from the quickest of several questions, as NTP does."""
         best = PeerClock(0.0, float("inf"))
         for _ in range(CLOCK_ROUNDS):
             asked = now()
@@ -418,7 +418,7 @@ class Peer:
         return self._out[:size], self._in[:size]
 
     def trial(self, size: int, repeats: int) -> int:
-        """Send a message to and fro so many times; give nanoseconds. Raises SilenceError after a lost datagram."""
+        """Send a message to and fro so many times; return nanoseconds. Raises SilenceError after a lost datagram."""
         out, into = self._room(size)
         wire = self._begin(op="trial", bytes=size, repeats=repeats)
         with loops.undisturbed():
@@ -437,7 +437,7 @@ class Peer:
         return took
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Give the nanoseconds of single round trips. Raises SilenceError after a lost datagram."""
+        """Return the nanoseconds of single round trips. Raises SilenceError after a lost datagram."""
         out, into = self._room(size)
         stamps = array("q", bytes(8 * repeats))
         wire = self._begin(op="trial", bytes=size, repeats=repeats)
@@ -452,7 +452,7 @@ class Peer:
         return stamps
 
     def paced(self, size: int, gap_seconds: float, repeats: int) -> tuple[array[int], array[int]]:
-        """Give nanoseconds of idle gaps of this length and of the round trips that followed. Raises SilenceError."""
+        """Return nanoseconds of idle gaps of this length and of the round trips that followed. Raises SilenceError."""
         out, into = self._room(size)
         gaps, trips = array("q", bytes(8 * repeats)), array("q", bytes(8 * repeats))
         wire = self._begin(op="trial", bytes=size, repeats=repeats, promptly=True)
@@ -466,7 +466,7 @@ class Peer:
         return gaps, trips
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Tell whether bytes come as they were sent, both ways; None where a datagram was lost."""
+        """Return whether bytes come as they were sent, both ways; None where a datagram was lost."""
         _, into = self._room(size)
         wire = self._begin(op="content", bytes=size, seed=seed)
         wire.sendall(pattern(seed, size))
@@ -480,7 +480,7 @@ class Peer:
         return None if there is None or back is None else bool(there and back)
 
     def sink(self, size: int, pause_seconds: float = 0.0) -> socket.socket:
-        """Let the far end take a file of this size, and stop its switch by PAUSE once a second; give the socket.
+        """Have the far end take a file of this size, and stop its switch by PAUSE once a second; return the socket.
 
         Raises DeviceError where the far end may not send PAUSE.
         """
@@ -492,6 +492,6 @@ class Peer:
         return self.data
 
     def sunk(self) -> tuple[int, int]:
-        """Give the bytes and the datagrams that the far end took."""
+        """Return the bytes and the datagrams that the far end took."""
         page = self._control.hear()
         return int(page["got"]), int(page["packets"])

@@ -28,18 +28,18 @@ class Exchange(Protocol):
     """Send messages to and fro; nanoseconds. Raises OSError where the peer is gone, SilenceError after a loss."""
 
     def trial(self, size: int, repeats: int) -> int:
-        """Give the nanoseconds of so many round trips."""
+        """Return the nanoseconds of so many round trips."""
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Give the nanoseconds of each of so many round trips."""
+        """Return the nanoseconds of each of so many round trips."""
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Tell whether bytes come as they were sent; None where one did not come."""
+        """Return whether bytes come as they were sent; None where one did not come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Give the time: `monotonic` never goes back, `wall` may be set by somebody."""
+    """The time: `monotonic` never goes back, `wall` may be set by somebody."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -48,7 +48,7 @@ class Clocks:
 
 @dataclass(slots=True)
 class SteadyClock:
-    """Tell whether the wall clock was set since this was made; trials and samples are on the monotonic one."""
+    """Whether the wall clock was set since this was made; trials and samples are on the monotonic one."""
 
     clocks: Clocks
     _offset: float = field(init=False)
@@ -57,14 +57,14 @@ class SteadyClock:
         self._offset = self.clocks.wall() - self.clocks.monotonic()
 
     def step(self) -> str:
-        """Say by how much the wall clock was set, "" where it was not."""
+        """Return by how much the wall clock was set, "" where it was not."""
         moved = self.clocks.wall() - self.clocks.monotonic() - self._offset
         return f"the wall clock was set by {moved:+.3f} s during the run" if abs(moved) > STEP_SECONDS else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Say what to measure. `max_rate_bps` bounds the mean of the run, both directions together (None: no bound)."""
+    """What to measure. `max_rate_bps` bounds the mean of the run, both directions together (None: no bound)."""
 
     min_bytes: int = 1
     max_bytes: int = 131072
@@ -147,7 +147,7 @@ def _point(exchange: Exchange, size: int, old_bytes: int, old_seconds: float, pl
 
 
 class _Pace:
-    """Hold the mean rate below its bound, by waiting between trials, and watch the time and the clocks."""
+    """The mean rate below its bound, by waiting between trials, and watch the time and the clocks."""
 
     def __init__(self, plan: Plan, clocks: Clocks) -> None:
         self._plan, self._clocks = plan, clocks

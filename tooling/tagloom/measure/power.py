@@ -51,11 +51,11 @@ class Sampler:
 
     @property
     def gone(self) -> str:
-        """Say why the meter is gone, "" while it is there."""
+        """Return why the meter is gone, "" while it is there."""
         return self._why
 
     def trace(self, lag_seconds: float | None = None, lag_sigma_seconds: float | None = None) -> PowerTrace:
-        """Give the samples so far."""
+        """Return the samples so far."""
         return PowerTrace(
             self._meter.name,
             self._meter.sees,
@@ -68,7 +68,7 @@ class Sampler:
 
 
 class Spinners:
-    """Hold one process for every processor that does nothing but compute, and let them run or stop."""
+    """One process for every processor that does nothing but compute, and let them run or stop."""
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -87,13 +87,13 @@ class Spinners:
             process.wait()
 
     def switch(self, *, on: bool) -> None:
-        """Let them run, or stop them."""
+        """Start them, or stop them."""
         for process in self._processes:
             process.send_signal(signal.SIGCONT if on else signal.SIGSTOP)
 
 
 def modulate(load: Spinners, seconds: float, seed: int, clocks: Clocks, sampler: Sampler) -> tuple[list[float], float]:
-    """Switch a load on and off by `modulation`; give when it really was switched, and when it ended (off)."""
+    """Switch a load on and off by `modulation`; return when it really was switched, and when it ended (off)."""
     began, switched = clocks.monotonic(), []
     for i, due in enumerate(modulation(seconds, seed)):
         clocks.sleep(max(0.0, began + due - clocks.monotonic()))

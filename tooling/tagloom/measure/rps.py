@@ -142,7 +142,7 @@ def send_stream(wire: socket.socket, size: int, rate_bps: float) -> None:
 
 
 def send_datagrams(wire: socket.socket, size: int, rate_bps: float) -> int:
-    """Send so many bytes as datagrams at `rate_bps`; give how many datagrams.
+    """Send so many bytes as datagrams at `rate_bps`; return how many datagrams.
 
     What was late by more than BURST_SECONDS is not made up for: a burst would overflow a queue on the way.
     """

@@ -14,7 +14,7 @@ STOP_SECONDS = 1.0  # a size whose one-way time is longer is the last
 
 
 def sizes(least: int, most: int, perturbation: int = PERTURBATION_BYTES) -> Iterator[int]:
-    """Give NetPIPE's sizes in bytes: 2^k and 3 * 2^(k-1), each with its neighbours where the step is wide enough.
+    """Yield NetPIPE's sizes in bytes: 2^k and 3 * 2^(k-1), each with its neighbours where the step is wide enough.
 
     `most` bounds the unperturbed size, so the last size may be `most + perturbation`, as NetPIPE's is.
 
@@ -35,7 +35,7 @@ def sizes(least: int, most: int, perturbation: int = PERTURBATION_BYTES) -> Iter
 
 
 def repeats(target_seconds: float, old_bytes: int, old_seconds: float, new_bytes: int, least: int = TRIALS) -> int:
-    """Give how often a size goes to and fro in one trial: i = r o / (t n), and never less than `least`.
+    """Return how often a size goes to and fro in one trial: i = r o / (t n), and never less than `least`.
 
     r is the time a trial shall take, o and t size and one-way time of what was measured last, n the new size. NetPIPE's
     C source puts (its last size - step + 1) for o and its last size for n, which differs by at most one step.

@@ -35,7 +35,7 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True)
 class Cabling:
-    """Hold what was discovered: a fabric, the switches that were not reached, and what made no sense on the way."""
+    """What was discovered: a fabric, the switches that were not reached, and what made no sense on the way."""
 
     fabric: Fabric
     unreached: tuple[Unreached, ...] = ()
@@ -54,7 +54,7 @@ class _Ends:
 def next_agents(
     found: Iterable[Observation], known: Iterable[str], port: int
 ) -> dict[str, tuple[tuple[Address, ...], str]]:
-    """Give the switches that are told of and not known: chassis id -> (addresses to try, who told).
+    """Return the switches that are told of and not known: chassis id -> (addresses to try, who told).
 
     LLDP tells addresses without a UDP port, so all agents are looked for at the seed's. An address that is good on one
     link alone is of no use here.
@@ -141,7 +141,7 @@ def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
 def _links(
     ends: _Ends, names: Mapping[str, str], order: Sequence[str], pages: Sequence[platforms.Platform]
 ) -> tuple[Link, ...]:
-    """Give the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
+    """Return the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
     taken: set[tuple[int, int]] = set()
     lanes: dict[tuple[int, int], int] = {}
     links = []
@@ -186,7 +186,7 @@ def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
-    """Give a key by which s2 stands before s10."""
+    """Return a key by which s2 stands before s10."""
     return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", text) if part)
 
 

@@ -1,4 +1,4 @@
-"""Hold what switches say over SNMP against what they are meant to hold: a second witness beside the command line."""
+"""Compare what switches say over SNMP with what they are meant to hold: a second witness beside the command line."""
 
 from __future__ import annotations
 

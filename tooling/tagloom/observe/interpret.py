@@ -90,7 +90,7 @@ class _Reader:
         return None
 
     def said(self) -> tuple[str, ...]:
-        """Give the complaints, one line each, and how often where it was more than once."""
+        """Return the complaints, one line each, and how often where it was more than once."""
         own = [f"{what} ({count} times)" if count > 1 else what for what, count in self.complaints.items()]
         if len(own) > _COMPLAINTS:
             own[_COMPLAINTS:] = [f"and {len(own) - _COMPLAINTS} more of the kind"]
@@ -98,7 +98,7 @@ class _Reader:
 
 
 def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] = ()) -> Observation:
-    """Give what a switch says of itself; `ports` are those that must be there: a fabric's."""
+    """Return what a switch says of itself; `ports` are those that must be there: a fabric's."""
     if raw.error:
         return Observation(switch, raw.at, error=raw.error)
     reader = _Reader(raw)

@@ -16,7 +16,7 @@ IMPOSSIBLE = 2  # times a port's speed: a counter that went back so far was clea
 
 
 def rates(before: Observation, after: Observation) -> Rates:
-    """Give what every port carried between two readings.
+    """Return what every port carried between two readings.
 
     The time between them is taken from the switch's own clock, so that a reading that took long does not blur it. A
     counter below its earlier value has wrapped once, which holds for 64 bits (RFC 2863 section 3.1.6), and for 32 bits

@@ -38,7 +38,7 @@ ASKED = "asked"  # in a run's order: configurations as they were asked for, wher
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Hold what the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite."""
+    """What the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite."""
 
     on_failure: str = "stop"
     drift: str = ""
@@ -47,7 +47,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Result:
-    """Say what became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks."""
+    """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks."""
 
     outcomes: Outcomes
     run: Run | None = None
@@ -56,11 +56,11 @@ class Result:
 
     @property
     def good(self) -> bool:
-        """Tell whether everything is where it was to be."""
+        """Return whether everything is where it was to be."""
         return self.outcomes.good and not self.drift and (self.run is None or self.run.state in {DONE, UNDONE})
 
     def as_json(self) -> dict[str, Any]:
-        """Give it with the keys of the command line."""
+        """Return it with the keys of the command line."""
         page = self.outcomes.as_json() | {"remarks": list(self.remarks)}
         page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
         page |= {k: v for k, v in self.run.as_json().items() if k != "waves"} if self.run else {}
@@ -134,13 +134,13 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
 
 
 def _announce(desk: Desk, directory: Path) -> None:
-    """Say for how long hosts will be paused, before a line is sent."""
+    """Announce for how long hosts will be paused, before a line is sent."""
     if seconds := runs.downtime(directory):
         desk.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
 def _unchanged(found: Outcomes) -> Outcomes:
-    """Give what was found of switches that hold what they shall, whatever wave they were held against."""
+    """Return what was found of switches that hold what they shall, whatever wave they were held against."""
     outcomes = (
         replace(o, after=o.before, commands=(), changed=False, error="", fault=Fault.NONE, findings=())
         for o in found.outcomes
@@ -149,12 +149,12 @@ def _unchanged(found: Outcomes) -> Outcomes:
 
 
 def _unsent(found: Outcomes) -> Outcomes:
-    """Give what was found of switches to which nothing is sent, for a reason that is told."""
+    """Return what was found of switches to which nothing is sent, for a reason that is told."""
     return replace(found, outcomes=tuple(replace(o, changed=False) for o in found.outcomes))
 
 
 def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
-    """Say what an apply would do: what drifted, and how many waves the change would take."""
+    """Return what an apply would do: what drifted, and how many waves the change would take."""
     is_rollout = (push.directory / "rollout.json").exists()
     seconds = runs.downtime(push.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
@@ -185,7 +185,7 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
 def _aimed(
     push: Push, found: Outcomes, stray: Mapping[str, tuple[Change, ...]], wishes: Wishes
 ) -> tuple[Push, FabricState, FabricState]:
-    """Give what is to be ordered, what was read, and what switches shall hold.
+    """Return what is to be ordered, what was read, and what switches shall hold.
 
     The waves of a rollout were proven from another state than one that strayed: it is ordered anew, to where they lead.
     """
@@ -199,7 +199,7 @@ def _aimed(
 
 
 def _instead(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
-    """Give what was found of switches that are led elsewhere than they were held against."""
+    """Return what was found of switches that are led elsewhere than they were held against."""
     ends = render(fabric, after, templates)
     outcomes = {o.switch: o for o in _unchanged(found).outcomes}.values()
     led = (replace(o, after=ends[o.switch], changed=read[o.switch] != after[o.switch]) for o in outcomes)
@@ -248,7 +248,7 @@ def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
 
 
 def _read(push: Push, found: Outcomes) -> FabricState:
-    """Give what switches hold; of those that were asked about several waves, what the first found."""
+    """Return what switches hold; of those that were asked about several waves, what the first found."""
     return operating.states_of(push.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
 
 
@@ -292,7 +292,7 @@ def strayed(
 
 
 def _left(desk: Desk, push: Push, found: Outcomes) -> FabricState:
-    """Give where the last run left the switches, on top of what is others'; nothing where it did not end well."""
+    """Return where the last run left the switches, on top of what is others'; nothing where it did not end well."""
     last = next((r for r in desk.journal.runs(push.fabric.name) if r.wave and r.kind in {"apply", "rollback"}), None)
     if last is None or last.state != DONE:  # one that did not end left cells at either value
         return {}
@@ -348,7 +348,7 @@ def _keeping(push: Push, after: FabricState, stray: Mapping[str, tuple[Change, .
 
 
 def _told(wishes: Wishes, findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """Say of each cell that was changed by hand what becomes of it."""
+    """Announce what becomes of each cell that was changed by hand."""
     verb = {"keep": "kept", "overwrite": "overwritten"}.get(wishes.drift, "")
     return tuple(f"changed by hand, {verb}: {finding}" for finding in findings)
 
@@ -467,7 +467,7 @@ def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = No
 
 
 def interrupted(desk: Desk) -> Run:
-    """Give the run to resume. Raises InputError where there is none."""
+    """Return the run to resume. Raises InputError where there is none."""
     run = desk.journal.unfinished()
     if run is None:
         raise InputError([Finding("--resume", "a run that was interrupted", "none in the journal")])

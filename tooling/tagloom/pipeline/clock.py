@@ -42,18 +42,18 @@ PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # what a request may name: 
 
 
 class Clock(Protocol):
-    """Tell the time in seconds since the epoch, and let it pass; `steady` goes on alike when the computer's is set."""
+    """The time in seconds since the epoch, and let it pass; `steady` goes on alike when the computer's is set."""
 
     def now(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         ...
 
     def steady(self) -> float:
-        """Tell the seconds since any moment, which nobody can set."""
+        """Return the seconds since any moment, which nobody can set."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait."""
         ...
 
 
@@ -61,7 +61,7 @@ class Memory(Protocol):
     """Remember across restarts (`adapters.ledger`)."""
 
     def standing(self) -> Standing:
-        """Give what was remembered."""
+        """Return what was remembered."""
         ...
 
     def remember(self, standing: Standing) -> None:
@@ -79,7 +79,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Eyes:
-    """Say how load is seen: the switches' agents, how to ask them, and how often."""
+    """How load is seen: the switches' agents, how to ask them, and how often."""
 
     agents: Mapping[str, Address]
     ask: Ask
@@ -88,7 +88,7 @@ class Eyes:
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """Say where jobs leave requests, a file each that names a profile, and where profiles' settings are, NAME.json."""
+    """Where jobs leave requests, a file each that names a profile, and where profiles' settings are, NAME.json."""
 
     requests: Path
     profiles: Path
@@ -145,7 +145,7 @@ class Keeper:
         )
 
     def _now(self) -> float:
-        """Tell the time by which is waited: the computer's at the start, and on from there whatever it is set to."""
+        """Return the time by which is waited: the computer's at the start, and on from there whatever it is set to."""
         return self._epoch + self.clock.steady()
 
     def run(self, *, once: bool = False) -> None:
@@ -192,7 +192,7 @@ class Keeper:
         self._status(now, scheduled, load[0] if load is not None else None, len(requests))
 
     def _raises(self, decision: Decision) -> bool:
-        """Tell whether a change must not wait after one that failed: for load, or links that it may have left down."""
+        """Return whether a change must not wait after one that failed: for load, or for links it may have left down."""
         return decision.standing.raised or bool(self._may_lack - self._withheld(decision.settings))
 
     # --- what is seen ------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class Keeper:
         return smaller, chosen(smaller, path)
 
     def _target(self, names: tuple[str, ...]) -> tuple[Fabric, Chosen | None]:
-        """Give the fabric with the links of several settings on, and the routes, where one of them has just those.
+        """Return the fabric with the links of several settings on, and the routes, where one of them has just those.
 
         A link that is slower in some of them is at full speed where none has just those.
 
@@ -310,7 +310,7 @@ class Keeper:
         self.tell(now, f"{' + '.join(names)}: remembered; {what}")
 
     def _lead(self, fabric: Fabric, brought: Chosen | None) -> tuple[int, bool]:
-        """Plan, prove, order and push; give how many switches changed, and whether it was stopped between waves.
+        """Plan, prove, order and push; return how many switches changed, and whether it was stopped between waves.
 
         A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
         not given to another tree. What was changed by hand is not overwritten.
@@ -336,7 +336,7 @@ class Keeper:
 
     @staticmethod
     def _sound(result: applying.Result) -> Outcomes:
-        """Give the outcomes of a push. Raises PlanError where something was changed by hand, DeviceError for faults."""
+        """Return the outcomes of a push. Raises PlanError for changes by hand, DeviceError for faults."""
         outcomes = result.outcomes
         if result.drift:
             way_out = "tagloom apply with --drift keep or --drift overwrite"
@@ -362,7 +362,7 @@ class Keeper:
         return build, push
 
     def _next_site(self) -> Site:
-        """Give a name of its own to each run, so that none writes over another's outcomes and backups."""
+        """Return a name of its own to each run, so that none writes over another's outcomes and backups."""
         self._runs += 1
         return replace(self.site, run=f"{self.site.run}-{self._runs}")
 

@@ -64,7 +64,7 @@ def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str
 
 
 def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:
-    """Give what finds a port's number by switch and name, 0 for the switch itself (no name), None for strangers."""
+    """Return what finds a port's number by switch and name, 0 for the switch itself (no name), None for strangers."""
 
     def number(switch: str, port: str) -> int | None:
         if switch not in fabric.index:

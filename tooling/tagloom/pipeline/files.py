@@ -169,7 +169,7 @@ def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:
 
 
 def duplicates_allowed(directory: Path) -> bool:
-    """Tell whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
+    """Return whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
     changes, plan = directory / "rollout.json", directory / "plan.json"
     if changes.exists():
         page = checked(RolloutPage, read_json(changes, "a rollout made by tagloom rollout"), str(changes))

@@ -21,7 +21,7 @@ TIMES = ("timeout_seconds", "sleep_seconds", "wake_seconds")
 def fit_page(
     pairs: Sequence[tuple[float, float]], source: str, *, regular: bool = False, timeout_seconds: float | None = None
 ) -> dict[str, Any]:
-    """Fit pairs and give the page of parameters: `eee`, which forecasts read, and the paper's `fit` with residuals."""
+    """Fit pairs and return the parameters: `eee`, which forecasts read, and the paper's `fit` with residuals."""
     paper, eee, residual = fit_policy(pairs, regular=regular, timeout_seconds=timeout_seconds)
     return {
         **policy_page((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
@@ -32,7 +32,7 @@ def fit_page(
 
 
 def policy_page(times: tuple[float, float, float], source: str) -> dict[str, Any]:
-    """Give the page of a policy that was measured as such."""
+    """Return the page of a policy that was measured as such."""
     return {"eee": {**{key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}, "source": source}}
 
 

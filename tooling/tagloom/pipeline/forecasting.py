@@ -39,7 +39,7 @@ SEARCHED_UP_TO = 256  # switches: half a minute of search at a thousand, where s
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Say what a forecast of a build is asked.
+    """What a forecast of a build is asked.
 
     settings     a file of links to turn off or slow, besides the build's own
     eee          how host ports sleep; None: with a PowerConnect 5548's times where a model can sleep, else not at all
@@ -140,7 +140,7 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
 
 
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
-    """Give traffic the run time of a profile and its split; without a matrix, the profile's own messages.
+    """Return traffic the run time of a profile and its split; without a matrix, the profile's own messages.
 
     Raises InputError where the profile knows no time, or none inside MPI calls.
     """

@@ -50,7 +50,7 @@ CALIBRATION_SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Say where the other end is: `peer` HOST[:PORT], or None for a process of our own on loopback."""
+    """Where the other end is: `peer` HOST[:PORT], or None for a process of our own on loopback."""
 
     peer: str | None
     networks: tuple[Network, ...]
@@ -58,7 +58,7 @@ class Ends:
 
     @property
     def family(self) -> int:
-        """Give the address family that was asked for."""
+        """Return the address family that was asked for."""
         return socket.AF_INET6 if self.ipv6 else socket.AF_UNSPEC
 
 
@@ -92,13 +92,13 @@ def connected(where: Ends) -> Iterator[peer.Peer]:
 
 
 def serving_words(listen: str, networks: Sequence[str] = ()) -> list[str]:
-    """Give the words of a listening side that ends after one measurement."""
+    """Return the words of a listening side that ends after one measurement."""
     allowed = [word for network in networks for word in ("--network", network)]
     return ["measure", "pingpong", "--serve", "--once", "--json", "--listen", listen, *allowed]
 
 
 def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str], words: Sequence[str]) -> PingPong:
-    """Start both ends over SSH, the second host of the two listening; give the run of the first.
+    """Start both ends over SSH, the second host of the two listening; return the run of the first.
 
     A host is NAME or USER@NAME, with `=ADDRESS` where its measured address is another one. `remote` is tagloom's
     command there. Only networks that were named are loaded, and both ends are told which. Raises DeviceError.
@@ -127,7 +127,7 @@ def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Say by what power is measured, and for how many seconds its lag is calibrated (0: not at all)."""
+    """By what power is measured, and for how many seconds its lag is calibrated (0: not at all)."""
 
     meter: Meter
     calibrate_seconds: float = 0.0
@@ -219,7 +219,7 @@ def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) 
 
 
 def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
-    """Give a run with the keys of the command line."""
+    """Return a run with the keys of the command line."""
     return {
         "protocol": run.protocol,
         "peer": run.peer,
@@ -234,7 +234,7 @@ def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, 
 
 
 def ping_pong_of(page: dict[str, Any]) -> PingPong:
-    """Give the run of a page without a meter, as --json printed it elsewhere."""
+    """Return the run of a page without a meter, as --json printed it elsewhere."""
     points = tuple(
         Point(
             p["bytes"],
@@ -254,17 +254,17 @@ def ping_pong_of(page: dict[str, Any]) -> PingPong:
 
 
 def np_out_run(text: str, name: str) -> PingPong:
-    """Give a file of NetPIPE's as a run of ours, which began nobody knows when. Raises InputError."""
+    """Return a file of NetPIPE's as a run of ours, which began nobody knows when. Raises InputError."""
     return PingPong("np.out", name, np_out.parse_np_out(text, name), 0.0)
 
 
 def np_out_text(run: PingPong) -> str:
-    """Give a run as NetPIPE's file."""
+    """Return a run as NetPIPE's file."""
     return np_out.format_np_out(run.points)
 
 
 def kept_ping_pong(run: PingPong, fabric: str) -> list[Kept]:
-    """Give the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
+    """Return the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
     rows: list[Kept] = []
     for point in run.points:
         about = {
@@ -323,7 +323,7 @@ def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[in
 
 
 def power_page(trace: PowerTrace) -> dict[str, Any]:
-    """Give a trace with the keys of the command line; joules are those between the first and the last sample."""
+    """Return a trace with the keys of the command line; joules are those between the first and the last sample."""
     watts = [sample.watts for sample in trace.samples]
     first, last = (trace.samples[0].at_seconds, trace.samples[-1].at_seconds) if watts else (0.0, 0.0)
     return {
@@ -342,7 +342,7 @@ def power_page(trace: PowerTrace) -> dict[str, Any]:
 
 
 def kept_power(page: dict[str, Any], fabric: str) -> list[Kept]:
-    """Give the rows to keep of a meter's page."""
+    """Return the rows to keep of a meter's page."""
     about = {name: page[name] for name in ("meter", "lag_seconds", "complete")} | {"samples": len(page["samples"])}
     if not page["samples"]:
         return []
@@ -362,7 +362,7 @@ _TIMES = ("awake", "timeout", "overshoot", "sleep", "wake")
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Say which idle gaps are tried, in seconds, and how often each."""
+    """Which idle gaps are tried, in seconds, and how often each."""
 
     first_seconds: float = idle_gap.FIRST_SECONDS
     last_seconds: float = idle_gap.LAST_SECONDS
@@ -386,7 +386,7 @@ def check_gaps(gaps: Gaps) -> None:
 
 
 def gap_asker(far: peer.Peer, gaps: Gaps, clocks: Clocks) -> Callable[[float, int], GapPoint]:
-    """Give what asks a peer for round trips after gaps. It raises OSError at the end of the time, or a set clock."""
+    """Return what asks a peer for round trips after gaps. It raises OSError at the end of the time, or a set clock."""
     steady, end = pingpong.SteadyClock(clocks), clocks.monotonic() + gaps.time_limit_seconds
 
     def ask(gap: float, repeats: int) -> GapPoint:
@@ -411,7 +411,7 @@ def sleep_policy(
     note: Callable[[int, int], None],
     baseline: Sequence[GapPoint] = (),
 ) -> dict[str, Any]:
-    """Probe a link and give its policy with the keys of the command line, of all that came before anything failed."""
+    """Probe a link and return its policy with the keys of the command line, of all that came before anything failed."""
     check_gaps(gaps)
     points: list[GapPoint] = []
     why = ""
@@ -468,7 +468,7 @@ def eee_text(page: dict[str, Any], source: str) -> str:
 
 
 def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
-    """Give the rows to keep of a policy: every time that was found."""
+    """Return the rows to keep of a policy: every time that was found."""
     about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
     times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
     return [Kept("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()]
@@ -481,7 +481,7 @@ RATE_BPS = 100e6
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Say which files are sent: by which protocols, blocked for how long, how large, and datagrams how fast."""
+    """Which files are sent: by which protocols, blocked for how long, how large, and datagrams how fast."""
 
     protocols: tuple[str, ...] = ("tcp", "udp")
     blocked_seconds: tuple[float, ...] = rps.BLOCKED_SECONDS
@@ -490,7 +490,7 @@ class Files:
 
     @property
     def bytes(self) -> int:
-        """Give what the rate carries in the time."""
+        """Return what the rate carries in the time."""
         return int(self.rate_bps * self.seconds / 8)
 
 
@@ -519,7 +519,7 @@ def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float]
 def unicast_counter(
     ask: Callable[[dict[str, Address], Wanted], dict[str, Raw]], agent: Address, index: int
 ) -> Callable[[], int]:
-    """Give what reads ifInUcastPkts of an interface. It raises DeviceError where the agent does not give it."""
+    """Return what reads ifInUcastPkts of an interface. It raises DeviceError where the agent does not give it."""
     name = (1, 3, 6, 1, 2, 1, 2, 2, 1, 11, index)
 
     def read() -> int:
@@ -540,7 +540,7 @@ def transfers(
     block: Callable[[float], None] | None,
     received: Callable[[], int] | None,
 ) -> dict[str, Any]:
-    """Send every file and give the page of the command line, of all that came before anything failed."""
+    """Send every file and return the page of the command line, of all that came before anything failed."""
     done: list[Transfer] = []
     steady, why = pingpong.SteadyClock(clocks), ""
     total = len(files.protocols) * len(files.blocked_seconds)
@@ -563,7 +563,7 @@ def transfers(
 
 
 def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
-    """Give what one disruption a second of this length should cost, and what the paper measured."""
+    """Return what one disruption a second of this length should cost, and what the paper measured."""
     base = next((t.seconds for t in done if t.protocol == one.protocol and not t.blocked_seconds), None)
     if one.protocol == "udp":
         return {
@@ -579,7 +579,7 @@ def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
 
 
 def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
-    """Give the rows to keep of transfers: seconds, and percent lost of datagrams."""
+    """Return the rows to keep of transfers: seconds, and percent lost of datagrams."""
     rows = []
     for t in page["transfers"]:
         words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}

@@ -46,7 +46,7 @@ def observe_all(
 
 
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
-    """Give every switch's rates since an earlier reading; a switch that was not in it has none."""
+    """Return every switch's rates since an earlier reading; a switch that was not in it has none."""
     return {name: observe.rates(before[name], shown) for name, shown in after.items() if name in before}
 
 
@@ -95,7 +95,7 @@ class _Walk:
     agents: dict[Address, str] = field(default_factory=dict)
 
     def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
-        """Take one answer in; give why it is no switch of the fabric, or ""."""
+        """Take one answer in; return why it is no switch of the fabric, or ""."""
         if raw.error:
             return raw.error
         object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
@@ -154,7 +154,7 @@ def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = 
 
 
 def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[str, Address]:
-    """Say where every switch's agent is: its own address of the SNMP settings, else where it is managed.
+    """Return where every switch's agent is: its own address of the SNMP settings, else where it is managed.
 
     Raises InputError for addresses of switches that do not exist.
     """
@@ -205,7 +205,7 @@ def fabric_of(inventory: Path) -> Fabric:
 def page(
     seen: Mapping[str, Observation], carried: Mapping[str, Rates], findings: Sequence[Finding], at: float
 ) -> dict[str, Any]:
-    """Give a snapshot with the keys of the command line."""
+    """Return a snapshot with the keys of the command line."""
     return {
         "at": at,
         "switches": {name: shown.as_json() for name, shown in seen.items()},
@@ -216,7 +216,7 @@ def page(
 
 
 def discovery_page(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
-    """Give a discovery with the keys of the command line."""
+    """Return a discovery with the keys of the command line."""
     missing, unexpected = observe.differences(plan, found.fabric) if plan is not None else ((), ())
     return {
         "switches": len(found.fabric.switches),

@@ -66,7 +66,7 @@ SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """Hold a planned fabric as it stands in a build directory; all but the first two and the last three as in VlanPlan.
+    """A planned fabric as it stands in a build directory; all but the first two and the last three as in VlanPlan.
 
     `load_bound` is what the busiest channel carries at least, whatever lanes and trees were chosen, None where nobody
     asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
@@ -85,11 +85,11 @@ class Build:
 
     @property
     def duplicates_allowed(self) -> bool:
-        """Tell whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
+        """Return whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
         return self.broadcast == "static-arp"
 
     def summary(self, proof: Findings) -> dict[str, Any]:
-        """Give the plan's figures with the keys of the command line."""
+        """Return the plan's figures with the keys of the command line."""
         volume = self.traffic.volume_bytes if self.traffic is not None else None
         load, bound = channel_load(self.fabric, self.routes, volume), self.load_bound
         if bound is None:
@@ -220,7 +220,7 @@ def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] =
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
-    """Give the ranks that every channel dependency climbs, a row per channel: the ports at its ends, and its rank.
+    """Return the ranks that every channel dependency climbs, a row per channel: the ports at its ends, and its rank.
 
     ``tooling/check_certificate.py`` checks them against the texts without any of this package.
     """
@@ -239,7 +239,7 @@ def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = 
 def _balanced(
     fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
 ) -> list[tuple[Routes, Routes, float | None]]:
-    """Spread load over lanes and trees; give (routes, spread routes, bound), the least loaded first.
+    """Spread load over lanes and trees; return (routes, spread routes, bound), the least loaded first.
 
     Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
     is tried as well: it takes paths that a closed form for few VLANs does not.
@@ -324,7 +324,7 @@ def commands(fabric: Fabric, wave: Wave, templates: Path) -> dict[str, tuple[str
 
 
 def dead_states(fabric: Fabric) -> FabricState:
-    """Give what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
+    """Return what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
     state: FabricState = {}
     for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
         if not switch.up:
@@ -496,7 +496,7 @@ def may_finish(
     terms: Sequence[Terms] = (),
     duplicates_allowed: bool = False,
 ) -> Iterator[FabricState]:
-    """Give one by one the ends of waves `number` .. n that all but the `stuck` switches may go to.
+    """Return one by one the ends of waves `number` .. n that all but the `stuck` switches may go to.
 
     `states` are the one before the rollout and the end of each of its n waves, proven under `terms`. Raises PlanError
     at the first wave that does not prove. See `rollout.finish`.
@@ -506,7 +506,7 @@ def may_finish(
 
 
 def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
-    """Give what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
+    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
     models = [platforms.of(switch) for switch in fabric.switches]
 
     def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
@@ -624,7 +624,7 @@ def greenfield(
 
 
 def flooding(directory: Path) -> frozenset[int]:
-    """Give the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
+    """Return the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
     page = directory / "rollout.json"
     if not page.is_file():
         return frozenset()
@@ -633,7 +633,7 @@ def flooding(directory: Path) -> frozenset[int]:
 
 
 def wave_page(wave: Wave) -> dict[str, Any]:
-    """Give what is to be known of a wave, as plain values."""
+    """Return what is to be known of a wave, as plain values."""
     return {
         "name": wave.name,
         "why": wave.why,
@@ -652,7 +652,7 @@ def wave_page(wave: Wave) -> dict[str, Any]:
 
 
 def rollout_page(change: Rollout) -> dict[str, Any]:
-    """Give a rollout's figures with the keys of the command line."""
+    """Return a rollout's figures with the keys of the command line."""
     pairs = change.before_proof.pairs
     return {
         "strategy": change.strategy,

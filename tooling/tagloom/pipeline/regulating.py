@@ -45,7 +45,7 @@ FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wake
 
 @dataclass(frozen=True, eq=False)
 class Wish:
-    """Say how links are to be chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
+    """How links are to be chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
 
     `headroom` is the share of every channel's capacity that must stay free, None for no more than before.
     `clock` gives seconds; only the time limit of the programs looks at it.
@@ -177,7 +177,7 @@ def wish_findings(wish: Wish, traffic: Traffic | None) -> list[Finding]:
 
 
 def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float64], before: float) -> float:
-    """Give the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
+    """Return the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
 
     Raises PlanError where the planner's routes over all links exceed that, with the channel and by how much, or where
     a host's own link would have to carry more than its speed.
@@ -212,7 +212,7 @@ def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list
 
 
 def told_places(places: Sequence[tuple[str, float, float]]) -> str:
-    """Tell of (place, what it carries, how much that is too much): the first ten, worst first, and how many more."""
+    """Describe (place, what it carries, how much that is too much): the first ten, worst first, and how many more."""
     ordered = sorted(places, key=lambda place: -place[2])
     rows = [f"{where} {amount:,.0f}, {excess:,.0f} too many" for where, amount, excess in ordered[:TOLD]]
     return "; ".join(rows + ([f"and {len(ordered) - TOLD} more places"] if len(ordered) > TOLD else []))
@@ -250,7 +250,7 @@ def _asleep(
     wish: Wish,
     reroute: Callable[[Fabric], Routes | None],
 ) -> LinkSettings:
-    """Let ports sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
+    """Set ports to sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
 
     1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
     send frames of the greatest length at random times, which sleeps longest for their bytes.
@@ -298,7 +298,7 @@ def _quiet(amount: float, full: float, seconds: float) -> float:
 
 
 def settings_page(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
-    """Give chosen settings with the keys of the command line; `off`, `slowed` and `asleep` name links by both ends."""
+    """Return chosen settings with the keys of the command line; `off`, `slowed`, `asleep` name links by both ends."""
     after = settings.watts_after
     lower = settings.lower_bound_watts
     return {
@@ -336,7 +336,7 @@ def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
 
 
 def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
-    """Give the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
+    """Return the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
     if not settings.forest:
         return None
     forest = [list(tree) for tree in settings.forest]
@@ -346,7 +346,7 @@ def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Hold what a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
+    """What a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
 
     routes: Routes | None
     asleep: dict[str, set[int]]

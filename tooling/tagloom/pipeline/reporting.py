@@ -150,7 +150,7 @@ def report(
 
 
 def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say how every link stands: off, slow, asleep at both ends by plan or by settings, or on; and hosts' ports."""
+    """Return how every link stands: off, slow, asleep at both ends by plan or by settings, or on; and hosts' ports."""
 
     def sleeps(switch: int, port: int) -> bool:
         name = fabric.switches[switch].name
@@ -166,7 +166,7 @@ def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> 
 
 
 def _trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
-    """Give the links that carry each of tagloom's VLANs: its ports are members at both ends, and up."""
+    """Return the links that carry each of tagloom's VLANs: its ports are members at both ends, and up."""
     carried: dict[int, list[int]] = {}
     owned = [frozenset(state[switch.name].owned_vlans) if switch.up else frozenset() for switch in fabric.switches]
     states = [state[switch.name] for switch in fabric.switches]
@@ -182,7 +182,7 @@ def _trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
 
 
 def _corners(eee: Eee) -> list[float]:
-    """Give the gaps at which the wait after regular gaps jumps or bends: the time-out, and asleep."""
+    """Return the gaps at which the wait after regular gaps jumps or bends: the time-out, and asleep."""
     wanted = eee.timeout_seconds, eee.timeout_seconds * (1 + 1e-9), eee.timeout_seconds + eee.sleep_seconds
     return [gap for gap in wanted if GAPS_SECONDS[0] < gap < GAPS_SECONDS[-1]]
 

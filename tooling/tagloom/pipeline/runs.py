@@ -45,7 +45,7 @@ _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 
 @dataclass(frozen=True)
 class Order:
-    """Hold a directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
+    """A directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
 
     Where nothing is known beforehand (a fabric set up in one go), `states` is empty. `proven` are the digests of the
     texts that the states were read from.
@@ -68,18 +68,18 @@ class Order:
 
     @cached_property
     def ports(self) -> dict[str, tuple[int, ...]]:
-        """Give the fabric's ports of every switch."""
+        """Return the fabric's ports of every switch."""
         return {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
 
     def on(self, running: SwitchState, switch: str, after: int) -> SwitchState:
-        """Give what a switch must hold after a wave, on top of what is others'."""
+        """Return what a switch must hold after a wave, on top of what is others'."""
         platform, ports = platforms.of(self.fabric.switches[self.fabric.index[switch]]), self.ports[switch]
         leftovers = left_unnamed(running, self._made[switch], ports)
         return overlay(running, self.states[after][switch], ports, switchwide(platform), leftovers)
 
     @cached_property
     def _made(self) -> dict[str, frozenset[int]]:
-        """Give the VLANs that the waves make on every switch."""
+        """Return the VLANs that the waves make on every switch."""
         first = self.states[0]
         return {
             name: frozenset(v for state in self.states[1:] for v in state[name].owned_vlans)
@@ -88,7 +88,7 @@ class Order:
         }
 
     def holds(self, read: FabricState, after: int) -> bool:
-        """Tell whether every switch was read and holds what it must after a wave."""
+        """Return whether every switch was read and holds what it must after a wave."""
         names = [switch.name for switch in self.fabric.live]
         return all(name in read and self.on(read[name], name, after) == read[name] for name in names)
 
@@ -97,7 +97,7 @@ class Order:
         return strays(running, self.on(running, switch, max(0, wave - 1)), self.on(running, switch, wave))
 
     def findings(self, switch: str, changes: Collection[Change]) -> tuple[Finding, ...]:
-        """Say of cells what was expected and what is there, in the switch's own words."""
+        """Return a finding for each cell, of what was expected and what is there, in the switch's own words."""
         name_of = platforms.of(self.fabric.switches[self.fabric.index[switch]]).port_name
         return tuple(cell_finding(switch, change, name_of) for change in changes)
 
@@ -131,7 +131,7 @@ def _nobody(line: str) -> None:
 
 @dataclass(frozen=True)
 class Desk:
-    """Hold what every command on switches needs: Ansible, the journal, the lock that is held.
+    """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent.
     """
@@ -146,7 +146,7 @@ class Desk:
 
     @property
     def site(self) -> Site:
-        """Say where the switches are, and how to reach them."""
+        """Return where the switches are, and how to reach them."""
         return self.ansible.site
 
     def begin(
@@ -277,7 +277,7 @@ class Desk:
 
 @dataclass(frozen=True)
 class Standing:
-    """Hold what switches were read to hold against a run's waves: `at[switch]` is the wave it is in or has done."""
+    """What switches were read to hold against a run's waves: `at[switch]` is the wave it is in or has done."""
 
     read: FabricState
     at: Mapping[str, int]
@@ -339,7 +339,7 @@ def check_wave(order: Order, here: FabricState, there: FabricState, terms: Terms
 
 
 def overlaid(order: Order, read: FabricState, after: int, only: Collection[str] | None = None) -> FabricState:
-    """Give what a fabric must hold after a wave on top of what was read, on `only` some switches or on all."""
+    """Return what a fabric must hold after a wave on top of what was read, on `only` some switches or on all."""
     there: FabricState = {}
     for name, state in read.items():
         if name not in order.ports or (only is not None and name not in only):
@@ -382,7 +382,7 @@ def write_back(
     down_to: int = 0,
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
 ) -> tuple[str, ...]:
-    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold; give its digests.
+    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold; return its digests.
 
     A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
     """
@@ -427,7 +427,7 @@ def write_back(
 
 
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
-    """Give the wait for ports that are raised or retrained, 0 where there are none."""
+    """Return the wait for ports that are raised or retrained, 0 where there are none."""
     waits = [0.0]
     for switch in fabric.live:
         a, b = here[switch.name], there[switch.name]
@@ -438,14 +438,14 @@ def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
 
 
 def set_saved_first(order: Path, switches: Collection[str]) -> None:
-    """Let an order begin by saving some switches, or none."""
+    """Set which switches an order saves first."""
     path = order / "rollout.json"
     page: dict[str, Any] = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**page, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
 
 
 def downtime(directory: Path) -> float:
-    """Give for how long a rollout says that it pauses hosts, in seconds; 0 for a build."""
+    """Return for how long a rollout says that it pauses hosts, in seconds; 0 for a build."""
     path = directory / "rollout.json"
     if not path.exists():
         return 0.0

@@ -1,4 +1,4 @@
-"""Hold forecasts to account: choose what of them is kept, and say how far measurements are from it, and over time."""
+"""Score forecasts: choose what of them is kept, and compute how far measurements are from it, and over time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CARRIED = "payload bytes of the traffic over its seconds; counters count frames'
 
 
 def quantities_of(page: Mapping[str, Any], build: Build, traffic: Traffic | None) -> dict[str, Quantity]:
-    """Give what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
+    """Return what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
 
     A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
     """
@@ -76,7 +76,7 @@ def score(
 
 
 def score_page(scores: Sequence[Score], left: Sequence[Measured], forecasts: int, tolerance: float) -> dict[str, Any]:
-    """Give scores with the keys of the command line: each, by quantity, and by day (UTC, "" where no time was said)."""
+    """Return scores by the keys of the command line: each, by quantity, by day (UTC, "" where no time is known)."""
     by_quantity: dict[str, list[Score]] = {}
     by_day: dict[str, list[Score]] = {}
     for each in scores:

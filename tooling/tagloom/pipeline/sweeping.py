@@ -32,7 +32,7 @@ COLUMNS = ("traffic", "settings", "timeout_seconds", *FIGURES, "saving_percent",
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Hold one combination; files are whole paths, so that workers elsewhere find them on a shared file system."""
+    """One combination; files are whole paths, so that workers elsewhere find them on a shared file system."""
 
     build: str
     traffic: str

@@ -59,7 +59,7 @@ MONDAY_SECONDS = datetime(2026, 1, 5, tzinfo=UTC).timestamp()  # any would do: w
 
 @dataclass(frozen=True, eq=False)
 class DayWish:
-    """Say what a timetable must keep to.
+    """What a timetable must keep to.
 
     headroom        share of every channel's capacity that stays free whenever links are off
     change_seconds  how long both settings' links are on while one goes over into the other
@@ -78,7 +78,7 @@ class DayWish:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Hold settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
+    """Settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
 
     `part` is of the traffic that covers a group of intervals, for which they were sought.
     """
@@ -91,7 +91,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Day:
-    """Hold a day's timetable: the schedules with 1, 2, ... settings, of which the last is meant.
+    """A day's timetable: the schedules with 1, 2, ... settings, of which the last is meant.
 
     full_joules   with everything on; bound_joules is what no settings fall below, one for each interval even
     """
@@ -154,7 +154,7 @@ def timetable(
 
 
 def per_interval(day: Day, wish: DayWish, progress: Callable[[int, int], None], clock: Callable[[], float]) -> float:
-    """Give the joules of a day with settings of its own for every interval, found by greedy, changes not charged.
+    """Return the joules of a day with settings of its own for every interval, found by greedy, changes not charged.
 
     Each interval starts from the cheapest of the day's candidates that carries it, and turns off what it can besides.
     """
@@ -173,7 +173,7 @@ def per_interval(day: Day, wish: DayWish, progress: Callable[[int, int], None], 
 
 
 class _Search:
-    """Hold one question, and the candidates found so far; the first of them has everything on."""
+    """One question, and the candidates found so far; the first of them has everything on."""
 
     def __init__(self, fabric: Fabric, history: History, wish: DayWish, clock: Callable[[], float]) -> None:
         self.fabric, self.history, self.wish, self.clock = fabric, history, wish, clock
@@ -198,7 +198,7 @@ class _Search:
         return link_watts(self.fabric, link, mbps, self.wish.power) if mbps else 0.0
 
     def _load(self, fabric: Fabric, routes: Routes) -> NDArray[np.float64]:
-        """Give bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
+        """Return bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - takes its time to load
 
         paths = routes.paths(fabric, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
@@ -259,7 +259,7 @@ class _Search:
         return self._candidate(settings)
 
     def _candidate(self, settings: LinkSettings) -> Candidate:
-        """Give settings as a candidate, with the watts they draw and the load in every interval."""
+        """Return settings as a candidate, with the watts they draw and the load in every interval."""
         down = self.fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
         watts = fabric_watts(down, self.wish.power)
         settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
@@ -267,12 +267,12 @@ class _Search:
         return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
 
     def _at_full_speed(self, candidate: Candidate) -> Candidate:
-        """Give a candidate without slower links: another that more changes lead to."""
+        """Return a candidate without slower links: another that more changes lead to."""
         slowed = candidate.settings.links_slowed
         return self._candidate(replace(candidate.settings, links_slowed=())) if slowed else candidate
 
     def offer(self, candidates: Sequence[Candidate]) -> Offer:
-        """Say what each candidate costs in each interval, and each change, inf where no way leads over."""
+        """Return what each candidate costs in each interval, and each change, inf where no way leads over."""
         seconds = self.history.seconds
         joules = np.array([each.settings.watts_after * seconds for each in candidates])
         for k, each in enumerate(candidates[1:], start=1):
@@ -290,7 +290,7 @@ class _Search:
         return Offer(seconds, joules, np.asarray(change, np.float64))
 
     def _leads(self, one: Candidate, other: Candidate) -> bool:
-        """Tell whether links that keep their speed, or are on on one side alone, connect the fabric meanwhile.
+        """Return whether links that keep their speed, or are on on one side alone, connect the fabric meanwhile.
 
         A link carries nothing while its speed changes: hosts are parked on a tree of the others (`rollout`).
         """
@@ -391,7 +391,7 @@ def retrained(one: Fabric, other: Fabric) -> set[int]:
 
 
 def no_way(old: Build | None, new: Build | None) -> str:
-    """Say why no proven rollout leads from one plan to another without pausing hosts; "" where one does."""
+    """Return why no proven rollout leads from one plan to another without pausing hosts; "" where one does."""
     if old is None or new is None:
         return "no plan"
     try:
@@ -402,7 +402,7 @@ def no_way(old: Build | None, new: Build | None) -> str:
 
 
 def toggle_joules(fabric: Fabric, link: int, before_mbps: int, after_mbps: int, wish: DayWish) -> float:
-    """Give what a change of a link's speed costs (0 is off): it draws the greater watts and carries nothing meanwhile.
+    """Return what a change of a link's speed costs (0 is off): the greater watts are drawn and nothing is carried.
 
     For the seconds its slower end takes (Koibuchi et al. 2011, table 6) and those of the rollout around it. Off for
     less than twice as long, it would save less than its two changes cost: such a rest never pays.
@@ -421,7 +421,7 @@ def _kind(before_mbps: int, after_mbps: int) -> str:
 
 
 def _toggle_seconds(model: str, kind: str) -> float:
-    """Give the seconds of a change by table 6, those of going on or off where a change of speed is not in it."""
+    """Return the seconds of a change by table 6, those of going on or off where a change of speed is not in it."""
     known = platforms.load(model).toggle_seconds
     return known.get(kind, known.get("on_off", 0.0))
 
@@ -477,7 +477,7 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
 
 
 def day_page(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule) -> dict[str, Any]:
-    """Give a day's timetable with the keys of the command line."""
+    """Return a day's timetable with the keys of the command line."""
     span = float(day.history.seconds.sum())
     names = names_of(schedule)
     can = day.full_joules - day.bound_joules
@@ -561,7 +561,7 @@ def _lead_minutes(day: Day, wish: DayWish) -> int:
 
 
 def _longest_toggle(fabric: Fabric, wish: DayWish) -> float:
-    """Give the seconds of the slowest change there can be."""
+    """Return the seconds of the slowest change there can be."""
     speeds = {0, *wish.levels, *speeds_mbps(fabric)} if any(wish.levels) else {0, HOST_MBPS}
     kinds = {_kind(a, b) for a, b in permutations(speeds, 2)}
     return max((_toggle_seconds(switch.model, kind) for switch in fabric.live for kind in kinds), default=0.0)
@@ -597,7 +597,7 @@ def pages(fabric: Fabric, day: Day, wish: DayWish, schedule: Schedule, timezone:
 
 
 def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[str, Fabric]:
-    """Plan and prove with each of a timetable's settings; give the fabric that each leaves, by name.
+    """Plan and prove with each of a timetable's settings; return the fabric that each leaves, by name.
 
     Where links change speed from one to the next in a week, or to everything on and back as load asks, a rollout must
     prove too. Raises InputError with all settings files that are not for this fabric or of which nothing can be
@@ -632,7 +632,7 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
 
 
 def calendar_page(fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]) -> dict[str, Any]:
-    """Give what a calendar says from a time on: what holds, the week's changes, and what the week saves."""
+    """Return what a calendar says from a time on: what holds, the week's changes, and what the week saves."""
     zone = zone_of(table.timezone, "timezone")
     watts = {name: fabric_watts(each) for name, each in fabrics.items()}
     week = [(at_seconds, due(table, at_seconds)), *upcoming(table, at_seconds, 7.0)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PortWatts:
-    """Hold a model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it.
+    """A model's power: the chassis without ports, and one port by speed in Mb/s, in watts; `source` cites it.
 
     `transceiver_watts` is what the module in a port draws whether the port is up or shut.
     """
@@ -31,7 +31,7 @@ class PortWatts:
 
 @dataclass(frozen=True)
 class Platform:
-    """Hold what tagloom must know of a model; everything firmware may differ in is data here.
+    """What tagloom must know of a model; everything firmware may differ in is data here.
 
     `grammar` names the command line family (a file in `grammars/`), "" where tagloom cannot write one; `firmware` says
     what of it this switch's firmware has otherwise than by default. Ports are numbered from 1: the `physical_ports`
@@ -70,32 +70,32 @@ class Platform:
 
     @property
     def eee_at_factory(self) -> bool:
-        """Tell whether ports sleep by IEEE 802.3az before anybody says so."""
+        """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))
 
     @property
     def bounces(self) -> frozenset[str]:
-        """Give the cells, by their names, a line on which may take its link down for a moment."""
+        """Return the cells, by their names, a line on which may take its link down for a moment."""
         return frozenset(family(self.grammar, self.firmware)["bounces"] if self.grammar else ())
 
     @property
     def drops_bpdus(self) -> bool:
-        """Tell whether the switch drops BPDUs while its spanning tree is off, or can be told to."""
+        """Return whether the switch drops BPDUs while its spanning tree is off, or can be told to."""
         data = family(self.grammar, self.firmware) if self.grammar else {}
         return data.get("bpdus_while_off") == "filtered" or self.tells_bpdus
 
     @property
     def refuses_tagged(self) -> bool:
-        """Tell whether there is a line that makes a port refuse tagged frames, as ports of hosts should."""
+        """Return whether there is a line that makes a port refuse tagged frames, as ports of hosts should."""
         return bool(self.grammar) and "frames_untagged" in family(self.grammar, self.firmware).get("lines", {})
 
     @property
     def tells_bpdus(self) -> bool:
-        """Tell whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
+        """Return whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
         return bool(self.grammar) and "bpdu_filter_on" in family(self.grammar, self.firmware).get("lines", {})
 
     def at_once(self, line: str) -> bool:
-        """Tell whether a line of the grammar, by its key, sets all ports at once and not one."""
+        """Return whether a line of the grammar, by its key, sets all ports at once and not one."""
         lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}
         return line in lines and lines[line].get("in") == "config"
 
@@ -128,7 +128,7 @@ def models() -> tuple[str, ...]:
 
 
 def of(switch: Switch) -> Platform:
-    """Give the platform of a switch of a fabric."""
+    """Return the platform of a switch of a fabric."""
     return load(switch.model, switch.firmware)
 
 

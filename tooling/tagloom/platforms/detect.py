@@ -1,4 +1,4 @@
-"""Tell a switch's model from its SNMP object id or from what it says of itself in `show system` or `show version`."""
+"""Detect a switch's model from its SNMP object id or from what it says of itself in `show system` or `show version`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _OF_ITSELF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """Hold what a switch may be: models, sorted, () where nothing is known of it; `said` is the word it went by."""
+    """What a switch may be: models, sorted, () where nothing is known of it; `said` is the word it went by."""
 
     models: tuple[str, ...]
     said: str = ""
 
 
 def by_object_id(object_id: str) -> Sighting:
-    """Tell the model from sysObjectID.
+    """Return the model from sysObjectID.
 
     >>> by_object_id("1.3.6.1.4.1.674.10895.3004").models
     ('powerconnect-5324',)
@@ -36,7 +36,7 @@ def by_object_id(object_id: str) -> Sighting:
 
 
 def by_text(text: str) -> Sighting:
-    """Tell the model from a page of the command line, or from sysDescr: its object id first, which is exact.
+    """Return the model from a page of the command line, or from sysDescr: its object id first, which is exact.
 
     A 5324 calls itself "Neyland 24T", so the brand is no help. Where several things are said, the first that any
     model answers to counts.

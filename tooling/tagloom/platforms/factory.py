@@ -1,4 +1,4 @@
-"""Give a switch as it leaves the factory."""
+"""Make the state of a switch as it leaves the factory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def factory(platform: Platform) -> SwitchEditor:
-    """Give a model's factory default, to be changed: it differs between models only in whether ports sleep."""
+    """Return a model's factory default, to be changed: it differs between models only in whether ports sleep."""
     editor = SwitchEditor.blank(platform.ports)
     editor.eee = [platform.eee_at_factory] * platform.ports
     return editor
 
 
 def factory_state(platform: Platform) -> SwitchState:
-    """Give a model's factory default, made once."""
+    """Return a model's factory default, made once."""
     return _state(platform.ports, platform.eee_at_factory)
 
 

@@ -13,7 +13,7 @@ Firmware = tuple[tuple[str, str], ...]  # (variable, choice) pairs, ascending by
 
 @cache
 def family(name: str, firmware: Firmware = ()) -> dict[str, Any]:
-    """Give a family's data: its relative's (`extends`), then its own, then the choices of `firmware`.
+    """Return a family's data: its relative's (`extends`), then its own, then the choices of `firmware`.
 
     A variable that `firmware` does not name has its default. Raises KeyError for a variable or choice there is not.
     """

@@ -1,4 +1,4 @@
-"""Hold the lines of a switch family, compiled from its data file: how each is written, and what each may say."""
+"""The lines of a switch family, compiled from its data file: how each is written, and what each may say."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ContextKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Hold where a session stands, with the port numbers of INTERFACE or the VLAN of INTERFACE_VLAN."""
+    """Where a session stands, with the port numbers of INTERFACE or the VLAN of INTERFACE_VLAN."""
 
     kind: ContextKind
     ports: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ VLAN_DATABASE = Context(ContextKind.VLAN_DATABASE)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Hold one line of a family: its key, the context it lives in, how it is written ("" = only read), its answers.
+    """One line of a family: its key, the context it lives in, how it is written ("" = only read), its answers.
 
     `answer` is printed whenever the line is understood, `done` instead where the line was carried out. `enters` says
     that it leads into a context of its own, which an `exit` must close.
@@ -95,7 +95,7 @@ END = Line("end", ContextKind.CONFIG, "end", "likely")
 
 @dataclass(slots=True)
 class Node:
-    """Hold one step of a context's word tree: literal words first, else one placeholder, or the end of a line."""
+    """One step of a context's word tree: literal words first, else one placeholder, or the end of a line."""
 
     words: dict[str, Node] = field(default_factory=dict)
     kind: str = ""
@@ -105,7 +105,7 @@ class Node:
 
 
 class Grammar:
-    """Hold the compiled command line of one switch; made by `of`, shared and never changed.
+    """The compiled command line of one switch; made by `of`, shared and never changed.
 
     `understood` keeps, by context, what lines were found to mean. `switchwide` are the cells that one line sets on all
     ports at once. `lldp` says how LLDP is switched on (`lines`, in context `in`) and shown (`neighbours`).
@@ -115,7 +115,7 @@ class Grammar:
 
     @classmethod
     def of(cls, platform: Platform) -> Grammar:
-        """Give the grammar of a model. Raises PlanError where tagloom cannot speak to it."""
+        """Return the grammar of a model. Raises PlanError where tagloom cannot speak to it."""
         overrides = tuple(sorted(platform.words.items()))
         own = platform.model, platform.grammar, platform.port_names, platform.max_vlan_id, platform.eee
         key = (*own, platform.firmware, overrides)
@@ -184,7 +184,7 @@ class Grammar:
         return text.format_map({k: writers[k](v) if k in writers else v for k, v in values.items()}) if values else text
 
     def has(self, key: str) -> bool:
-        """Tell whether the model has a line to write for `key`."""
+        """Return whether the model has a line to write for `key`."""
         return key in self.lines and bool(self.lines[key].write)
 
     def enter(self, context: Context) -> str:
@@ -208,7 +208,7 @@ class Grammar:
         return text.format(hostname=hostname, port=port, vlan=context.vlan)
 
     def is_error(self, text: str) -> bool:
-        """Tell whether an answer of a switch reports an error."""
+        """Return whether an answer of a switch reports an error."""
         return self._is_error(text) is not None
 
     def error(self, name: str, **values: object) -> str:
@@ -223,11 +223,11 @@ class Grammar:
         return text.format(**values) if values else text
 
     def is_foreign(self, kind: ContextKind, line: str) -> bool:
-        """Tell whether a line is harmless business of others that the switch takes in this context."""
+        """Return whether a line is harmless business of others that the switch takes in this context."""
         return f"{line.strip().removeprefix('no ')} ".startswith(self._foreign.get(kind, ()))
 
     def entry_context(self, vlan: int) -> Context:
-        """Give where static entries of a VLAN are written."""
+        """Return where static entries of a VLAN are written."""
         inside = self.lines["entry"].context is ContextKind.INTERFACE_VLAN
         return Context(ContextKind.INTERFACE_VLAN, vlan=vlan) if inside else CONFIG
 
@@ -322,7 +322,7 @@ def _error_pattern() -> str:
 
 
 def _spellings(pattern: str) -> Iterator[tuple[str, ...]]:
-    """Give every spelling of a pattern as words.
+    """Yield every spelling of a pattern as words.
 
     >>> list(_spellings("duplex full|half [now]"))
     [('duplex', 'full', 'now'), ('duplex', 'full'), ('duplex', 'half', 'now'), ('duplex', 'half')]
@@ -356,5 +356,5 @@ def _read_mbps(text: str) -> int:
 
 
 def switchwide(platform: Platform) -> frozenset[Cell]:
-    """Give the cells that one line of a model sets on all of its ports; a Linux machine's lines name their ports."""
+    """Return the cells that one line of a model sets on all of its ports; a Linux machine's lines name their ports."""
     return frozenset() if platform.grammar == "linux-bridge" else Grammar.of(platform).switchwide

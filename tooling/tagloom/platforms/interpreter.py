@@ -55,14 +55,14 @@ class OutcomeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Hold what became of a line and what the switch answers, "" for nothing; several lines are joined by newlines."""
+    """What became of a line and what the switch answers, "" for nothing; several lines are joined by newlines."""
 
     kind: OutcomeKind
     text: str = ""
 
     @property
     def accepted(self) -> bool:
-        """Tell whether the switch took the line."""
+        """Return whether the switch took the line."""
         kind = self.kind
         return kind is _DONE_KIND or kind is _CONTEXT_KIND or kind is _LEFT_KIND or kind is _FOREIGN_KIND
 
@@ -339,7 +339,7 @@ class Interpreter:
         return _done(line)
 
     def _vlan_of(self, line: Line, values: list[Any]) -> int:
-        """Give the VLAN of an entry: that of the block it stands in, or the one it names itself."""
+        """Return the VLAN of an entry: that of the block it stands in, or the one it names itself."""
         inside = line.context is ContextKind.INTERFACE_VLAN
         return self.context.vlan if inside else int(values[1])
 

@@ -43,7 +43,7 @@ _FLOW = {FlowControl.OFF: ("off", "off"), FlowControl.ON: ("off", "on"), FlowCon
 
 
 class Commands:
-    """Hold the compiled lines of the family; made by `commands`, shared and never changed."""
+    """The compiled lines of the family; made by `commands`, shared and never changed."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.bridge: str = data["bridge"]
@@ -69,7 +69,7 @@ class Commands:
         return " ".join(words).format(**values)
 
     def read(self, line: str) -> tuple[str, list[str]] | None:
-        """Give the key of a line and its words, None for a line that is none of the family's."""
+        """Return the key of a line and its words, None for a line that is none of the family's."""
         text = " ".join(line.split())
         for key, match in self._read:
             if match(text):
@@ -95,12 +95,12 @@ def _pattern(spelling: str) -> str:
 
 
 def flow_words(flow: FlowControl) -> tuple[str, str]:
-    """Give what `ethtool --pause` says of autonegotiation, and of pausing in both directions."""
+    """Return what `ethtool --pause` says of autonegotiation, and of pausing in both directions."""
     return _FLOW[flow]
 
 
 def flow_of(negotiated: str | None, rx: str | None, tx: str | None) -> FlowControl:
-    """Give what `ethtool --show-pause` says, OFF where it says nothing; one direction alone counts as ON."""
+    """Return what `ethtool --show-pause` says, OFF where it says nothing; one direction alone counts as ON."""
     if "on" not in (rx, tx):
         return FlowControl.OFF
     return FlowControl.AUTO if negotiated == "on" else FlowControl.ON
@@ -127,12 +127,12 @@ class Shell:
 
     @property
     def has_bridge(self) -> bool:
-        """Tell whether there is a bridge, with or without ports."""
+        """Return whether there is a bridge, with or without ports."""
         return self._bridge
 
     @property
     def is_up(self) -> bool:
-        """Tell whether the bridge forwards at all."""
+        """Return whether the bridge forwards at all."""
         return self._bridge and self._up
 
     def state(self) -> SwitchState:
@@ -159,7 +159,7 @@ class Shell:
         return _DONE
 
     def ports_of(self, line: str) -> tuple[int, ...]:
-        """Give the ports that a line names, whatever else it says."""
+        """Return the ports that a line names, whatever else it says."""
         numbers = {self.platform.port_number(word) for word in line.split()}
         return tuple(sorted(number for number in numbers if number is not None))
 
@@ -299,7 +299,7 @@ class Shell:
         return number
 
     def _member_port(self, name: str) -> int:
-        """Give the number of a port on the bridge: what stands outside is none of ours."""
+        """Return the number of a port on the bridge: what stands outside is none of ours."""
         port = self._port(name)
         if self.editor.mode[port - 1] is not PortMode.GENERAL:
             raise _RefusedError(f"{name} is not a port of {self._commands.bridge}")

@@ -19,7 +19,7 @@ _LIST_CHARACTERS = 4096  # of one list of ports: 52 names take a seventh of that
 
 
 class PortLists:
-    """Hold a model's port names; `data` says how its family lists them and spells them out.
+    """A model's port names; `data` says how its family lists them and spells them out.
 
     port_list   parenthesised ``g(1-3,5)``; names ``1/g1-1/g3,1/g5``; runs ``gi1/0/1-3,gi1/0/5``
     long_names  short prefix -> the word a configuration spells it by: ``gi`` -> ``gigabitethernet``
@@ -69,7 +69,7 @@ class PortLists:
         return text
 
     def kind(self, port: int) -> str:
-        """Give what a port's name begins with; ports of one kind may share a range."""
+        """Return what a port's name begins with; ports of one kind may share a range."""
         return self._parts[port - 1][0]
 
     def read(self, text: str) -> tuple[int, ...]:

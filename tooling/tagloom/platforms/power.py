@@ -27,7 +27,7 @@ KEYS = {"base", "per_port", "transceiver", "source", "datasheet"}
 
 
 def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
-    """Give the watts of all switches: base + sum over ports in use (Koibuchi et al. 2011, table 2).
+    """Return the watts of all switches: base + sum over ports in use (Koibuchi et al. 2011, table 2).
 
     A port is in use where a host is plugged in or a link is wanted up; a link that is off saves at both ends, but not
     its transceivers. The paper measured no difference between an idle and a busy port. `power` holds tables that go
@@ -41,7 +41,7 @@ def fabric_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
 
 
 def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -> list[tuple[float, dict[int, float]]]:
-    """Give every switch's watts: the chassis with its transceivers, and every port in use by its number."""
+    """Return every switch's watts: the chassis with its transceivers, and every port in use by its number."""
     tables = [_table(switch.model, power) for switch in fabric.switches]
     base = [table.base_watts if table else 0.0 for table in tables]
     ports: list[dict[int, float]] = [{} for _ in tables]
@@ -60,14 +60,14 @@ def switch_watts(fabric: Fabric, power: Mapping[str, PortWatts] | None = None) -
 
 
 def link_watts(fabric: Fabric, link: int, speed_mbps: int = 0, power: Mapping[str, PortWatts] | None = None) -> float:
-    """Give the watts of a link's ports, two a cable, while it is up, at its own speed or another, without optics."""
+    """Return the watts of a link's ports, two a cable, while it is up, at its own speed or another, without optics."""
     cable = fabric.links[link]
     speed = speed_mbps or cable.speed_mbps or DEFAULT_SPEED_MBPS
     return len(cable.cables) * fsum(port_watts(fabric.switches[s].model, speed, power) for s in (cable.a, cable.b))
 
 
 def port_watts(model: str, speed_mbps: int, power: Mapping[str, PortWatts] | None = None) -> float:
-    """Give one port's watts at a speed; a speed the table does not have counts as the nearest lower one it has."""
+    """Return one port's watts at a speed; a speed the table does not have counts as the nearest lower one it has."""
     table = _table(model, power)
     if table is None:
         return 0.0
@@ -76,7 +76,7 @@ def port_watts(model: str, speed_mbps: int, power: Mapping[str, PortWatts] | Non
 
 
 def latency_seconds(model: str) -> float:
-    """Give what a switch adds to a short message (Koibuchi et al. 2011, table 4); a 5324's where nobody measured."""
+    """Return what a switch adds to a short message (Koibuchi et al. 2011, table 4); a 5324's where nobody measured."""
     measured = platforms.load(model).latency_seconds
     return LATENCY_SECONDS if measured is None else measured
 
@@ -137,7 +137,7 @@ def read_power(path: Path) -> dict[str, PortWatts]:
 
 @cache
 def datasheets() -> Mapping[str, tuple[float, str]]:
-    """Give the typical watts of models by vendors' data sheets, and where they are from (CC0-1.0, ETH Zurich)."""
+    """Return the typical watts of models by vendors' data sheets, and where they are from (CC0-1.0, ETH Zurich)."""
     text = (files("tagloom.platforms") / "datasheets.csv").read_text("utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {row["model"]: (float(row["typical_watts"]), row["datasheet"]) for row in rows}
@@ -146,7 +146,7 @@ def datasheets() -> Mapping[str, tuple[float, str]]:
 def lpi_share(
     load: float, frames_per_second: float, sleep_seconds: float, wake_seconds: float, timeout_seconds: float = 0.0
 ) -> float:
-    """Give the share of time a direction spends in low power idle, Poisson frames, time-out policy; exact.
+    """Return the share of time a direction spends in low power idle, Poisson frames, time-out policy; exact.
 
     After the queue empties the port waits `timeout_seconds`, falls asleep (which cannot be aborted), sleeps until a
     frame comes, wakes and sends until the queue is empty. `load` is the share of time it sends. With x = rate Ts, a

@@ -1,4 +1,4 @@
-"""Say beforehand what a configuration will cost in time and save in watts."""
+"""Forecast what a configuration will cost in time and save in watts."""
 
 from tagloom.predict.eee import delay_seconds, fit_overhead, idle_seconds, overhead_seconds, step_overhead_seconds
 from tagloom.predict.forecast import forecast

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def by_messages(profile: Profile, fit: Fit, bandwidth_bps: float) -> float:
-    """Give the run time in seconds by Miwa et al. 2013, eq. 1-4: every message finds the mean gap and pays f of it."""
+    """Return the run time in seconds by Miwa et al. 2013, eq. 1-4: every message pays f of the mean gap."""
     gap = idle_seconds(profile.seconds, profile.messages, profile.message_bits, bandwidth_bps)
     return predicted_seconds(profile.seconds, profile.messages, fit.overhead_seconds(gap), 1)
 
 
 def by_calls(profile: Profile, eee: Eee, bandwidth_bps: float, links: int = 2) -> float:
-    """Give the run time in seconds from calls instead of messages: the messages of a call share one idle gap.
+    """Return the run time in seconds from calls instead of messages: the messages of a call share one idle gap.
 
     Eq. 4 with calls for messages gives the gap before the last caller, whom the others wait for; the first caller has
     begun to wake the links `skew_seconds` before. On a path of `links`, each wakes when the first frame reaches it;
@@ -33,7 +33,7 @@ def by_calls(profile: Profile, eee: Eee, bandwidth_bps: float, links: int = 2) -
 
 
 def call_seconds(gap_seconds: float, eee: Eee, profile: Profile, hops: int) -> float:
-    """Give the mean wait of a call's last message, whose links began to wake a skew before it was sent.
+    """Return the mean wait of a call's last message, whose links began to wake a skew before it was sent.
 
     A wait that is the skew shorter is the wait of a port that wakes that much faster; where the skew is longer than
     the wake, only calls that come early while the port falls asleep still wait.

@@ -24,7 +24,7 @@ NEARLY_PERIODIC = 1e-3  # below this a gamma law's shape is beyond what its func
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Hold the fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the pairs' root mean square distance from it."""
+    """The fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the pairs' root mean square distance from it."""
 
     plateau_seconds: float
     alpha: float
@@ -32,7 +32,7 @@ class Fit:
     residual_seconds: float
 
     def overhead_seconds(self, gap_seconds: float) -> float:
-        """Give a message's overhead after a gap, eq. 3."""
+        """Return a message's overhead after a gap, eq. 3."""
         return step_overhead_seconds(gap_seconds, self.plateau_seconds, self.alpha, self.threshold_seconds)
 
 
@@ -60,7 +60,7 @@ def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: flo
 
 
 def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth_bps: float) -> float:
-    """Give the mean gap between two messages, eq. 4: I = (T - n S / B) / n.
+    """Return the mean gap between two messages, eq. 4: I = (T - n S / B) / n.
 
     S must be in bits; the paper's "1.73 KB takes 1.73 us" at 1 Gb/s is a unit slip (it takes 13.84 us).
     Raises InputError where there is no message or the data do not fit into the time.
@@ -89,7 +89,7 @@ def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth
 
 
 def step_overhead_seconds(gap_seconds: float, plateau_seconds: float, alpha: float, threshold_seconds: float) -> float:
-    """Give a message's overhead by the paper's fitted form, eq. 3: 0 up to t, then c (1 - exp(-alpha (I - t))).
+    """Return a message's overhead by the paper's fitted form, eq. 3: 0 up to t, then c (1 - exp(-alpha (I - t))).
 
     The paper names the offset t0 and the threshold t; unless they are equal the function jumps, so they are one here.
     """
@@ -148,7 +148,7 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
 
 
 def delay_seconds(gap_seconds: float, eee: Eee) -> float:
-    """Give what one message waits that finds the link idle for exactly this gap.
+    """Return what one message waits that finds the link idle for exactly this gap.
 
     Nothing up to H, then the rest of falling asleep and the wake, then the wake alone.
 
@@ -163,7 +163,7 @@ def delay_seconds(gap_seconds: float, eee: Eee) -> float:
 
 
 def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL, hops: int = 1) -> float:
-    """Give a call's mean overhead in place of eq. 3, without a fit, for gaps of mean I and coefficient of variation v.
+    """Return a call's mean overhead instead of eq. 3, without a fit, for gaps of mean I and coefficient of variation v.
 
     The mean of `delay_seconds` over gamma-distributed gaps: v = 1 is exponential, v = 0 periodic, above 1 bursty. For
     v = 1 it is f(I) = exp(-H/I) (Tw + Ts - I (1 - exp(-Ts/I))). Tends to Tw for long gaps and to 0 for short ones. On a
@@ -189,7 +189,7 @@ def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIA
 
 
 def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL) -> float:
-    """Give the part of a gap that is spent in LPI on the mean, E[(G - H - Ts)+] / E[G], for the same law of gaps."""
+    """Return the part of a gap that is spent in LPI on the mean, E[(G - H - Ts)+] / E[G], for the same law of gaps."""
     if gap_seconds <= 0:
         return 0.0
     start = eee.timeout_seconds + eee.sleep_seconds
@@ -201,7 +201,7 @@ def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL)
 
 
 def most_overhead_seconds(gap_seconds: float, eee: Eee) -> float:
-    """Give what no law of gaps of this mean can exceed, per message and link.
+    """Return what no law of gaps of this mean can exceed, per message and link.
 
     A message waits at most Ts + Tw, and only after more than H of idle time: of n gaps of mean I at most n I / H sleep.
     """
@@ -210,5 +210,5 @@ def most_overhead_seconds(gap_seconds: float, eee: Eee) -> float:
 
 
 def predicted_seconds(seconds: float, messages: float, overhead: float, sleeping_links: float) -> float:
-    """Give the run time with sleep, eq. 1-2: T + n f(I), counted on every link a message crosses that may sleep."""
+    """Return the run time with sleep, eq. 1-2: T + n f(I), counted on every link a message crosses that may sleep."""
     return seconds + messages * sleeping_links * overhead

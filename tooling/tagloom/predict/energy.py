@@ -1,4 +1,4 @@
-"""Say what a forecast means in joules, money and CO2, the transitions into it charged, switch by switch."""
+"""Compute what a forecast means in joules, money and CO2, the transitions into it charged, switch by switch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLE_6 = "both ends at full power while a link goes down and comes up again; Ko
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Hold what a kWh costs and emits, None where nobody said, and the watts of one host (0: hosts are not counted)."""
+    """What a kWh costs and emits, None where nobody said, and the watts of one host (0: hosts are not counted)."""
 
     price_per_kwh: float | None = None
     co2_kg_per_kwh: float | None = None
@@ -49,7 +49,7 @@ class Rates:
 def energy(
     before: Fabric, after: Fabric, found: Forecast, rates: Rates, power: Mapping[str, PortWatts] | None = None
 ) -> Energy:
-    """Give the energy to solution before and after, from a forecast's watts and seconds.
+    """Return the energy to solution before and after, from a forecast's watts and seconds.
 
     After: what EEE saves is taken off, and every link that changes is charged for its transitions, there and back. A
     saving that slows the run can cost more than it saves, since all that does not sleep runs longer, the hosts first

@@ -22,7 +22,7 @@ TS_STARTS = (1e-5, 182e-6, 1e-3)
 def fit_policy(
     pairs: Sequence[tuple[float, float]], *, regular: bool = False, timeout_seconds: float | None = None
 ) -> tuple[Fit, Eee, float]:
-    """Fit (c, alpha, t) of Miwa et al. 2013, eq. 3, and the policy of our closed form; gives both and our residual.
+    """Fit (c, alpha, t) of Miwa et al. 2013, eq. 3, and the policy of our closed form; returns both and our residual.
 
     `regular` pairs were measured with all gaps alike, others with gaps at random of that mean. A time-out that is known
     is kept. With regular gaps the wait jumps at the time-out, so that it is sought between every two measured gaps and

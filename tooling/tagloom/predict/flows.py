@@ -16,7 +16,7 @@ SAME = 1e-9  # relative: shares that differ by less are one share, computed in a
 
 
 def max_min_rates(flows: Flows) -> NDArray[np.float64]:
-    """Give every flow its max-min fair rate in bits per second, float64[F]: none can grow but at a smaller one's cost.
+    """Return every flow its max-min fair rate in bits per second, float64[F]: none grows but at a smaller one's cost.
 
     Progressive filling (Bertsekas and Gallager, Data Networks, 1992, Sect. 6.5.2): all rates grow alike until channels
     are full; the flows over those stay, the others grow on. Each round fills the channels of the smallest share, so
@@ -66,7 +66,7 @@ def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate:
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """Hold how flows that all begin at once end: each one's seconds, its rate at first, how often rates changed."""
+    """How flows that all begin at once end: each one's seconds, its rate at first, how often rates changed."""
 
     seconds: NDArray[np.float64]
     first_bps: NDArray[np.float64]
@@ -74,7 +74,7 @@ class Finish:
 
     @property
     def makespan_seconds(self) -> float:
-        """Give when the last flow has finished."""
+        """Return when the last flow has finished."""
         return float(self.seconds.max(initial=0.0))
 
 
@@ -113,7 +113,7 @@ def finish(flows: Flows, together: float = 0.0) -> Finish:
 
 
 def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Give the channels of some flows (ascending), one way after another, and where each begins."""
+    """Return the channels of some flows (ascending), one way after another, and where each begins."""
     if len(who) == len(flows):
         return flows.first, flows.channel
     count = flows.first[who + 1] - flows.first[who]

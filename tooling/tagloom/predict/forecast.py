@@ -44,7 +44,7 @@ MOST_MESSAGE_BYTES = 1e12
 
 @dataclass(frozen=True, eq=False)
 class _Sleep:
-    """Hold what sleep does to the links of the fabric, by channel: first the hosts', sending, then receiving, then C.
+    """What sleep does to the links of the fabric, by channel: first the hosts', sending, then receiving, then C.
 
     gap, overhead, most, share  float64[2H + C]: mean idle gap, mean wait per message, the most any law of gaps allows,
     share of the time in LPI
@@ -152,7 +152,7 @@ def _run_time(
 
 
 def _checked_seconds(traffic: Traffic) -> float:
-    """Give the run's seconds. Raises InputError with all that a profile cannot say."""
+    """Return the run's seconds. Raises InputError with all that a profile cannot say."""
     inside, seconds = traffic.communication_seconds, traffic.seconds
     findings = []
     if seconds is None:
@@ -179,7 +179,7 @@ def _checked_seconds(traffic: Traffic) -> float:
 def _communication(
     traffic: Traffic, seconds: float, moved: tuple[Moved, Moved] | None
 ) -> tuple[list[tuple[str, float]], float, float, str]:
-    """Say how much longer communication takes: (parts, least seconds, most seconds, how it was reckoned).
+    """Return how much longer communication takes: (parts, least seconds, most seconds, how it was reckoned).
 
     Least: nobody waited for the network, but for each other; most: all that the profile calls communication, or without
     one the whole run, takes as much longer as the pair that is slowed most.
@@ -217,7 +217,7 @@ def _awake() -> dict[str, Any]:
 def _asleep_time(
     after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, power: Mapping[str, PortWatts] | None
 ) -> dict[str, Any]:
-    """Give what sleep adds to the run, at most adds, by which model, and its figures."""
+    """Return what sleep adds to the run, at most adds, by which model, and its figures."""
     seconds = traffic.seconds or 0.0
     sleep = _sleep(after, traffic, eee, flows)
     hosts = len(after.hosts)
@@ -254,7 +254,7 @@ def _asleep_time(
 
 
 def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _Sleep:
-    """Give every channel the gaps of what it carries; where both directions sleep together, of what its cable does."""
+    """Return the gaps of what every channel carries, or its cable, where both directions sleep together."""
     assert traffic.seconds is not None  # noqa: S101 - the caller has looked
     seconds, hosts = traffic.seconds, len(fabric.hosts)
     channels = 0 if flows is None else len(fabric.tail)
@@ -283,7 +283,7 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _
 
 
 def _rates(fabric: Fabric, channels: int) -> NDArray[np.float64]:
-    """Give the bits per second of the hosts' links, sending, then receiving, and of the first `channels`."""
+    """Return the bits per second of the hosts' links, sending, then receiving, and of the first `channels`."""
     inner = np.repeat([1e6 * link.capacity_mbps(DEFAULT_SPEED_MBPS) for link in fabric.links], 2)[:channels]
     return np.concatenate([np.full(2 * len(fabric.hosts), HOST_BPS), inner])
 
@@ -323,13 +323,13 @@ def _name(fabric: Fabric, channel: int) -> str:
 
 
 def _port_watts(fabric: Fabric, host: int, power: Mapping[str, PortWatts] | None) -> float:
-    """Give the watts of a host's switch port, 0 where it cannot sleep."""
+    """Return the watts of a host's switch port, 0 where it cannot sleep."""
     model = fabric.switches[fabric.hosts[host].switch].model
     return port_watts(model, DEFAULT_SPEED_MBPS, power) if platforms.load(model).eee else 0.0
 
 
 def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float) -> PortVerdict:
-    """Say whether a host's port should sleep: the wait of all messages over its link against the time it sleeps."""
+    """Return whether a host's port should sleep: the wait of all messages over its link against the time it sleeps."""
     there = [host] if eee.together else [host, host + len(fabric.hosts)]
 
     def cost(policy: Eee) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Say for how long a rollout interrupts every pair of hosts, and what that loses."""
+"""Forecast for how long a rollout interrupts every pair of hosts, and what that loses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def interruption(
 
 
 def lost_figure(found: Interruption, traffic: Traffic | None) -> Figure:
-    """Give the bytes all pairs lose together; low: a buffer of 9 kB for each, high: none."""
+    """Return the bytes all pairs lose together; low: a buffer of 9 kB for each, high: none."""
     if not found.seconds.any():
         return Figure(0.0, "B", "no wave of the rollout interrupts a pair", 0.0, 0.0)
     if found.lost_bytes is None or traffic is None:
@@ -66,7 +66,7 @@ def lost_figure(found: Interruption, traffic: Traffic | None) -> Figure:
 
 
 def _trained(fabric: Fabric, old: FabricState, new: FabricState) -> list[tuple[bool, str]]:
-    """Tell for every host whether its port trains anew, with the switch's model."""
+    """Return for every host whether its port trains anew, with the switch's model."""
     found = []
     for host in fabric.hosts:
         switch, at = fabric.switches[host.switch], host.port - 1
@@ -77,5 +77,5 @@ def _trained(fabric: Fabric, old: FabricState, new: FabricState) -> list[tuple[b
 
 
 def _lost(volume: NDArray[np.float64], run_seconds: float, away: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give L = max(0, min(B, R T) - S) for every pair, S = 0 (`rate_switch.lost_bytes`); a pair's mean rate is R."""
+    """Return L = max(0, min(B, R T) - S) for every pair, S = 0 (`rate_switch.lost_bytes`); a pair's mean rate is R."""
     return np.minimum(volume, volume / run_seconds * away)

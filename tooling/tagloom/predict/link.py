@@ -1,4 +1,4 @@
-"""Give power, delay and wakes of one link under the time-out policy and Poisson frames, in closed form."""
+"""Compute power, delay and wakes of one link under the time-out policy and Poisson frames, in closed form."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_link(
 
 
 def _refreshing(arrivals: float, quiet: float, refresh: float) -> float:
-    """Give the share of LPI that goes to refresh signals: Tr after every Tq, of LPI times that end at random."""
+    """Return the share of LPI that goes to refresh signals: Tr after every Tq, of LPI times that end at random."""
     if not refresh:
         return 0.0
     if not arrivals:
@@ -94,7 +94,7 @@ def _refreshing(arrivals: float, quiet: float, refresh: float) -> float:
 
 
 def _drain(load: float, falling: float, waking: float, early: float) -> float:
-    """Give the mean time from the wake until both directions are empty at once, in frame times.
+    """Return the mean time from the wake until both directions are empty at once, in frame times.
 
     `falling` and `waking` are the mean arrivals of one direction in Ts and Tw. Seen from a moment when both are empty,
     the time both will have been empty up to t is (1 - rho)^2 t + constant; from the wake it is that much less as the

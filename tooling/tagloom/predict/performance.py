@@ -1,4 +1,4 @@
-"""Say how long a fabric takes to move traffic, how near that is to one ideal switch, and what its switches add."""
+"""Compute how long a fabric takes to move traffic, how near that is to one ideal switch, and what its switches add."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE_4 = "switches on the way x latency, Koibuchi et al. 2011, table 4"
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """Hold how a fabric moves traffic.
+    """How a fabric moves traffic.
 
     seconds   until all is moved; at least `least`, for which the busiest channel sends; `stuck`, if the rates of the
               beginning never grew
@@ -48,7 +48,7 @@ class Moved:
 
     @property
     def model_seconds(self) -> float:
-        """Give what communication scales with: moving the bytes, and the latency of one host's messages in a row."""
+        """Return what communication scales with: moving the bytes, and the latency of one host's messages in a row."""
         return self.seconds + self.waiting
 
 
@@ -113,7 +113,7 @@ def performance(before: Moved, after: Moved) -> Performance:
 
 
 def worst_ratio(before: Moved, after: Moved) -> float:
-    """Give how much longer than before the pair takes that is slowed most, at least 1."""
+    """Return how much longer than before the pair takes that is slowed most, at least 1."""
     if before.ends is None or after.ends is None:
         return max(1.0, _over(after.stuck, before.stuck))
     some = (before.ends > 0) & np.isfinite(before.ends)

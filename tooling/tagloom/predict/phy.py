@@ -17,7 +17,7 @@ TABLES = "IEEE 802.3-2022 tables 78-2 and 78-4"
 
 @dataclass(frozen=True, slots=True)
 class Phy:
-    """Hold a PHY's rate and its sleep; None where the standard's number is not known, 0 where there is no such time.
+    """A PHY's rate and its sleep; None where the standard's number is not known, 0 where there is no such time.
 
     `together`: it goes quiet only when both directions are idle. `lpi_power` is power in LPI over power awake.
     `timeout_seconds` is what a device's firmware waits before it sleeps; the standard leaves it open (None).
@@ -36,7 +36,7 @@ class Phy:
 
     @property
     def refresh_duty(self) -> float:
-        """Give the share of a long LPI that goes to refresh signals, Tr / (Tq + Tr)."""
+        """Return the share of a long LPI that goes to refresh signals, Tr / (Tq + Tr)."""
         cycle = self.quiet_seconds + self.refresh_seconds
         return self.refresh_seconds / cycle if cycle else 0.0
 
@@ -54,7 +54,7 @@ def phys() -> dict[str, Phy]:
 
 
 def load_phy(name: str) -> Phy:
-    """Give a PHY by its name in any case. Raises InputError where there is none."""
+    """Return a PHY by its name in any case. Raises InputError where there is none."""
     for known, phy in phys().items():
         if known.lower() == name.strip().lower():
             return phy

@@ -1,4 +1,4 @@
-"""Say what a link loses, and how long a transfer takes, while its rate is switched.
+"""Model what a link loses, and how long a transfer takes, while its rate is switched.
 
 F. Blanquicet and K. Christensen, on Rapid PHY Selection; its eq. 1 and Tables I and II.
 """
@@ -15,7 +15,7 @@ PAUSE_QUANTA, QUANTUM_BITS = 65535, 512  # IEEE 802.3 clause 31B: the longest on
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Hold a transfer over a link that is switched now and then: its time in seconds, its losses."""
+    """A transfer over a link that is switched now and then: its time in seconds, its losses."""
 
     seconds: float
     switches: int
@@ -25,7 +25,7 @@ class Transfer:
 
 
 def lost_bytes(burst_bytes: float, rate_bps: float, outage_seconds: float, buffer_bytes: float) -> float:
-    """Give what one switch of rate loses of a burst, eq. 1: L = max(0, min(B, R T) - S).
+    """Return what one switch of rate loses of a burst, eq. 1: L = max(0, min(B, R T) - S).
 
     What arrives while the link is away is at most the burst and at most R T; the buffer keeps S of it. The two
     conditions printed under the paper's eq. 1 are swapped. Raises InputError with every value that cannot be.
@@ -44,7 +44,7 @@ def lost_packets(lost: float, packet_bytes: float) -> int:
 
 
 def longest_pause_seconds(rate_bps: float) -> float:
-    """Give how long one PAUSE frame can hold a sender: 65,535 quanta of 512 bit times.
+    """Return how long one PAUSE frame can hold a sender: 65,535 quanta of 512 bit times.
 
     >>> round(longest_pause_seconds(1e9) * 1e3, 1)
     33.6
@@ -53,7 +53,7 @@ def longest_pause_seconds(rate_bps: float) -> float:
 
 
 def tcp_transfer(seconds: float, outage_seconds: float, period_seconds: float, held_seconds: float = 0.0) -> Transfer:
-    """Give the time of a TCP transfer that takes `seconds` undisturbed and is interrupted once a period.
+    """Return the time of a TCP transfer that takes `seconds` undisturbed and is interrupted once a period.
 
     Every interruption costs its own length: with PAUSE the sender waits, without it TCP sends again, and both have
     delivered nothing meanwhile. Nothing is lost for good. `held_seconds` is what a PAUSE frame that nobody takes back
@@ -74,7 +74,7 @@ def udp_transfer(
     *,
     pause: bool = False,
 ) -> Transfer:
-    """Give time and loss of a UDP transfer at a steady rate that is interrupted once a period.
+    """Return time and loss of a UDP transfer at a steady rate that is interrupted once a period.
 
     Without PAUSE the sender keeps its pace and eq. 1 is lost every time; with it the sender waits instead, as long as
     one PAUSE frame can hold it, and only what it sends after that is lost.

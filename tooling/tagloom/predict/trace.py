@@ -20,7 +20,7 @@ CALL, FIRST, LAST = 0, 1, 2
 
 
 def by_trace(network: Network, program: Program, trace: Run) -> float:
-    """Give the run time in seconds on `network`, whose links sleep, from a `trace` of the program on links that do not.
+    """Return the run time in seconds on `network`, whose links sleep, from a `trace` of it on links that do not.
 
     What the trace took, and what the replayed run takes longer with sleep than without: what a replay leaves out it
     leaves out of both.
@@ -30,7 +30,7 @@ def by_trace(network: Network, program: Program, trace: Run) -> float:
 
 
 def replay(network: Network, program: Program) -> float:
-    """Give the run time in seconds of a program whose messages are flows: two events on each link, however long.
+    """Return the run time in seconds of a program whose messages are flows: two events on each link, however long.
 
     A rank calls when its computing is done and all messages to it are there, so whatever waits moves all that depends
     on it, and what comes first at a link is what comes first in the run with sleep. A link serves bits in the order in
@@ -81,7 +81,7 @@ def _replay(
     waits: bool,
     hops: int,
 ) -> float:
-    """Go through calls, first frames and last frames in order of time; give the time all is done."""
+    """Go through calls, first frames and last frames in order of time; return the time all is done."""
     steps, ranks = compute.shape
     channels = len(rate)
     queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that come from then on
@@ -166,7 +166,7 @@ def _go_on(
     compute: NDArray[np.float64],
     heap: list[tuple[float, int, int, int]],
 ) -> float:
-    """Let a rank that has called and misses nothing more compute on; give the time its step ends, else 0."""
+    """Have a rank that has called and misses nothing more compute on; return the time its step ends, else 0."""
     k = step[rank]
     if not calling[rank] or missing[k, rank] > 0:
         return 0.0

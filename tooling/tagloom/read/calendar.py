@@ -77,7 +77,7 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
 
 
 def due(table: Timetable, at_seconds: float) -> str:
-    """Give the settings that hold at a time (seconds since the epoch): those of the rule that began last.
+    """Return the settings that hold at a time (seconds since the epoch): those of the rule that began last.
 
     Where none ever began, everything is on. Clocks that are put on or back are met as Debian's cron does: what is
     due in the hour left out is due when the clocks are put on, what is due in the hour that comes twice, once.

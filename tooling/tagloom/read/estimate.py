@@ -63,7 +63,7 @@ def _host_sums(fabric: Fabric, counted: Counted) -> tuple[NDArray[np.float64], N
 
 
 def _channel_sums(fabric: Fabric, counted: Counted) -> NDArray[np.float64]:
-    """Give bytes by channel, NaN where neither end was read: the mean of what left one end and entered the other."""
+    """Return bytes by channel, NaN where neither end was read: the mean of what left one end and entered the other."""
     sums = np.full(2 * len(fabric.links), np.nan)
     for i, link in enumerate(fabric.links):
         ends = ((fabric.switches[link.a].name, 0), (fabric.switches[link.b].name, 1))
@@ -143,7 +143,7 @@ def _fitted(x: NDArray[np.float64], rows: list[NDArray[np.int64]], sums: NDArray
 
 
 def _matrix(rows: list[NDArray[np.int64]], entries: int) -> Any:
-    """Give the equations as a sparse matrix of ones."""
+    """Return the equations as a sparse matrix of ones."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     at = np.repeat(np.arange(len(rows)), [len(row) for row in rows])

@@ -28,7 +28,7 @@ Path_ = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Cable:
-    """Hold a link while it is read: its ends as (switch, ports), several ports where it is aggregated.
+    """A link while it is read: its ends as (switch, ports), several ports where it is aggregated.
 
     `lag` names the port-channels at the two ends, 0 for the lowest that is free.
     """
@@ -43,7 +43,7 @@ class _Cable:
 
     @property
     def key(self) -> frozenset[tuple[str, tuple[int, ...]]]:
-        """Tell links apart by the ports they take."""
+        """Return what tells links apart: the ports they take."""
         return frozenset(((self.a, self.a_ports), (self.b, self.b_ports)))
 
 
@@ -226,7 +226,7 @@ class _Reader:
             self.find(path, "HOST or HOST:PORT, a name or an IP address", repr(address))
 
     def _firmware(self, page: FabricPage, draft: _Draft) -> None:
-        """Give every switch what its own page says of its firmware, and what the file says of all that can differ."""
+        """Set every switch's firmware: what its own key says, and what the file says of all that can differ."""
         known = {
             switch.model: platforms.firmware_choices(switch.model)
             for switch in draft.switches.values()
@@ -455,7 +455,7 @@ class _Reader:
         return Management(part.vlan, fabric.index[at[0]], at[1][0], tuple(sorted(set(chosen)))) if at else None
 
     def _channels(self, draft: _Draft) -> dict[tuple[int, str], int]:
-        """Give each end of an aggregated link, as (link, switch), its port-channel's port number.
+        """Return each end of an aggregated link, as (link, switch), its port-channel's port number.
 
         Those that are named come first; the others take the lowest that are free, in the order of the links.
         """
@@ -535,7 +535,7 @@ def _unreached(switches: list[int], links: list[Link]) -> list[int]:
 
 
 def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
-    """Give the file's content without the part at `path`; a list keeps its length, and loses the whole item."""
+    """Return the file's content without the part at `path`; a list keeps its length, and loses the whole item."""
     head, rest = path[0], path[1:]
     if not rest or not isinstance(raw[head], dict | list):
         return {key: value for key, value in raw.items() if key != head}

@@ -1,4 +1,4 @@
-"""Say what form a fabric file has: its keys, their types, their ranges."""
+"""The form of a fabric file: its keys, their types, their ranges."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Name = Annotated[str, Field(pattern=NAME)]
 
 
 class Page(BaseModel):
-    """Hold what every part has in common: no key but its own, no value taken for another type."""
+    """What every part has in common: no key but its own, no value taken for another type."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class ShapePage(Page):
-    """Hold the family."""
+    """The family."""
 
     family: str
     dims: list[int]
@@ -29,7 +29,7 @@ class ShapePage(Page):
 
 
 class SwitchPage(Page):
-    """Hold what is said of one switch."""
+    """What is said of one switch."""
 
     model: str | None = None
     at: list[int] | None = None
@@ -39,7 +39,7 @@ class SwitchPage(Page):
 
 
 class HostPage(Page):
-    """Hold what is said of one host."""
+    """What is said of one host."""
 
     switch: str | None = None
     port: str | None = None
@@ -47,7 +47,7 @@ class HostPage(Page):
 
 
 class LinkPage(Page):
-    """Hold one link; an end is a port, or several where the link is aggregated."""
+    """One link; an end is a port, or several where the link is aggregated."""
 
     ends: list[str | list[str]] = Field(min_length=2, max_length=2)
     speed: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000] | None = None
@@ -56,13 +56,13 @@ class LinkPage(Page):
 
 
 class VlansPage(Page):
-    """Hold which VLANs a plan may use."""
+    """Which VLANs a plan may use."""
 
     first: int = Field(default=100, ge=2, le=4000)
 
 
 class ManagementPage(Page):
-    """Hold the way by which switches are managed over the fabric's own links, each named by one of its ends."""
+    """The way by which switches are managed over the fabric's own links, each named by one of its ends."""
 
     vlan: int = Field(ge=2, le=4094)
     controller: str
@@ -70,7 +70,7 @@ class ManagementPage(Page):
 
 
 class FabricPage(Page):
-    """Hold the whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
+    """The whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
 
     name: Name = "fabric"
     model: str = DEFAULT_MODEL
@@ -86,7 +86,7 @@ class FabricPage(Page):
 
 
 def plain_words(kind: str, message: str) -> str:
-    """Say what the validator expected without the validator's grammar."""
+    """Return what the validator expected without the validator's grammar."""
     words = {
         "int_type": "a whole number",
         "string_type": "text (quote it)",

@@ -29,7 +29,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Hold a generated family: coordinates by switch, edges between neighbours, switches that carry hosts."""
+    """A generated family: coordinates by switch, edges between neighbours, switches that carry hosts."""
 
     at: tuple[tuple[int, ...], ...]
     edges: tuple[Edge, ...]

@@ -33,7 +33,7 @@ SLACK_SECONDS = 1.0  # by which intervals may overlap: clocks are read to the se
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Hold one matrix of a history: where it was read, its wall-clock start, and bytes per second by host pair."""
+    """One matrix of a history: where it was read, its wall-clock start, and bytes per second by host pair."""
 
     where: str
     start: datetime
@@ -70,7 +70,7 @@ def read_history(paths: Sequence[Path], fabric: Fabric, timezone: str, placement
 
 
 def zone_of(name: str, where: str) -> ZoneInfo:
-    """Give a time zone by its IANA name. Raises InputError where there is none."""
+    """Return a time zone by its IANA name. Raises InputError where there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -33,7 +33,7 @@ SECONDS_ROWS = ("Max", "Mean", "Min", "Stddev", "Aggregate")
 
 @dataclass(frozen=True, eq=False)
 class RankMatrix:
-    """Hold bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks.
+    """Bytes and messages by ordered pair of ranks, how many ranks there are, seconds or None, and remarks.
 
     `communication_seconds` is how long a rank was inside MPI calls on average, start and end of the run left out.
     """
@@ -71,7 +71,7 @@ class _Cells:
 
 
 def kind_of(path: Path) -> str:
-    """Tell which tool wrote a file or folder, "" where it is none of those read here."""
+    """Return which tool wrote a file or folder, "" where it is none of those read here."""
     if path.is_dir():
         if any(path.glob("*.prof")):
             return "open-mpi"

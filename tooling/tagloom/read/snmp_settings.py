@@ -25,7 +25,7 @@ VARIABLES = {
 
 
 class SnmpSettings(BaseModel):
-    """Hold the page: who asks, where agents listen, and where one switch's is, if not where it is managed."""
+    """The page: who asks, where agents listen, and where one switch's is, if not where it is managed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -41,7 +41,7 @@ class SnmpSettings(BaseModel):
 
     @property
     def credentials(self) -> Credentials:
-        """Give who asks."""
+        """Return who asks."""
         return Credentials(**{name: getattr(self, name) for name in Credentials.__dataclass_fields__})
 
 
@@ -76,7 +76,7 @@ def read_snmp_settings(path: Path | None, environment: Mapping[str, str], versio
 
 
 def _shown(error: Any) -> str:
-    """Say what stood there; a secret is not repeated."""
+    """Return what stood there; a secret is not repeated."""
     secret = any("password" in str(step) or step == "community" for step in error["loc"])
     return "something else" if secret else shown(error["input"])
 

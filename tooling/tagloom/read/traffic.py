@@ -180,7 +180,7 @@ def _ranks(path: Path, rows: list[tuple[int, list[str]]], findings: list[Finding
 
 
 def place(fabric: Fabric, ranks: int, placement: str, where: str) -> Sequence[int]:
-    """Give the host of each rank: rank i on host i where there are as many hosts, else spread over the switches.
+    """Return the host of each rank: rank i on host i where there are as many hosts, else spread over the switches.
 
     `placement` is "", "block" (fill hosts in order), "spread" (one host of every switch, then the next of each), or a
     file of rank,host lines, which may put several ranks on a host.

@@ -1,1 +1,1 @@
-"""Hold the nouns every verb speaks of: frozen, validated on construction, no input or output."""
+"""The nouns every verb speaks of: frozen, validated on construction, no input or output."""

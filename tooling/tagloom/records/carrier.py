@@ -1,4 +1,4 @@
-"""Tell which links have carrier, from the settings of the ports at their ends: cables up, bound, of one speed."""
+"""Decide which links have carrier, from the settings of the ports at their ends: cables up, bound, of one speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold change as a value: one cell of a switch's state from one value to another, with its inverse."""
+"""Change as a value: one cell of a switch's state from one value to another, with its inverse."""
 
 from __future__ import annotations
 
@@ -75,20 +75,20 @@ class Change:
 
     @property
     def inverse(self) -> Change:
-        """Give the change that undoes this one."""
+        """Return the change that undoes this one."""
         return Change(self.cell, self.after, self.before, self.port, self.vlan, self.mac)
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Hold all changes of one switch; their order carries no meaning, rendering brings its own."""
+    """All changes of one switch; their order carries no meaning, rendering brings its own."""
 
     switch: str
     changes: tuple[Change, ...]
 
     @property
     def inverse(self) -> Patch:
-        """Give the patch that undoes this one."""
+        """Return the patch that undoes this one."""
         return Patch(self.switch, tuple(change.inverse for change in reversed(self.changes)))
 
 
@@ -134,14 +134,14 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
 
 
 def _aligned(state: SwitchState, vlans: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Give the membership of some VLANs, no members where there is no such VLAN, uint8[V, P]."""
+    """Return the membership of some VLANs, no members where there is no such VLAN, uint8[V, P]."""
     table = np.zeros((len(vlans), state.ports), np.uint8)
     table[np.searchsorted(vlans, state.vlans)] = state.membership
     return table
 
 
 def _entries(state: SwitchState) -> dict[tuple[int, int], tuple[int, ...]]:
-    """Give the static entries, (VLAN, MAC) -> ports."""
+    """Return the static entries, (VLAN, MAC) -> ports."""
     entries: dict[tuple[int, int], tuple[int, ...]] = {}
     rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
     for vlan, mac, port in rows:

@@ -13,7 +13,7 @@ AT_ONCE = 4096  # vertices whose walks are told apart at once when a shortest cy
 
 
 def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> list[int]:
-    """Give the channels of a shortest cycle of all, or [] where the dependencies are acyclic.
+    """Return the channels of a shortest cycle of all, or [] where the dependencies are acyclic.
 
     `before[i] -> after[i]` is a dependency: a frame may hold channel `before[i]` while it waits for `after[i]`.
     An acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Acyclic
@@ -48,7 +48,7 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
 def _renamed(
     before: NDArray[np.int64], after: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Give the vertices of some dependencies, ascending, and the dependencies between their places there."""
+    """Return the vertices of some dependencies, ascending, and the dependencies between their places there."""
     vertices, number = np.unique(np.concatenate([before, after]), return_inverse=True)
     return vertices, (number[: len(before)], number[len(before) :])
 

@@ -1,4 +1,4 @@
-"""Hold what ports counted over a time: bytes in and out of each."""
+"""What ports counted over a time: bytes in and out of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Hold bytes by (switch, port number): (into the switch, out of it), what `seconds` brought; ports unread missing.
+    """Bytes by (switch, port number): (into the switch, out of it), what `seconds` brought; ports unread missing.
 
     `intervals` counts the readings less one, `remarks` what was missing in them.
     """

@@ -1,4 +1,4 @@
-"""Hold the network as it is cabled: switches, hosts and links, as names for people and arrays for loops."""
+"""The network as it is cabled: switches, hosts and links, as names for people and arrays for loops."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Link:
         return self.members or ((self.a_port, self.b_port),)
 
     def capacity_mbps(self, best: int = DEFAULT_SPEED_MBPS) -> int:
-        """Give what all cables carry together in each direction; `best` is the ports' best speed."""
+        """Return what all cables carry together in each direction; `best` is the ports' best speed."""
         return (self.speed_mbps or best) * len(self.cables)
 
 
@@ -107,7 +107,7 @@ class Management:
 
 @dataclass(frozen=True, eq=False)
 class Fabric:
-    """Hold a whole network.
+    """A whole network.
 
     With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
     Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
@@ -134,22 +134,22 @@ class Fabric:
 
     @cached_property
     def tail(self) -> NDArray[np.int32]:
-        """Give the switch each channel leaves, int32[C]."""
+        """Return the switch each channel leaves, int32[C]."""
         return _interleave([link.a for link in self.links], [link.b for link in self.links])
 
     @cached_property
     def head(self) -> NDArray[np.int32]:
-        """Give the switch each channel enters, int32[C]."""
+        """Return the switch each channel enters, int32[C]."""
         return _interleave([link.b for link in self.links], [link.a for link in self.links])
 
     @cached_property
     def tail_port(self) -> NDArray[np.int32]:
-        """Give the port number each channel leaves by, int32[C]."""
+        """Return the port number each channel leaves by, int32[C]."""
         return _interleave([link.a_port for link in self.links], [link.b_port for link in self.links])
 
     @cached_property
     def head_port(self) -> NDArray[np.int32]:
-        """Give the port number each channel enters by, int32[C]."""
+        """Return the port number each channel enters by, int32[C]."""
         return _interleave([link.b_port for link in self.links], [link.a_port for link in self.links])
 
     @cached_property
@@ -160,12 +160,12 @@ class Fabric:
 
     @cached_property
     def aggregated(self) -> NDArray[np.bool_]:
-        """Tell which links are several cables bound to a port-channel at each end, bool[L]."""
+        """Return which links are several cables bound to a port-channel at each end, bool[L]."""
         return np.array([bool(link.members) for link in self.links], np.bool_)
 
     @cached_property
     def channel_up(self) -> NDArray[np.bool_]:
-        """Tell which channels the operator wants up, bool[C]."""
+        """Return which channels the operator wants up, bool[C]."""
         return np.repeat(np.array([link.up for link in self.links], np.bool_), 2)
 
     @cached_property
@@ -175,38 +175,38 @@ class Fabric:
 
     @cached_property
     def points(self) -> NDArray[np.int64]:
-        """Give every switch's coordinates in the family, int64[N, n]; no columns where some switch has other ones."""
+        """Return every switch's coordinates in the family, int64[N, n]; no columns where some switch has other ones."""
         dims = {len(switch.at) for switch in self.switches}
         width = dims.pop() if len(dims) == 1 else 0
         return np.array([switch.at[:width] for switch in self.switches], np.int64).reshape(len(self.switches), width)
 
     @cached_property
     def port_channel(self) -> NDArray[np.int32]:
-        """Give the channel that leaves by [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        """Return the channel that leaves by [switch, port number], -1 where there is none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
         table[self.tail, self.tail_port] = np.arange(len(self.tail))
         return table
 
     @cached_property
     def port_host(self) -> NDArray[np.int32]:
-        """Give the host at [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        """Return the host at [switch, port number], -1 where there is none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
         table[self.host_switch, self.host_port] = np.arange(len(self.hosts))
         return table
 
     @cached_property
     def host_switch(self) -> NDArray[np.int32]:
-        """Give each host's switch, int32[H]."""
+        """Return each host's switch, int32[H]."""
         return np.array([host.switch for host in self.hosts], np.int32)
 
     @cached_property
     def host_port(self) -> NDArray[np.int32]:
-        """Give each host's port number, int32[H]."""
+        """Return each host's port number, int32[H]."""
         return np.array([host.port for host in self.hosts], np.int32)
 
     @cached_property
     def host_mac(self) -> NDArray[np.uint64]:
-        """Give each host's MAC address, uint64[H]."""
+        """Return each host's MAC address, uint64[H]."""
         return np.array([host.mac for host in self.hosts], np.uint64)
 
     @cached_property
@@ -231,7 +231,7 @@ class Fabric:
         return tuple(switch for switch in self.switches if switch.up)
 
     def reached(self, start: int) -> NDArray[np.bool_]:
-        """Tell which switches links that are up connect with switch `start`, bool[N]."""
+        """Return which switches links that are up connect with switch `start`, bool[N]."""
         tail, head = self.tail[self.channel_up], self.head[self.channel_up]
         reached = np.zeros(len(self.switches), np.bool_)
         reached[start] = True
@@ -251,14 +251,14 @@ class Fabric:
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Tell which switches links that are up connect with the first host's (or else the first live) one, bool[N]."""
+        """Return which switches links that are up connect with the first host's, else the first live one, bool[N]."""
         live = (i for i, switch in enumerate(self.switches) if switch.up)
         start = min((host.switch for host in self.hosts), default=next(live, None))
         return np.zeros(len(self.switches), np.bool_) if start is None else self.reached(start)
 
     @property
     def graph(self) -> nx.MultiGraph[Any]:
-        """Give the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""
+        """Return the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""
         import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
         graph: nx.MultiGraph[Any] = nx.MultiGraph(name=self.name)
@@ -269,22 +269,22 @@ class Fabric:
         return graph
 
     def with_links_down(self, down: Collection[int]) -> Fabric:
-        """Give the same fabric with the links of these indices wanted down, besides those that are."""
+        """Return the same fabric with the links of these indices wanted down, besides those that are."""
         links = tuple(replace(link, up=link.up and i not in down) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
     def with_speeds(self, speed_mbps: Mapping[int, int]) -> Fabric:
-        """Give the same fabric with the links of these indices at other speeds, in Mb/s."""
+        """Return the same fabric with the links of these indices at other speeds, in Mb/s."""
         links = tuple(replace(link, speed_mbps=speed_mbps.get(i, link.speed_mbps)) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
     def with_links_up(self) -> Fabric:
-        """Give the same fabric with every link wanted up that has no dead switch at an end."""
+        """Return the same fabric with every link wanted up that has no dead switch at an end."""
         alive = [switch.up for switch in self.switches]
         return replace(self, links=tuple(replace(link, up=alive[link.a] and alive[link.b]) for link in self.links))
 
     def with_switches_down(self, dead: Collection[int]) -> Fabric:
-        """Give the same fabric with the switches of these indices dead: their links down, their hosts gone."""
+        """Return the same fabric with the switches of these indices dead: their links down, their hosts gone."""
         return replace(
             self.with_links_down({i for i, link in enumerate(self.links) if link.a in dead or link.b in dead}),
             switches=tuple(replace(switch, up=switch.up and i not in dead) for i, switch in enumerate(self.switches)),

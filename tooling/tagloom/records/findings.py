@@ -1,4 +1,4 @@
-"""Hold what a proof found: counts, verdicts and the smallest witness of every failure."""
+"""What a proof found: counts, verdicts and the smallest witness of every failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MissingEntry:
-    """Hold what the loss of static entries would do, each alone, over all flows (host pairs) that use it.
+    """What the loss of static entries would do, each alone, over all flows (host pairs) that use it.
 
     `entries` counts the entries in use, `flows` the (entry, host pair) cases. Extra hosts are those that hear a frame
     that is not theirs, in the mean of all flows and at worst; the rest count flows whose frames would be lost, arrive
@@ -51,7 +51,7 @@ class ForeignLine:
 
 @dataclass(frozen=True)
 class Findings:
-    """Hold the verdict on a fabric's configuration, proven from SwitchStates alone.
+    """The verdict on a fabric's configuration, proven from SwitchStates alone.
 
     `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
     `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
@@ -92,17 +92,17 @@ class Findings:
 
     @property
     def tagged_frames_safe(self) -> bool:
-        """Tell whether hosts may send tagged frames: they are refused, or close no cycle and raise no storm."""
+        """Return whether hosts may send tagged frames: they are refused, or close no cycle and raise no storm."""
         return not self.tagged_frames_cycle
 
     @property
     def proven(self) -> bool:
-        """Tell whether every proof holds and nothing else was found."""
+        """Return whether every proof holds and nothing else was found."""
         return self._holds and not self.findings
 
     @property
     def proven_but_for_unknown_lines(self) -> bool:
-        """Tell whether every proof holds, and nothing was found but lines that tagloom does not know."""
+        """Return whether every proof holds, and nothing was found but lines that tagloom does not know."""
         unknown = {line.finding() for line in self.unknown_lines or ()}
         return self._holds and unknown.issuperset(self.findings)
 
@@ -117,7 +117,7 @@ class Findings:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give the verdict with the keys of the command line."""
+        """Return the verdict with the keys of the command line."""
         return {
             "proven": self.proven,
             "pairs": self.pairs,

@@ -1,4 +1,4 @@
-"""Hold what crosses a fabric at once: a flow for every pair of hosts that send, with the channels on its way."""
+"""What crosses a fabric at once: a flow for every pair of hosts that send, with the channels on its way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TARGETS_AT_ONCE = 64  # bounds memory at pairs of sources and so many switches, 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Hold F flows over K channels: first the H hosts' links, sending, then receiving, then the fabric's channels.
+    """F flows over K channels: first the H hosts' links, sending, then receiving, then the fabric's channels.
 
     source, destination  int32[F], hosts, ordered by source, then by destination
     volume_bytes         float64[F]
@@ -92,7 +92,7 @@ def flows_of(
 
 
 def one_switch(flows: Flows, hosts: int) -> Flows:
-    """Give the same flows over one ideal switch that holds all hosts: only their own links are left."""
+    """Return the same flows over one ideal switch that holds all hosts: only their own links are left."""
     first = 2 * np.arange(len(flows) + 1)
     channel = np.stack([flows.source, hosts + flows.destination], axis=1).astype(np.int32).ravel()
     return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, flows.capacity_bps[: 2 * hosts])

@@ -1,4 +1,4 @@
-"""Hold what a configuration will cost in time and save in watts, with the source of every figure."""
+"""What a configuration will cost in time and save in watts, with the source of every figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Hold one predicted number with its unit and the model, equation or table it comes from.
+    """One predicted number with its unit and the model, equation or table it comes from.
 
     `low` and `high` bound it where the model leaves something open (the source says what); else they are None.
     """
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PortVerdict:
-    """Hold what sleep does to one host's link, and what to do about it.
+    """What sleep does to one host's link, and what to do about it.
 
     verdict          "on", "off", or "lengthen" (the time-out, to `timeout_seconds`)
     slowdown         added seconds over the run's seconds, at the asked time-out
@@ -43,7 +43,7 @@ class PortVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """Hold what the fabric itself does to traffic, all links on (before) and as forecast (after).
+    """What the fabric itself does to traffic, all links on (before) and as forecast (after).
 
     communication_before, communication_after  until the whole traffic, begun at once, has been moved, max-min fair
     bandwidth_before, bandwidth_after          one ideal switch's time for the same over that time: 1 is as good
@@ -63,7 +63,7 @@ class Performance:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPower:
-    """Hold one switch's watts, and those of its ports in use, by their names: before and after."""
+    """One switch's watts, and those of its ports in use, by their names: before and after."""
 
     switch: str
     watts_before: float
@@ -73,7 +73,7 @@ class SwitchPower:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Hold the energy to solution of one run, the transitions into the forecast state charged, and what it costs.
+    """The energy to solution of one run, the transitions into the forecast state charged, and what it costs.
 
     `joules_*` are those of the switches and of the hosts, where their watts are given. Costs are in the currency of the
     price per kWh, `co2_kg_*` in kilograms; both are None where no rate was given.
@@ -94,7 +94,7 @@ class Energy:
 
 @dataclass(frozen=True, eq=False)
 class Interruption:
-    """Hold what a rollout interrupts, by ordered host pair: seconds and bytes lost, float64[H, H].
+    """What a rollout interrupts, by ordered host pair: seconds and bytes lost, float64[H, H].
 
     `lost_bytes` is None where nobody said how fast pairs send. `waves` are the (name, why, seconds) that interrupt.
     """
@@ -107,7 +107,7 @@ class Interruption:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold the dry run of one configuration; seconds are those of one run of the application.
+    """The dry run of one configuration; seconds are those of one run of the application.
 
     `causes` says what the slow-down, the loss and the saving are made of, each part with its amount, the largest first;
     `assumed` is what nobody measured, in sentences.
@@ -134,7 +134,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class LinkForecast:
-    """Hold one direction of a link that sleeps: power over an awake port's, time share in LPI, mean waiting time."""
+    """One direction of a link that sleeps: power over an awake port's, time share in LPI, mean waiting time."""
 
     power_relative: float
     lpi_share: float

@@ -1,4 +1,4 @@
-"""Hold forecasts that were kept, measurements that came later, and how far apart they are."""
+"""Forecasts that were kept, measurements that came later, and how far apart they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNITS = {"watts": "W", "seconds": "s", "bytes": "B", "percent": "%", "joules": "
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Hold one forecast number; `low` and `high` are its interval, None where the model gives none."""
+    """One forecast number; `low` and `high` are its interval, None where the model gives none."""
 
     value: float
     low: float | None = None
@@ -23,7 +23,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class KeptForecast:
-    """Hold a forecast as it was kept: its number in the file, when, of which fabric and build, its quantities."""
+    """A forecast as it was kept: its number in the file, when, of which fabric and build, its quantities."""
 
     number: int
     at: float
@@ -34,7 +34,7 @@ class KeptForecast:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measured:
-    """Hold one measured number: `at` in seconds since the epoch, None where nobody said; `origin` says who did."""
+    """One measured number: `at` in seconds since the epoch, None where nobody said; `origin` says who did."""
 
     quantity: str
     value: float
@@ -45,7 +45,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Hold a forecast beside what was measured: the error in percent of the measured value, None where that is 0.
+    """A forecast beside what was measured: the error in percent of the measured value, None where that is 0.
 
     `inside` tells whether the measured value lies in the forecast's interval, None where it has none; `good` whether it
     does, or, without an interval, whether the error is within the tolerance asked for.
@@ -65,12 +65,12 @@ class Score:
     good: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Give the score with the keys of the command line."""
+        """Return the score with the keys of the command line."""
         return asdict(self)
 
 
 def unit_of(quantity: str) -> str:
-    """Give a quantity's unit by its name, "" where the name has none.
+    """Return a quantity's unit by its name, "" where the name has none.
 
     >>> unit_of("watts_after"), unit_of("out_bps/s0/3")
     ('W', 'bit/s')

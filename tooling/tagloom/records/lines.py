@@ -1,4 +1,4 @@
-"""Hold what the command lines of one switch do to it, cell by cell, in the order they are sent."""
+"""What the command lines of one switch do to it, cell by cell, in the order they are sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CODE = {cell: code for code, cell in enumerate((*MODELLED, None, *GUARDED)) if 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Hold E effects on cells of one switch; those of one line stand at one position.
+    """E effects on cells of one switch; those of one line stand at one position.
 
     position  int64[E], ascending, from 1; a line that changes several cells changes them at once
     cell      uint8[E], VLAN .. LAG, BOUNCE (its link goes down just before the line and comes up with it), or one of
@@ -90,7 +90,7 @@ class Lines:
 
 
 def port_bits(ports: Iterable[int]) -> int:
-    """Give a set of ports as bits.
+    """Return a set of ports as bits.
 
     >>> port_bits((1, 3))
     5

@@ -1,4 +1,4 @@
-"""Hold what was measured: ping-pong points, power samples, a link's sleep policy, file transfers, and rows to keep."""
+"""What was measured: ping-pong points, power samples, a link's sleep policy, file transfers, and rows to keep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SLEPT, AWAKE = "sleeps", "never sleeps"
 
 
 class Meter(Protocol):
-    """Give watts, one sample at a time.
+    """A source of watts, one sample at a time.
 
     A meter that paces itself blocks in `read` until its next record; another is read every `interval_seconds`. `sees`
     says what its watts include. `read` raises DeviceError where the meter is gone.
@@ -22,15 +22,15 @@ class Meter(Protocol):
     interval_seconds: float
 
     def read(self) -> Sample:
-        """Give the next sample."""
+        """Return the next sample."""
 
     def close(self) -> None:
-        """Let the meter go."""
+        """Close the meter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Hold a power reading and when it came, in seconds of CLOCK_MONOTONIC."""
+    """A power reading and when it came, in seconds of CLOCK_MONOTONIC."""
 
     at_seconds: float
     watts: float
@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class PowerTrace:
-    """Hold a meter's samples in the order they came; `lag_seconds` is how late they are, None where unknown."""
+    """A meter's samples in the order they came; `lag_seconds` is how late they are, None where unknown."""
 
     meter: str
     sees: str
@@ -51,7 +51,7 @@ class PowerTrace:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Hold what a size's trials cost: mean power, bits per joule, joules per bit, each with its standard deviation."""
+    """What a size's trials cost: mean power, bits per joule, joules per bit, each with its standard deviation."""
 
     watts: float
     watts_sigma: float
@@ -64,7 +64,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Hold one message size: one-way seconds of every trial (round trip over two), and of single messages.
+    """One message size: one-way seconds of every trial (round trip over two), and of single messages.
 
     `percentiles_seconds` are of single one-way times (half of each round trip) in a pass of their own, by percent.
     `content` tells whether the bytes came as they were sent, None where that was not checked. `began_seconds` and
@@ -83,27 +83,27 @@ class Point:
 
     @property
     def seconds(self) -> float:
-        """Give the least one-way time of all trials, as NetPIPE does."""
+        """Return the least one-way time of all trials, as NetPIPE does."""
         return min(self.trials_seconds)
 
     @property
     def bits_per_second(self) -> float:
-        """Give the bandwidth of the best trial in decimal bits per second."""
+        """Return the bandwidth of the best trial in decimal bits per second."""
         return 8.0 * self.bytes / self.seconds
 
     @property
     def mean_seconds(self) -> float:
-        """Give the mean of all trials."""
+        """Return the mean of all trials."""
         return sum(self.trials_seconds) / len(self.trials_seconds)
 
     @property
     def sigma_seconds(self) -> float:
-        """Give the standard deviation of the trials, 0 where there is one."""
+        """Return the standard deviation of the trials, 0 where there is one."""
         n, mean = len(self.trials_seconds), self.mean_seconds
         return (sum((t - mean) ** 2 for t in self.trials_seconds) / (n - 1)) ** 0.5 if n > 1 else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Give the point with the keys of the command line."""
+        """Return the point with the keys of the command line."""
         return {
             "bytes": self.bytes,
             "bits_per_second": self.bits_per_second,
@@ -125,7 +125,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PeerClock:
-    """Hold how far the peer's wall clock is ahead of ours, and how well that is known (half the round trip)."""
+    """How far the peer's wall clock is ahead of ours, and how well that is known (half the round trip)."""
 
     offset_seconds: float
     uncertainty_seconds: float
@@ -133,7 +133,7 @@ class PeerClock:
 
 @dataclass(frozen=True, slots=True)
 class PingPong:
-    """Hold a run: its points in the order they were measured, whether it came to its end, and else why not."""
+    """A run: its points in the order they were measured, whether it came to its end, and else why not."""
 
     protocol: str
     peer: str
@@ -146,7 +146,7 @@ class PingPong:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Hold an estimate and its 95 % confidence interval."""
+    """An estimate and its 95 % confidence interval."""
 
     value: float
     low: float
@@ -154,13 +154,13 @@ class Interval:
 
     @property
     def sigma(self) -> float:
-        """Give the standard deviation that a normal law of this interval has."""
+        """Return the standard deviation that a normal law of this interval has."""
         return (self.high - self.low) / 3.92
 
 
 @dataclass(frozen=True, slots=True)
 class SleepPolicy:
-    """Hold what a probe found of a link: time-out H, overshoot Ts + Tw, Ts, Tw and the awake round trip, in seconds.
+    """What a probe found of a link: time-out H, overshoot Ts + Tw, Ts, Tw and the awake round trip, in seconds.
 
     `verdict` is "sleeps" or "never sleeps" (within the gaps that were tried); then the times are None.
     """
@@ -175,7 +175,7 @@ class SleepPolicy:
 
 @dataclass(frozen=True, slots=True)
 class GapPoint:
-    """Hold the round trips that followed idle gaps of nearly one length, both in seconds and in the order they came."""
+    """The round trips that followed idle gaps of nearly one length, both in seconds and in the order they came."""
 
     gap_seconds: tuple[float, ...]
     round_trip_seconds: tuple[float, ...]
@@ -183,7 +183,7 @@ class GapPoint:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Hold one file transfer while the link was blocked `blocked_seconds` once a second."""
+    """One file transfer while the link was blocked `blocked_seconds` once a second."""
 
     protocol: str
     blocked_seconds: float
@@ -195,7 +195,7 @@ class Transfer:
 
     @property
     def lost_percent(self) -> float | None:
-        """Give the share of packets that did not come; None where they were not counted."""
+        """Return the share of packets that did not come; None where they were not counted."""
         if self.received_packets is None or not self.sent_packets:
             return None
         return 100.0 * max(0.0, 1.0 - self.received_packets / self.sent_packets)
@@ -203,7 +203,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Hold one row of a file of measurements: SI units, one number, its standard deviation or None."""
+    """One row of a file of measurements: SI units, one number, its standard deviation or None."""
 
     kind: str
     fabric: str

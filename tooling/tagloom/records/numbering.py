@@ -14,7 +14,7 @@ Content = tuple[tuple[str, bytes, bytes], ...]
 
 
 def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> FabricState:
-    """Give `after` with ids that can stand beside `before` on the same switches.
+    """Return `after` with ids that can stand beside `before` on the same switches.
 
     A VLAN whose members and static entries are on every switch what an old VLAN's are takes that VLAN's id. Any other
     id that `before` uses is replaced by a fresh one from `first_vlan` up: old and new halves of a tree under one id
@@ -47,7 +47,7 @@ def owned(state: FabricState) -> set[int]:
 
 
 def content(state: FabricState, vlan: int) -> Content:
-    """Give what a VLAN is fabric-wide, without its number: by switch its members and its entries."""
+    """Return what a VLAN is fabric-wide, without its number: by switch its members and its entries."""
     return tuple((name, *_part(switch, vlan)) for name, switch in state.items() if vlan in switch.vlan_index)
 
 

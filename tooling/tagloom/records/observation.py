@@ -1,4 +1,4 @@
-"""Hold what switches say of themselves over SNMP: their ports and counters, their VLANs, their neighbours."""
+"""What switches say of themselves over SNMP: their ports and counters, their VLANs, their neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Hold one port as IF-MIB shows it (RFC 2863); what the switch does not have is None, and a complaint names it.
+    """One port as IF-MIB shows it (RFC 2863); what the switch does not have is None, and a complaint names it.
 
     `number` is our port number, `name` the port in its model's words. Octets and packets count modulo 2^64, or
     modulo 2^`bits`. `last_change_seconds` is on the switch's own clock: sysUpTime when the port last went up or down.
@@ -38,7 +38,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Hold one row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable tells of itself.
+    """One row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable tells of itself.
 
     `port` is our port number here, `far_port` the port there as it names it, `chassis` the id of the device ("mac
     02:..." or "kind text"), `port_mac` the address of its port where that is its id, `addresses` where it is managed.
@@ -56,7 +56,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Vlans:
-    """Hold what Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
+    """What Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
 
     A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` what the switch
     has learnt, (VLAN, MAC) to port.
@@ -70,7 +70,7 @@ class Vlans:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Hold one reading of one switch.
+    """One reading of one switch.
 
     `at` is the time of the reading in seconds since the epoch, `uptime_seconds` the switch's own sysUpTime then.
     `error` says why there is no reading, or ""; `complaints` what was missing or made no sense in one that there is.
@@ -90,7 +90,7 @@ class Observation:
     vlans: Vlans = field(default_factory=Vlans)
 
     def as_json(self) -> dict[str, Any]:
-        """Give the reading with the keys of the command line; VLANs and entries as counts."""
+        """Return the reading with the keys of the command line; VLANs and entries as counts."""
         members, entries, learned = self.vlans.members, self.vlans.entries, self.vlans.learned
         return {
             "at": self.at,
@@ -118,7 +118,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Hold what one port carried between two readings: bits per second, and the share of its speed, where known."""
+    """What one port carried between two readings: bits per second, and the share of its speed, where known."""
 
     number: int
     name: str
@@ -129,7 +129,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Hold a switch's rates between two readings, or say why there are none ("" where there are)."""
+    """A switch's rates between two readings, or say why there are none ("" where there are)."""
 
     switch: str
     seconds: float

@@ -19,7 +19,7 @@ def overlay(
     switchwide: Collection[Cell] = (),
     leftovers: Collection[int] = (),
 ) -> SwitchState:
-    """Give what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
+    """Return what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
     Owned are: the VLANs that either state names "tagloom...", with their static entries, and `leftovers`, the VLANs
     that lost their push before their name (see `left_unnamed`); on the fabric's `ports`

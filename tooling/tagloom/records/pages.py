@@ -1,4 +1,4 @@
-"""Say what form the JSON pages have that commands leave for one another: builds, rollouts and settings."""
+"""The form of the JSON documents that commands leave for one another: builds, rollouts and settings."""
 
 from __future__ import annotations
 

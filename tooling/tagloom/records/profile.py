@@ -1,4 +1,4 @@
-"""Hold what a run without sleep tells of an application: time, calls, messages, and how regular the calls are."""
+"""What a run without sleep tells of an application: time, calls, messages, and how regular the calls are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Hold one process's view of a run, and its host's.
+    """One process's view of a run, and its host's.
 
     seconds              the whole run without sleep
     messages             what this process sent

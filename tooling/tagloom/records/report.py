@@ -1,4 +1,4 @@
-"""Hold what a report shows of a build, gathered from whoever knows it."""
+"""What a report shows of a build, gathered from whoever knows it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON, OFF, SLOW, SLEEPING = "on", "off", "slow", "eee"  # how a link stands
 
 @dataclass(frozen=True, slots=True)
 class GapPoint:
-    """Hold what a message waits after an idle gap, and the share of the gap asleep, both means over gaps like it."""
+    """What a message waits after an idle gap, and the share of the gap asleep, both means over gaps like it."""
 
     gap_seconds: float
     periodic_wait_seconds: float
@@ -29,7 +29,7 @@ class GapPoint:
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """Hold a sleeping link under Poisson frames: power over an awake port's, mean waiting time."""
+    """A sleeping link under Poisson frames: power over an awake port's, mean waiting time."""
 
     load: float
     power_relative: float
@@ -38,7 +38,7 @@ class LoadPoint:
 
 @dataclass(frozen=True, slots=True)
 class PowerStep:
-    """Hold what the switches draw from a time on, in seconds since the first midnight by the clock on the wall."""
+    """What the switches draw from a time on, in seconds since the first midnight by the clock on the wall."""
 
     at_seconds: float
     settings: str
@@ -48,7 +48,7 @@ class PowerStep:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Hold a whole report.
+    """A whole report.
 
     reason     why the paths are what they are; average_hops: switches on a path
     load       float64[C], what each channel carries, in `load_unit`, scaled to 1 Gb/s of capacity

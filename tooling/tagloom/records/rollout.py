@@ -1,4 +1,4 @@
-"""Hold an ordered change of a whole fabric: waves of patches, with every state on the way proven."""
+"""An ordered change of a whole fabric: waves of patches, with every state on the way proven."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wave:
-    """Hold patches that may land in any order and interleaving, what every switch holds before and after, the proof.
+    """Patches that may land in any order and interleaving, what every switch holds before and after, the proof.
 
     drain_seconds     the wait after the wave, for old frames to leave or links to come up
     expected_seconds  what the whole wave takes, that wait included
@@ -42,14 +42,14 @@ class Wave:
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
-        """Give what changes, a patch for each switch that changes."""
+        """Return what changes, a patch for each switch that changes."""
         found = ((name, difference(self.before[name], self.state[name])) for name in self.before)
         return tuple(Patch(name, changes) for name, changes in found if changes)
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """Hold the waves that lead from one FabricState to another; none means they are equal.
+    """The waves that lead from one FabricState to another; none means they are equal.
 
     `reason` says why this strategy and not a shorter one, `assumed` what nobody has read from the switches.
     """

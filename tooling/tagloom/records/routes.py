@@ -1,4 +1,4 @@
-"""Hold all paths of a fabric as arrays: a tree of channels from every source, or a relation between channels."""
+"""All paths of a fabric as arrays: a tree of channels from every source, or a relation between channels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPILED_FROM = 65_536  # pairs of source and switch from which compiled loops p
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Hold a routing relation C x N -> C: the channel that follows from the in-channel and the destination alone.
+    """A routing relation C x N -> C: the channel that follows from the in-channel and the destination alone.
 
     first      int32[S, N], the first channel from a source to a switch
     following  int32[C, N], the channel after channel c on the way to a switch
@@ -36,7 +36,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Departures:
-    """Hold a routing relation C x N -> C as the ports frames leave by; T switches have hosts.
+    """A routing relation C x N -> C as the ports frames leave by; T switches have hosts.
 
     targets    int32[T], the switches with hosts, ascending
     first      uint8 or uint16[S, T], the port by which a source leaves towards a target
@@ -52,7 +52,7 @@ class Departures:
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Hold the path from every source to every switch that has hosts.
+    """The path from every source to every switch that has hosts.
 
     A source is a set of hosts of one switch that share all their paths; with S sources and N switches:
 
@@ -107,7 +107,7 @@ class Routes:
 
     @property
     def trees(self) -> NDArray[np.int32]:
-        """Give `parent`. Raises PlanError where the paths of a source are no tree."""
+        """Return `parent`. Raises PlanError where the paths of a source are no tree."""
         if self.parent is None:
             raise PlanError(
                 "fixed assignment needs the paths of every source to be a tree",
@@ -123,7 +123,7 @@ class Routes:
 
     @property
     def large(self) -> bool:
-        """Tell whether compiled loops are worth their start-up."""
+        """Return whether compiled loops are worth their start-up."""
         return self.parent is not None and self.parent.size >= COMPILED_FROM
 
     def depth(self, fabric: Fabric) -> NDArray[np.int32]:
@@ -148,7 +148,7 @@ class Routes:
         return 1.0 + int(of_source @ (self.depth(fabric) @ at_switch)) / hosts**2
 
     def paths(self, fabric: Fabric, targets: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Give the n-th channel from every source to each of `targets`, int32[S, T, longest + 1], -1 after the last."""
+        """Return the n-th channel from every source to `targets`, int32[S, T, longest + 1], -1 after the last."""
         if self.parent is None:
             return self._along(targets)
         depth = self.depth(fabric)[:, targets]
@@ -284,7 +284,7 @@ def _flow(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) ->
 
 
 def relation(fabric: Fabric, routes: Routes) -> Relation | None:
-    """Give the relation C x N -> C of the routes, or None where two paths over one channel part ways."""
+    """Return the relation C x N -> C of the routes, or None where two paths over one channel part ways."""
     if routes.relation is not None:
         return routes.relation
     leaving = departures(fabric, routes)
@@ -301,7 +301,7 @@ def relation(fabric: Fabric, routes: Routes) -> Relation | None:
 
 
 def departures(fabric: Fabric, routes: Routes) -> Departures | None:
-    """Give the relation C x N -> C of the routes in ports, or None where two paths over one channel part ways.
+    """Return the relation C x N -> C of the routes in ports, or None where two paths over one channel part ways.
 
     Renamed assignment can only realise such routes: the next switch knows a frame's in-port, not its source.
     The answer is kept with the routes, since both choosing and weaving ask.

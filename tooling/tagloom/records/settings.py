@@ -1,4 +1,4 @@
-"""Hold which links are off, slowed or asleep, the trees that hosts send over, and what that saves."""
+"""Which links are off, slowed or asleep, the trees that hosts send over, and what that saves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS_MBPS = (10, 100, 1000, 2500, 5000, 10_000, 25_000, 40_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class LinkSettings:
-    """Hold the links (indices) to shut down or slow, with what was known when they were chosen.
+    """The links (indices) to shut down or slow, with what was known when they were chosen.
 
     Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts` is
     what no choice under the same rules falls below, by the program `bound_source` names. `forest` are the trees, as
@@ -40,12 +40,12 @@ class LinkSettings:
 
     @property
     def saving_percent(self) -> float:
-        """Give the saved share of the whole switches' power, in percent."""
+        """Return the saved share of the whole switches' power, in percent."""
         return 100.0 * (self.watts_before - self.watts_after) / self.watts_before if self.watts_before else 0.0
 
 
 def speeds_mbps(fabric: Fabric) -> list[int]:
-    """Give every link's speed in Mb/s, 0 where it is off."""
+    """Return every link's speed in Mb/s, 0 where it is off."""
     return [(link.speed_mbps or DEFAULT_SPEED_MBPS) if link.up else 0 for link in fabric.links]
 
 

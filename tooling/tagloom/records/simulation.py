@@ -1,4 +1,4 @@
-"""Hold what a simulation of sleeping links is given, links and a program of messages, and what it found."""
+"""What a simulation of sleeping links is given, links and a program of messages, and what it found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEVER = np.inf  # a time-out that never ends: the link does not sleep
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Hold C channels (one direction of a cable each) and the path of every ordered pair of H hosts over them.
+    """C channels (one direction of a cable each) and the path of every ordered pair of H hosts over them.
 
     rate_bps       float64[C]
     back           int64[C], the channel of the same cable's other direction
@@ -48,7 +48,7 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Hold a parallel program of R ranks and K steps: compute, send this step's messages, wait for those to oneself.
+    """A parallel program of R ranks and K steps: compute, send this step's messages, wait for those to oneself.
 
     host             int64[R], where each rank runs; messages within a host cost nothing
     compute_seconds  float64[K, R]
@@ -82,7 +82,7 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Hold what one simulated run found.
+    """What one simulated run found.
 
     seconds          how long it took, until the last rank was done and the last frame delivered
     step_seconds     float64[K, R], when each rank was done with each step
@@ -106,5 +106,5 @@ class Run:
 
     @property
     def lpi_share(self) -> NDArray[np.float64]:
-        """Give the share of the time each channel was in LPI, float64[C]."""
+        """Return the share of the time each channel was in LPI, float64[C]."""
         return np.asarray(self.state_seconds[:, 2] / self.seconds, np.float64)

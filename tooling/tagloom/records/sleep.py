@@ -1,4 +1,4 @@
-"""Hold the sleep policy of a port."""
+"""The sleep policy of a port."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Eee:
-    """Hold a port's sleep policy in seconds: idle time before it sleeps, time to fall asleep, time to wake.
+    """A port's sleep policy in seconds: idle time before it sleeps, time to fall asleep, time to wake.
 
     `together`: it sleeps only when both directions are idle, and wakes both. `lpi_power` is power in LPI over awake.
     """

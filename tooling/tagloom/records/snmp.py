@@ -1,4 +1,4 @@
-"""Hold what is asked of SNMP agents and what they answered, before anybody says what it means."""
+"""What is asked of SNMP agents and what they answered, before anybody says what it means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIV_PROTOCOLS = ("AES", "AES-192", "AES-256", "DES")
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Say who asks: by version "3" a user with authentication and privacy (RFC 3414), by "2c" a community."""
+    """Who asks: by version "3" a user with authentication and privacy (RFC 3414), by "2c" a community."""
 
     version: str = "3"
     user: str = ""
@@ -29,7 +29,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Say what to read of every agent: single instances, and tables as columns that are walked together."""
+    """What to read of every agent: single instances, and tables as columns that are walked together."""
 
     scalars: tuple[Oid, ...] = ()
     tables: tuple[tuple[Oid, ...], ...] = ()
@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Hold what one agent answered.
+    """What one agent answered.
 
     `at` is the time in seconds since the epoch when its single instances came (sysUpTime among them), or the reading
     ended where none were asked for; `seconds` how long all of it took. `error` says why

@@ -1,4 +1,4 @@
-"""Hold what one switch forwards by, in no vendor's words: VLANs, ports, static entries, spanning tree, aging."""
+"""What one switch forwards by, in no vendor's words: VLANs, ports, static entries, spanning tree, aging."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class PortView:
 
 @dataclass(frozen=True, eq=False)
 class SwitchState:
-    """Hold the complete forwarding state of one switch; the record every room of tagloom shares.
+    """The complete forwarding state of one switch; the record every room of tagloom shares.
 
     With P ports (port number n is index n - 1; port-channels are ports, numbered after the physical ones), V VLANs and
     E static entries. A member of a port-channel forwards by the port-channel's settings, not by its own:
@@ -171,12 +171,12 @@ class SwitchState:
         return tuple(vlan for vlan, name in named if name.startswith(OWNED_VLAN_NAME))
 
     def member(self, vlan: int, port: int) -> Membership:
-        """Tell how port number `port` belongs to `vlan`; a VLAN that does not exist has no members."""
+        """Return how port number `port` belongs to `vlan`; a VLAN that does not exist has no members."""
         row = self.vlan_index.get(vlan)
         return Membership.NONE if row is None else Membership(int(self.membership[row, port - 1]))
 
     def entry(self, vlan: int, mac: int) -> tuple[int, ...]:
-        """Give the ports a static entry points (vlan, mac) at, ascending; () where there is none."""
+        """Return the ports a static entry points (vlan, mac) at, ascending; () where there is none."""
         low = int(np.searchsorted(self.entry_vlan, vlan, "left"))
         high = int(np.searchsorted(self.entry_vlan, vlan, "right"))
         at = low + int(np.searchsorted(self.entry_mac[low:high], np.uint64(mac), "left"))
@@ -338,7 +338,7 @@ class SwitchEditor:
             self.entries.pop((vlan, mac), None)
 
     def freeze(self) -> SwitchState:
-        """Give the state as it stands."""
+        """Return the state as it stands."""
         ids = sorted(self.vlans)
         membership = np.zeros((len(ids), self.ports), np.uint8)
         for row, vlan in enumerate(ids):
@@ -369,7 +369,7 @@ class SwitchEditor:
         )
 
     def _entry_columns(self) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]:
-        """Give the static entries as columns, ascending by (vlan, mac, port)."""
+        """Return the static entries as columns, ascending by (vlan, mac, port)."""
         count = len(self.entries)
         vlan = np.fromiter((key[0] for key in self.entries), np.int32, count)
         mac = np.fromiter((key[1] for key in self.entries), np.uint64, count)

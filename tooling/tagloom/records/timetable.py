@@ -1,4 +1,4 @@
-"""Hold a day of traffic, the settings worth having over it, and the times at which each begins."""
+"""A day of traffic, the settings worth having over it, and the times at which each begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL_ON = "all-on"  # the settings that turn nothing off
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Hold what hosts sent over a day, interval by interval, in order and without gaps.
+    """What hosts sent over a day, interval by interval, in order and without gaps.
 
     start_seconds  float64[T]: since midnight of the first day, by the clock on the wall
     seconds        float64[T]: how long each lasts
@@ -37,7 +37,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Offer:
-    """Hold what each of K settings costs over T intervals of a day, and what changing between them costs.
+    """What each of K settings costs over T intervals of a day, and what changing between them costs.
 
     seconds        float64[T]
     joules         float64[K, T], inf where the settings cannot carry the interval's traffic
@@ -51,7 +51,7 @@ class Offer:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """Hold which settings are in force in each interval of a day that repeats.
+    """Which settings are in force in each interval of a day that repeats.
 
     setting   int64[T], indices of an Offer
     joules    of the day, changes charged
@@ -72,7 +72,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Say in cron words when settings begin to hold; `settings` names a file, or is ALL_ON."""
+    """In cron words when settings begin to hold; `settings` names a file, or is ALL_ON."""
 
     when: str
     settings: str
@@ -80,7 +80,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Timetable:
-    """Hold rules and the settings files they name.
+    """Rules and the settings files they name.
 
     `dwell_seconds` is the least time between two changes on purpose, `changes_a_day` the most of them in 24 hours;
     a link that must come back up waits for neither.
@@ -95,7 +95,7 @@ class Timetable:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Say at what load all links come on, and when they may go off again.
+    """At what load all links come on, and when they may go off again.
 
     `raise_above` and `lower_below` are shares of a channel's speed; `hold_seconds` is how long the load must have
     stayed below the second before settings hold again. The last two are those of a Timetable.
@@ -110,7 +110,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Hold what a running timetable remembers; times are seconds since the epoch.
+    """What a running timetable remembers; times are seconds since the epoch.
 
     settings    the names whose links are on together, () where it is not known what runs
     raised      whether load brought all links up; `busy_at` when it was last too high to let them go again
@@ -126,7 +126,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class ClockStatus:
-    """Hold how a running timetable stands, for those who watch it."""
+    """How a running timetable stands, for those who watch it."""
 
     at: float
     settings: tuple[str, ...]

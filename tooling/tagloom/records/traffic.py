@@ -1,4 +1,4 @@
-"""Hold what hosts send each other: bytes and messages by ordered pair."""
+"""What hosts send each other: bytes and messages by ordered pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Hold a traffic matrix over hosts.
+    """A traffic matrix over hosts.
 
     volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
     messages      float64[H, H]

@@ -1,4 +1,4 @@
-"""Hold which VLANs carry which sources, and the state every switch must have for it."""
+"""Which VLANs carry which sources, and the state every switch must have for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VlanPlan:
-    """Hold a VLAN assignment and what it makes of every switch.
+    """A VLAN assignment and what it makes of every switch.
 
     assignment   "fixed" (a frame keeps its VLAN all the way) or "renamed" (each switch tags anew by in-port)
     vlans        VLANs of the fabric for fixed; the most in one switch for renamed (Koibuchi et al. 2011, Table 3)

@@ -48,7 +48,7 @@ def depths(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
 def turns(
     tail: NDArray[np.int32], tail_port: NDArray[np.int32], parent: NDArray[np.int32], ports: int
 ) -> NDArray[np.bool_]:
-    """Tell by which ports frames leave that came in by a channel, bool[C, ports], from one look at each entry."""
+    """Return by which ports frames leave that came in by a channel, bool[C, ports], from one look at each entry."""
     turn = np.zeros((len(tail), ports), np.bool_)
     for s in range(len(parent)):
         row = parent[s]

@@ -1,4 +1,4 @@
-"""Hold what was proven of a wave: of every mixture of its switches' line positions, and of every frame under way."""
+"""What was proven of a wave: of every mixture of its switches' line positions, and of every frame under way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Terms:
-    """Say under which terms a wave is proven; those of a fabric that runs as planned are the default.
+    """Under which terms a wave is proven; those of a fabric that runs as planned are the default.
 
     paused    what hosts send may be dropped as it enters
     learning  VLANs in which unicasts that no entry pins are flooded, or follow what was learned: each must be one tree,
@@ -37,7 +37,7 @@ class Terms:
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Give what a file keeps of the terms: all but who is stuck."""
+        """Return what a file keeps of the terms: all but who is stuck."""
         return {
             "paused": self.paused,
             "learning": sorted(self.learning),
@@ -63,7 +63,7 @@ AS_PLANNED = Terms()
 
 @dataclass(frozen=True)
 class WaveProof:
-    """Hold the verdict on all states between two waves, however the lines of the switches interleave.
+    """The verdict on all states between two waves, however the lines of the switches interleave.
 
     frame_states   (switch, in-port, tag, destination) that frames can be in, over all those states
     held, wanted   the channel dependencies of all frames, each once, int64
@@ -79,5 +79,5 @@ class WaveProof:
 
     @property
     def proven(self) -> bool:
-        """Tell whether everything holds in every state of the wave."""
+        """Return whether everything holds in every state of the wave."""
         return not self.findings

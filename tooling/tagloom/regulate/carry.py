@@ -24,7 +24,7 @@ MOST_COLUMNS = 60_000  # senders times trees
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Hold an answer: `can`, None where time or size left it open; and the trees that do, by the hosts' own numbers."""
+    """An answer: `can`, None where time or size left it open; and the trees that do, by the hosts' own numbers."""
 
     can: bool | None
     forest: list[list[int]]
@@ -33,7 +33,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """Hold one tree for one sender: its links, the bytes on each channel, and the turns between channels."""
+    """One tree for one sender: its links, the bytes on each channel, and the turns between channels."""
 
     sender: int
     tree: tuple[int, ...]
@@ -48,7 +48,7 @@ NO = Verdict(False, [], np.zeros(0, np.int64))
 def carry(
     fabric: Fabric, net: Net, on: Collection[int], limit: float, seconds: float, clock: Callable[[], float]
 ) -> Verdict:
-    """Give every host a spanning tree of the links `on` so that no channel exceeds `limit` bytes at 1 Gb/s, or say no.
+    """Return a spanning tree of the links `on` for every host, no channel over `limit` bytes at 1 Gb/s, or NO.
 
     A program of HiGHS chooses one tree of all there are for each host that sends, and one for each switch whose hosts
     do not: all hosts of such a switch take the same turns. Cycles of turns it closes are forbidden one by one, and so
@@ -87,7 +87,7 @@ def carry(
 
 
 class _Program:
-    """Hold the program of one tree for each sender."""
+    """The program of one tree for each sender."""
 
     def __init__(self, fabric: Fabric, ways: list[_Way], senders: int, limit: float) -> None:
         self._ways = ways

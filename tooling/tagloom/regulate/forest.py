@@ -35,7 +35,7 @@ def net_of(fabric: Fabric, traffic: Traffic) -> Net:
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:
-    """Give the different trees of the routes; None where their turns close a cycle.
+    """Return the different trees of the routes; None where their turns close a cycle.
 
     There is room for SPARE more, and for at most `most` in all.
     """
@@ -80,7 +80,7 @@ def links_of(trees: Trees) -> list[list[int]]:
 def routes_of(
     fabric: Fabric, forest: list[list[int]], tree_of_host: NDArray[np.integer], method: str, reason: str
 ) -> Routes:
-    """Give the routes of hosts that send over trees of links; hosts of one switch on one tree are one source.
+    """Return the routes of hosts that send over trees of links; hosts of one switch on one tree are one source.
 
     Raises ValueError where some tree is none, or does not lead to every host.
     """

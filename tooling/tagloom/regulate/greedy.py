@@ -35,7 +35,7 @@ PATIENCE = 50  # links refused in a row before a large fabric is done
 
 @dataclass(frozen=True)
 class Rules:
-    """Say what a choice must keep to.
+    """What a choice must keep to.
 
     limit    bytes that no channel may exceed, scaled to 1 Gb/s
     two_connected  that no link may become the only way between two switches
@@ -54,7 +54,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Hold a choice: links off, links slowed (Mb/s by link), and the trees hosts send over, as lists of links."""
+    """A choice: links off, links slowed (Mb/s by link), and the trees hosts send over, as lists of links."""
 
     off: tuple[int, ...]
     slowed: dict[int, int]
@@ -75,7 +75,7 @@ def greedy(
     *,
     descents: int = 0,
 ) -> Choice | None:
-    """Give the best of the choices reached from each start (a fabric with some links down, and routes over the rest).
+    """Return the best of the choices reached from each start (a fabric with some links down, and routes over the rest).
 
     A link goes when every tree that used it can be joined by another without closing a dependency cycle, and after
     moves of trees and single hosts off channels that became too busy, none carries more than `rules.limit`. Links go

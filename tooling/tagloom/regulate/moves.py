@@ -16,7 +16,7 @@ SLACK = 1 + 1e-12  # loads are whole bytes in float64; only the scaling to 1 Gb/
 
 
 class Net(NamedTuple):
-    """Hold what does not move: N switches, C channels, H hosts.
+    """What does not move: N switches, C channels, H hosts.
 
     The channels that leave switch v are out[start[v] : start[v + 1]], and channel c is the slot[c]-th of them.
     flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
@@ -36,7 +36,7 @@ class Net(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """Hold what moves: up to K trees, `used[0]` of them in use, every host sending over one of them.
+    """What moves: up to K trees, `used[0]` of them in use, every host sending over one of them.
 
     on       bool[L], the links that may be used; scale float64[C], a channel's load at 1 Gb/s per byte it carries
     tree_of  int32[H]; root int32[K], the switch a tree hangs from; row int32[K, N], the channel into each switch from
@@ -62,7 +62,7 @@ class Trees(NamedTuple):
 
 @kernel
 def _breadth_first(net: Net, row: NDArray[np.int32], root: int, order: NDArray[np.int32]) -> int:
-    """Write the tree's switches from the root outwards to `order`; give how many they are."""
+    """Write the tree's switches from the root outwards to `order`; return how many they are."""
     order[0] = root
     begin, end = 0, 1
     while begin < end:
@@ -170,7 +170,7 @@ def _turns(
 
 @kernel
 def _climbs(net: Net, turn: NDArray[np.int32], place: NDArray[np.int64]) -> bool:
-    """Tell whether no cycle of turns exists, and if so write an order of the channels that all of them climb."""
+    """Return whether no cycle of turns exists, and if so write an order of the channels that all of them climb."""
     channels = len(net.tail)
     waits = np.zeros(channels, np.int32)
     easy = True
@@ -240,7 +240,7 @@ def _cost(
     scale: NDArray[np.float64],
     limit: float,
 ) -> float:
-    """Give how much the sum of (load / limit)^8 grows with a tree, and a little for each channel it sends over."""
+    """Return how much the sum of (load / limit)^8 grows with a tree, and a little for each channel it sends over."""
     cost = 0.0
     for v in range(len(row)):
         c = row[v]
@@ -270,7 +270,7 @@ def _rejoin(
     down: NDArray[np.float64],
     up: NDArray[np.float64],
 ) -> float:
-    """Write to `row` the best tree k without `link` that closes no cycle; give its cost, inf where there is none.
+    """Write to `row` the best tree k without `link` that closes no cycle; return its cost, inf where there is none.
 
     `load` and `turn` are those of all other trees; `turn` and `place` come back with the new tree's turns added, `down`
     and `up` with its loads. Of the links that join the two halves (or lead there by switches outside the tree), those
@@ -556,7 +556,7 @@ def _place_of(net: Net, trees: Trees, h: int, k: int, down: NDArray[np.float64],
 
 @kernel
 def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int) -> bool:
-    """Give a host that sends over `channel` another tree: one there is, or its own off that channel, if that is better.
+    """Return another tree for a host that sends over `channel`: one there is, or its own off it, if that is better.
 
     Which tree a host takes is its port's PVID, free for every host.
     """
@@ -631,7 +631,7 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
 
 @kernel
 def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
-    """Move hosts to tree k, those that send least first, while no channel is overloaded; give how many others stay.
+    """Move hosts to tree k, those that send least first, while no channel is overloaded; return how many others stay.
 
     Fewer trees make fewer turns, so that more ways stay open to those that must move later.
     """

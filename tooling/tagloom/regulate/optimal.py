@@ -39,7 +39,7 @@ def optimal(
     clock: Callable[[], float],
     until: float,
 ) -> tuple[Choice | None, Bound]:
-    """Give the best choice found before `clock` reaches `until`, and a bound, raised as far as was proven.
+    """Return the best choice found before `clock` reaches `until`, and a bound, raised as far as was proven.
 
     The first descent is greedy's own, so the answer is never worse. Then the program's cheapest links are put to the
     question whether they can carry the traffic: yes is the optimum, no forbids them and the program names the next.
@@ -91,7 +91,7 @@ def _questioned(
 
 
 def _choice(fabric: Fabric, traffic: Traffic, rules: Rules, verdict: Verdict, bound: Bound) -> Choice:
-    """Give the choice of links and trees that carry the traffic."""
+    """Return the choice of links and trees that carry the traffic."""
     off = tuple(i for i, link in enumerate(fabric.links) if link.up and i not in bound.on)
     smaller = fabric.with_links_down(off)
     routes = routes_of(smaller, verdict.forest, verdict.tree_of_host, "regulated", "")

@@ -31,7 +31,7 @@ CUT_SLACK = 1e-9  # of a link: loads are whole bytes, only the division rounds
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """Hold a lower bound of the links' watts, what it was made of, and the links of the program's own best choice.
+    """A lower bound of the links' watts, what it was made of, and the links of the program's own best choice.
 
     `out` tells whether the time ended before the program was solved; the bound holds all the same.
     """
@@ -44,7 +44,7 @@ class Bound:
 
 @dataclass(frozen=True, eq=False)
 class _Bundles:
-    """Hold the groups of links that may stand for one another: same ends, same speed, same watts.
+    """The groups of links that may stand for one another: same ends, same speed, same watts.
 
     ends     int[B, 2]; links: the indices of each
     level    the (Mb/s, watts) each link of a group may have besides off, cheapest last
@@ -56,7 +56,7 @@ class _Bundles:
 
 
 class Program:
-    """Hold the program of a fabric, traffic and rules; it grows by the cuts that its own solutions call for.
+    """The program of a fabric, traffic and rules; it grows by the cuts that its own solutions call for.
 
     How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
     fractions over as many ways as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a

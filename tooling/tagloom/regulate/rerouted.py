@@ -33,7 +33,7 @@ def rerouted(
     going_on: Callable[[float, int], bool] = lambda _watts, _tries: False,
     seed: int = 1,
 ) -> Choice | None:
-    """Give the best of several descents, each link tried once in the order of watts saved per load it carries.
+    """Return the best of several descents, each link tried once in the order of watts saved per load it carries.
 
     A link goes where the links left connect the fabric as `rules` ask, `reroute` finds deadlock-free paths over them
     and no channel exceeds the limit; the load is looked up anew after each. The first descent is in that order, later

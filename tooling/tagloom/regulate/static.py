@@ -69,17 +69,17 @@ def static(
 
 
 def connected(fabric: Fabric) -> bool:
-    """Tell whether links that are up connect all hosts; a switch without any may sleep."""
+    """Return whether links that are up connect all hosts; a switch without any may sleep."""
     return not fabric.apart
 
 
 def keeps_together(fabric: Fabric, smaller: Fabric) -> bool:
-    """Tell whether fewer links still connect every switch that the fabric's own connect with its hosts."""
+    """Return whether fewer links still connect every switch that the fabric's own connect with its hosts."""
     return bool(smaller.joined[fabric.joined].all())
 
 
 def two_connected(fabric: Fabric) -> bool:
-    """Tell whether any one link may fail without cutting the fabric (no bridges among the links that are up)."""
+    """Return whether any one link may fail without cutting the fabric (no bridges among the links that are up)."""
     import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     graph = fabric.graph

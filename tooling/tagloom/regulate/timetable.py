@@ -23,7 +23,7 @@ CELLS = 8_000_000  # numbers held at a time
 
 
 def schedules(offer: Offer, most_settings: int, dwell_seconds: float, most_changes: int) -> list[Schedule]:
-    """Give the cheapest day with at most 1, 2, ... `most_settings` settings, as long as any can carry it.
+    """Return the cheapest day with at most 1, 2, ... `most_settings` settings, as long as any can carry it.
 
     A day repeats: going from its last interval's settings to its first's is a change like others. Every stretch of one
     setting within the day lasts `dwell_seconds` or the whole day, and there are at most `most_changes` changes. All
@@ -75,7 +75,7 @@ def _improved(offer: Offer, start: Schedule | None, n: int, dwell: float, most: 
 
 
 def _best(offer: Offer, sets: object, dwell: float, most: int) -> Schedule | None:
-    """Give the cheapest day over any of the sets, all of one size."""
+    """Return the cheapest day over any of the sets, all of one size."""
     every = iter(sets)  # type: ignore[call-overload]  # combinations or a list of tuples
     best: tuple[float, tuple[int, ...], int] | None = None
     first = next(every, None)
@@ -124,7 +124,7 @@ def _changes(offer: Offer, sets: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _ends(seconds: NDArray[np.float64], dwell: float) -> list[int]:
-    """Give the first boundary at which what begins at t may end; one past the day where there is none."""
+    """Return the first boundary at which what begins at t may end; one past the day where there is none."""
     bounds = np.concatenate([[0.0], np.cumsum(seconds)])
     ends: list[int] = np.maximum(
         np.searchsorted(bounds, bounds[:-1] + dwell - 1e-6), np.arange(1, len(bounds))

@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Hold what should hold and why, and what is remembered; `change` is False where it holds already, or must wait."""
+    """What should hold and why, and what is remembered; `change` is False where it holds already, or must wait."""
 
     settings: tuple[str, ...]
     why: str

@@ -28,7 +28,7 @@ _FIELD = re.compile(r"^\s*([\w -]+?):[ \t]*(\S.*)$", re.MULTILINE)
 
 
 def is_transcript(text: str) -> bool:
-    """Tell whether a text is what a machine said, page by page, and not a script of commands."""
+    """Return whether a text is what a machine said, page by page, and not a script of commands."""
     return text.startswith(_PROMPT)
 
 

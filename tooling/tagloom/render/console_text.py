@@ -18,7 +18,7 @@ _STRICT = re.compile(rf"{_LOG}|\w[\w.@-]*( [\w.@-]+)*(\([\w/ -]*\))?[#>] ?(\S+( 
 
 
 def clean_lines(text: str) -> list[str]:
-    """Give the lines as a terminal would show them in the end, as many as came; columns keep their places.
+    """Return the lines as a terminal would show them in the end, as many as came; columns keep their places.
 
     Of a line that was written over after a carriage return, the last writing stays: that is how pagers wipe theirs.
     """
@@ -46,5 +46,5 @@ def concealing_lines(text: str) -> list[tuple[int, str]]:
 
 
 def page_lines(text: str) -> list[str]:
-    """Give the lines of a page alone: no log lines, no prompts."""
+    """Return the lines of a page alone: no log lines, no prompts."""
     return [line for line in map(str.rstrip, clean_lines(text)) if not _STRICT.match(line)]

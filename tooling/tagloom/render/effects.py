@@ -1,4 +1,4 @@
-"""Say what each command line of a patch does to the switch, in the order the lines are sent."""
+"""Derive what each command line of a patch does to the switch, in the order the lines are sent."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _shell_changes(
 
 
 def _quiet(platform: Platform) -> frozenset[Cell]:
-    """Give the cells that would bounce a link on other models and do not on this one."""
+    """Return the cells that would bounce a link on other models and do not on this one."""
     return frozenset(cell for cell in BOUNCES if cell.value not in platform.bounces)
 
 
 def line_effects(platform: Platform, before: SwitchState, after: SwitchState) -> Lines:
-    """Give what the lines from `before` to `after` do, in their order; as `line_changes`, with entries as arrays.
+    """Return what the lines from `before` to `after` do, in their order; as `line_changes`, with entries as arrays.
 
     Nearly all lines of a large rollout are static entries: they are told apart and placed without an object for each.
     Raises PlanError where the model has no words for a change.
@@ -117,7 +117,7 @@ def _entries(grammar: Grammar, before: SwitchState, after: SwitchState, deleted_
 
 
 def _looked_up(keys: NDArray[np.uint64], ports: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Give the ports of `wanted` keys, 0 for those that are not among `keys`, which ascend."""
+    """Return the ports of `wanted` keys, 0 for those that are not among `keys`, which ascend."""
     if not len(keys):
         return np.zeros(len(wanted), np.uint64)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -125,7 +125,7 @@ def _looked_up(keys: NDArray[np.uint64], ports: NDArray[np.uint64], wanted: NDAr
 
 
 def _keyed(state: SwitchState) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Give the static entries as ascending keys, VLAN above MAC address, each with its ports as bits."""
+    """Return the static entries as ascending keys, VLAN above MAC address, each with its ports as bits."""
     key = (state.entry_vlan.astype(np.uint64) << np.uint64(48)) | state.entry_mac
     bits = np.uint64(1) << (state.entry_port - 1).astype(np.uint64)
     first = np.flatnonzero(np.diff(key, prepend=np.uint64(0)) > 0) if len(key) else np.empty(0, np.int64)

@@ -32,7 +32,7 @@ _OPENERS = ("interface ", "vlan database")
 
 @dataclass(frozen=True, slots=True)
 class UnknownLine:
-    """Hold a line inside a block of ours that is not understood or cannot hold, and the switch's answer to it.
+    """A line inside a block of ours that is not understood or cannot hold, and the switch's answer to it.
 
     `number` counts from 1; `block` is the line that opened the block, "" outside of any. `answer` is "" for a line
     nobody knows, else what the switch would say at its place. `ports` and `vlan` are what the block is about.
@@ -46,7 +46,7 @@ class UnknownLine:
     vlan: int = 0
 
     def touches(self, ports: Collection[int], vlans: Collection[int]) -> bool:
-        """Tell whether the line may bear on any of these ports or VLANs."""
+        """Return whether the line may bear on any of these ports or VLANs."""
         if self.ports:
             return not set(self.ports).isdisjoint(ports)
         return self.vlan in vlans if self.vlan else True
@@ -54,7 +54,7 @@ class UnknownLine:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Hold what a text says, and what of it was not understood.
+    """What a text says, and what of it was not understood.
 
     `unknown` are lines in blocks of ours that are not understood or cannot hold; `foreign` all others that change
     nothing of the state, harmless ones among them. `refused` are the lines that a switch would refuse, were the text

@@ -65,7 +65,7 @@ def _steps(platform: Platform, old: SwitchEditor, new: SwitchEditor) -> Iterator
 
 
 def _carries(editor: SwitchEditor) -> Iterator[bool]:
-    """Tell of every port whether it is an open port of the bridge."""
+    """Return of every port whether it is an open port of the bridge."""
     return (mode is PortMode.GENERAL and up for mode, up in zip(editor.mode, editor.enabled, strict=True))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VlanRow:
-    """Hold a row of `show vlan`: the name as printed, the ports by name, tagged or not, the type in lower case."""
+    """A row of `show vlan`: the name as printed, the ports by name, tagged or not, the type in lower case."""
 
     vlan: int
     name: str
@@ -32,7 +32,7 @@ class VlanRow:
 
 @dataclass(frozen=True, slots=True)
 class AddressRow:
-    """Hold a row of the MAC address table: kind is dynamic, static, self, management, ... in lower case."""
+    """A row of the MAC address table: kind is dynamic, static, self, management, ... in lower case."""
 
     vlan: int
     mac: int
@@ -42,7 +42,7 @@ class AddressRow:
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """Hold a row of `show interfaces status`; speed 0 and negotiation None where the page does not tell.
+    """A row of `show interfaces status`; speed 0 and negotiation None where the page does not tell.
 
     `state` is the page's own word: Up, Down, Down*, Not Present, Detach.
     """
@@ -54,13 +54,13 @@ class StatusRow:
 
     @property
     def up(self) -> bool:
-        """Tell whether the port has link."""
+        """Return whether the port has link."""
         return self.state == "Up"
 
 
 @dataclass(frozen=True, slots=True)
 class Switchport:
-    """Hold `show interfaces switchport` of one port, the page that tells tagged from untagged; pvid 0 = discard.
+    """`show interfaces switchport` of one port, the page that tells tagged from untagged; pvid 0 = discard.
 
     FASTPATH's page does not name its port: there `port` is "".
     """

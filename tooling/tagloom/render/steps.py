@@ -33,7 +33,7 @@ _PLAIN_CELLS = PORT_CELLS.keys() - {Cell.MODE, Cell.PVID, Cell.LAG}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Hold a line: the step of the grammar's order it belongs to, its context (one port at a time), its text.
+    """A line: the step of the grammar's order it belongs to, its context (one port at a time), its text.
 
     `changes` are the cells it changes. Static entries stand together: their text is many lines, their changes left out.
     """
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(slots=True)
 class _Changes:
-    """Hold changes by cell, with what they say of modes and deletions, and the steps written so far."""
+    """Changes by cell, with what they say of modes and deletions, and the steps written so far."""
 
     grammar: Grammar
     printed: bool
@@ -141,7 +141,7 @@ def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[s
 def in_order(
     grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool
 ) -> Iterable[tuple[int, Context, list[_Line]]]:
-    """Give the lines in the order they go out, as (index of the phase, context, lines with the cells they change)."""
+    """Yield the lines in the order they go out, as (index of the phase, context, lines with the cells they change)."""
     place = {name: (at, rank) for at, phase in enumerate(phases) for rank, name in enumerate(phase)}
     by_phase: dict[int, list[tuple[int, Step]]] = {}
     for step in steps:
@@ -160,7 +160,7 @@ def _ascending(by_context: dict[Context, list[_Line]]) -> list[tuple[Context, li
 
 
 def _shared(grammar: Grammar, by_context: dict[Context, list[_Line]]) -> Iterable[tuple[Context, list[_Line]]]:
-    """Give contexts with their lines, ports of equal lines joined to ranges."""
+    """Yield contexts with their lines, ports of equal lines joined to ranges."""
     groups: dict[tuple[str, tuple[str, ...]], list[Context]] = {}
     for context, lines in _ascending(by_context):
         if context.kind is ContextKind.INTERFACE:  # a range has ports of one kind: no port-channels among others

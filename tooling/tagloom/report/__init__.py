@@ -1,1 +1,1 @@
-"""Say records in words for people, at most 80 columns wide, in a stable order."""
+"""Put records into words for people, at most 80 columns wide, in a stable order."""

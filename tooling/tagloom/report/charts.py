@@ -16,7 +16,7 @@ TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Hold one curve: its name, its points in the units of the axes, its place among the styles of the page."""
+    """One curve: its name, its points in the units of the axes, its place among the styles of the page."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -25,7 +25,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Hold a chart in pixels of a sheet of WIDTH by HEIGHT: SVG paths by series, ticks with their words.
+    """A chart in pixels of a sheet of WIDTH by HEIGHT: SVG paths by series, ticks with their words.
 
     `rows` are the numbers behind it, for a table; `mark` is a vertical line with a word, or None.
     """
@@ -89,7 +89,7 @@ def _path(
 
 
 def round_ticks(low: float, high: float) -> list[float]:
-    """Give about TICKS round numbers from at most `low` to at least `high`.
+    """Return about TICKS round numbers from at most `low` to at least `high`.
 
     >>> round_ticks(0, 61.2)
     [0.0, 20.0, 40.0, 60.0, 80.0]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def day_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what a day's timetable saves, against fewer settings and against the most that any could save."""
+    """Return what a day's timetable saves, against fewer settings and against the most that any could save."""
     rows = [
         (
             str(each["settings"]),
@@ -61,7 +61,7 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def calendar_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what a calendar does in the week to come."""
+    """Return what a calendar does in the week to come."""
     settings = [
         (each["name"], str(each["links_off"]), str(each["links_slowed"]), f"{each['watts']:.1f} W")
         for each in page["settings"]

@@ -97,7 +97,7 @@ def _headline(report: Report) -> str:
 
 
 def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
-    """Give the three numbers that matter first, each with its interval and where it comes from."""
+    """Return the three numbers that matter first, each with its interval and where it comes from."""
     base, sources = forecast["seconds_base"], forecast["sources"]
     low, high = forecast["intervals"].get("seconds_predicted", (base, base))
     slower = [100.0 * (x - base) / base if base else 0.0 for x in (low, high)]
@@ -128,7 +128,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Give the drawn fabric: links with class of load, state and words, switches, hosts' ports, trees as bit sets."""
+    """Return the drawn fabric: links with class of load, state and words, switches, hosts' ports, trees as bit sets."""
     fabric, drawn = report.fabric, draw(report.fabric)
     top = float(report.load.max(initial=0.0))
     shown = report.share if report.share is not None else report.load / (top or 1.0)
@@ -203,7 +203,7 @@ def _around(report: Report, drawn: Drawn) -> list[tuple[float, float]]:
 
 
 def _free_turn(ends: list[float], ports: int) -> float:
-    """Give the angle of the first of some ports, evenly spread, that leaves most room between them and links' ends."""
+    """Return the angle of the first of some ports, evenly spread, that leaves most room to links' ends."""
     if not ends or not ports:
         return pi / 4
     step = 2 * pi / ports
@@ -223,7 +223,7 @@ def _load_words(report: Report, channel: int) -> str:
 
 
 def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str]]:
-    """Say what each class of load means."""
+    """Return what each class of load means."""
 
     def word(part: int) -> str:
         value = edge * part / LEVELS
@@ -334,7 +334,7 @@ def _waves(report: Report) -> list[dict[str, Any]]:
 
 
 def _proofs(report: Report) -> list[tuple[str, str, bool]]:
-    """Say what was proven from the texts in the build."""
+    """Return what was proven from the texts in the build."""
     proof = report.proof
     on_path = max(0, proof.reachable_pairs - proof.off_path_pairs)
     return [

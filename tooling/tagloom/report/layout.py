@@ -22,7 +22,7 @@ STRESS_UP_TO = 150  # switches, for Kamada and Kawai's layout; it compares all p
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Hold a fabric on a plane: the size of the sheet, a point for each switch, an SVG path for each link.
+    """A fabric on a plane: the size of the sheet, a point for each switch, an SVG path for each link.
 
     `middle` is where each link takes its label; `wraps` tells which links are drawn as two ends only.
     """
@@ -121,7 +121,7 @@ def _by_graph(fabric: Fabric) -> NDArray[np.float64]:
 
 
 def _wraps(fabric: Fabric, link: Link) -> bool:
-    """Tell whether a link leads around the edge of a torus."""
+    """Return whether a link leads around the edge of a torus."""
     if fabric.shape is None or fabric.shape.family != "torus" or not fabric.points.shape[1]:
         return False
     return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)

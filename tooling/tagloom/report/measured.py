@@ -38,7 +38,7 @@ MICRO, GIGA = 1e6, 1e-9
 
 
 def pingpong_lines(page: Mapping[str, Any], *, everything: bool) -> list[str]:
-    """Say what a ping-pong found: least latency, most bandwidth, and some or all of its sizes."""
+    """Return what a ping-pong found: least latency, most bandwidth, and some or all of its sizes."""
     points = page["points"]
     lines = row("pingpong", f"{page['protocol']} to {page['peer']}, {count(len(points), 'size')}")
     if points:
@@ -85,7 +85,7 @@ def _end_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def power_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what a meter gave."""
+    """Return what a meter gave."""
     lines = row("meter", f"{page['meter']}: {page['sees']}")
     if page["samples"]:
         lines += row(
@@ -160,7 +160,7 @@ def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
 
 
 def policy_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what sleep policy was found, with 95 % confidence intervals."""
+    """Return what sleep policy was found, with 95 % confidence intervals."""
     lines = row("link", f"{page['verdict']}, tried with {count(len(page['gaps']), 'gap')}")
     names = (
         ("awake_seconds", "awake", "round trip while awake"),

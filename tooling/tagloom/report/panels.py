@@ -29,7 +29,7 @@ VERDICT_WORDS = {"on": "on", "off": "off", "lengthen": "lengthen the time-out"}
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Hold one bar: a name, its words, and its parts as (filling, percent of the group's longest bar)."""
+    """One bar: a name, its words, and its parts as (filling, percent of the group's longest bar)."""
 
     name: str
     words: str
@@ -39,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Hold bars of one unit, with what they are and where they come from."""
+    """Bars of one unit, with what they are and where they come from."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -88,7 +88,7 @@ def energy_groups(page: Mapping[str, Any]) -> list[Group]:
 
 
 def energy_facts(page: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Give the energy figures that no bar shows: (name, words, source)."""
+    """Return the energy figures that no bar shows: (name, words, source)."""
     wanted = (
         ("kwh_saved_per_year", "saved in a year", "kWh"),
         ("eee_saved_watts", "host ports asleep save", "W"),
@@ -99,7 +99,7 @@ def energy_facts(page: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
-    """Say whether the saving pays: (good, words); a slower run can cost more than it saves."""
+    """Return whether the saving pays: (good, words); a slower run can cost more than it saves."""
     if page["warnings"]:
         return False, f"{page['warnings'][0][0].upper()}{page['warnings'][0][1:]}."
     if page["saving_percent"] <= 0 and not page["eee_saved_watts"]:
@@ -113,7 +113,7 @@ def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any]) -> Page:
-    """Say whom a rollout cuts off, for how long: the waves that do, the worst pairs, and any pair asked for."""
+    """Show whom a rollout cuts off, for how long: the waves that do, the worst pairs, and any pair asked for."""
     hosts, names = len(cut.seconds), [host.name for host in fabric.hosts]
     cut_off = int(np.count_nonzero(cut.seconds))
     worst = float(cut.seconds.max(initial=0.0))
@@ -145,7 +145,7 @@ def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any
 
 
 def port_rows(report: Report) -> list[Page]:
-    """Give every host's port: where it is, how it stands, and what the forecast says of its sleep."""
+    """Return every host's port: where it is, how it stands, and what the forecast says of its sleep."""
     fabric = report.fabric
     verdicts: Sequence[PortVerdict | None] = report.forecast.ports or (None,) * len(fabric.hosts)
     return [

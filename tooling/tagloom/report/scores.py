@@ -13,7 +13,7 @@ SHOWN = 20
 
 
 def score_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say how wrong forecasts were: in all, by quantity, by day."""
+    """Return how wrong forecasts were: in all, by quantity, by day."""
     if not page["scored"]:
         return row("score", f"nothing was measured of {count(page['forecasts'], 'forecast')}")
     bounded = sum(each["with_interval"] for each in page["by_quantity"])
@@ -58,7 +58,7 @@ def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def fit_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what was fitted, and how far the pairs lie from it."""
+    """Return what was fitted, and how far the pairs lie from it."""
     eee = page["eee"]
     times = ", ".join(
         f"{word} {1e6 * eee[key]:.4g} us"
@@ -78,7 +78,7 @@ def fit_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def sweep_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say every cell in a line, failures with why."""
+    """Yield a line for every cell, failures with why."""
     cells = [
         (
             each["traffic"],

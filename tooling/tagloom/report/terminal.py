@@ -41,7 +41,7 @@ def row(label: str, text: str) -> list[str]:
 
 
 def count(number: int, noun: str) -> str:
-    """Say a number of things.
+    """Return a number of things in words.
 
     >>> count(1, "link"), count(64, "switch"), count(2, "static entry")
     ('1 link', '64 switches', '2 static entries')
@@ -54,7 +54,7 @@ def count(number: int, noun: str) -> str:
 
 
 def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pairs") -> list[str]:
-    """Say what a plan is: the fabric, its paths, its load (in `unit`), its VLANs."""
+    """Return what a plan is: the fabric, its paths, its load (in `unit`), its VLANs."""
     models = ", ".join(sorted({switch.model for switch in fabric.switches}))
     off = f" ({summary['links_off']} off)" if summary["links_off"] else ""
     dead = f" ({summary['switches_down']} down)" if summary["switches_down"] else ""
@@ -82,14 +82,14 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
 
 
 def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say what each routing of one fabric would cost, under the label of the routes."""
+    """Return what each routing of one fabric would cost, under the label of the routes."""
     cells = [(r["method"], str(r["vlans"]), f"{r['average_hops']:.2f}", f"{r['max_channel_load']:,}") for r in rows]
     lines = table(("routing", "VLANs", "switches on a path", "pairs on the busiest channel"), cells, (1, 2, 3))
     return [" " * LABEL + line for line in lines]
 
 
 def proof_lines(proof: Findings, hosts: int) -> list[str]:
-    """Say what was proven, what was not, and the witnesses."""
+    """Return what was proven, what was not, and the witnesses."""
     on_path = proof.reachable_pairs - proof.off_path_pairs
     once = proof.broadcast_exactly_once or not proof.duplicates_allowed
     storm = "no storm, each broadcast exactly once" if once else "no storm; repeated broadcasts are allowed"
@@ -124,7 +124,7 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
 
 
 def text_lines(proof: Findings) -> list[str]:
-    """Say what the verdict on texts comes to: what it leaves out, which lines a paste would lose, what to type next."""
+    """Return what the verdict on texts comes to: what is left out, lines a paste would lose, what to type next."""
     unknown = proof.unknown_lines or ()
     lines = []
     if proof.paste_refused:
@@ -140,7 +140,7 @@ def text_lines(proof: Findings) -> list[str]:
 
 
 def assumption_lines(assumptions: Sequence[Mapping[str, str]]) -> list[str]:
-    """Say what a proof assumes, how likely that is, and how to check it."""
+    """Return what a proof assumes, how likely that is, and how to check it."""
     lines: list[str] = []
     for each in assumptions:
         lines += row("assumes", each["name"])
@@ -150,7 +150,7 @@ def assumption_lines(assumptions: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def missing_lines(loss: MissingEntry) -> list[str]:
-    """Say what the loss of any one static entry would do."""
+    """Return what the loss of any one static entry would do."""
     troubles = {"lost": loss.lost_flows, "duplicated": loss.duplicated_flows, "in a storm": loss.storm_flows}
     said = ", ".join(f"{number:,} flows {what}" for what, number in troubles.items() if number)
     return row(
@@ -188,7 +188,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
 
 
 def rollout_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what a rollout does: its waves and what was proven."""
+    """Return what a rollout does: its waves and what was proven."""
     if not page["waves"]:
         return row("rollout", "nothing to change: both states are equal")
     waves = ", ".join(
@@ -212,7 +212,7 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def settings_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say which links go off and what that saves."""
+    """Return which links go off and what that saves."""
     before, after = page["max_channel_load_before"], page["max_channel_load_after"]
     connected = "any one link may still fail" if page["two_connected"] else "some links are now the only way"
     lines = [
@@ -277,7 +277,7 @@ def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
 
 
 def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str, Any]:
-    """Give a forecast with the keys of the command line; every figure's source stands under `sources`.
+    """Return a forecast with the keys of the command line; every figure's source stands under `sources`.
 
     `fabric` names the pairs that a rollout interrupts, and the channels.
     """
@@ -309,7 +309,7 @@ def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str,
 
 
 def _warnings(page: Mapping[str, Any]) -> list[str]:
-    """Say where a saving costs more than it saves."""
+    """Return where a saving costs more than it saves."""
     before, after = page.get("joules_before", 0.0), page["joules"] - page.get("transition_joules", 0.0)
     if (page["saving_percent"] > 0 or page["eee_saved_watts"]) and 0 < before < after:
         more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
@@ -337,7 +337,7 @@ def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any
 
 
 def forecast_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say a forecast on one screen: three numbers, what dominates each, what was assumed."""
+    """Yield a forecast on one screen: three numbers, what dominates each, what was assumed."""
     base = page["seconds_base"]
     watts = f"{page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"
     slow = "unknown: no traffic given"
@@ -419,13 +419,13 @@ def _brief(source: str) -> str:
 
 
 def _between(page: Mapping[str, Any], key: str, digits: int = 1) -> str:
-    """Say the interval of a figure in brackets, nothing where it is none."""
+    """Return the interval of a figure in brackets, nothing where it is none."""
     low, high = page["intervals"].get(key, (0.0, 0.0))
     return f" ({low:,.{digits}f} to {high:,.{digits}f})" if low != high else ""
 
 
 def forecast_rows(page: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Give all numbers of a forecast as rows of (name, value, low, high, source), for a table in CSV."""
+    """Return all numbers of a forecast as rows of (name, value, low, high, source), for a table in CSV."""
     rows = [("name", "value", "low", "high", "source")]
     for key, source in page["sources"].items():
         low, high = page["intervals"].get(key, ("", ""))
@@ -457,7 +457,7 @@ _UNITS = {"slow-down": "seconds of the run", "saving": "watts", "loss": "seconds
 
 
 def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: bool) -> dict[str, Any]:
-    """Give one link's figures with the keys of the command line."""
+    """Return one link's figures with the keys of the command line."""
     remarks = []
     if together and not both:
         remarks.append(f"{phy} sleeps only when both directions are idle: --both-directions says how much less that is")
@@ -479,7 +479,7 @@ def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: 
 
 
 def link_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what sleep does to one link."""
+    """Return what sleep does to one link."""
     return [
         *row(
             "power", f"{100 * page['power_relative']:.2f} % of an awake port's; {100 * page['lpi_share']:.2f} % asleep"
@@ -496,7 +496,7 @@ def link_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def change_line(switch: str, diff: str) -> str:
-    """Say what would change on a switch: lines added and removed, and what they are about."""
+    """Return what would change on a switch: lines added and removed, and what they are about."""
     added = [line[1:] for line in diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
     gone = [line[1:] for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
     entries = sum("address" in line for line in added)
@@ -510,7 +510,7 @@ def change_line(switch: str, diff: str) -> str:
 
 
 def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: str = "apply") -> list[str]:
-    """Say what became of every switch, failures first and by line."""
+    """Return what became of every switch, failures first and by line."""
     lines: list[str] = []
     for outcome in outcomes.outcomes:
         if outcome.failed:
@@ -540,13 +540,13 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: st
 
 
 def drift_lines(findings: Sequence[Finding]) -> list[str]:
-    """Say cell by cell what somebody changed by hand; nothing of it is left out."""
+    """Yield cell by cell what somebody changed by hand; nothing of it is left out."""
     lines = row("drift", f"{count(len(findings), 'cell')} changed by hand since the last run; nothing was sent")
     return lines + [f"{'':<{LABEL}}{finding}" for finding in findings]
 
 
 def ping_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say which pairs frames reached."""
+    """Return which pairs frames reached."""
     lines = row("ping", f"{page['reached']} of {page['pairs']} pairs reached, {page['lost']} lost")
     if page.get("path"):
         lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in page["path"]))
@@ -559,7 +559,7 @@ def ping_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def traffic_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what became of the frames that the rack's hosts sent."""
+    """Return what became of the frames that the rack's hosts sent."""
     lines = row(
         "traffic",
         f"{page['frames']:,} frames in {page['seconds']:.1f} s while {page['lines']:,} lines landed: "
@@ -590,7 +590,7 @@ def fault_lines(page: Mapping[str, Any]) -> list[str]:
 
 
 def observation_lines(page: Mapping[str, Any]) -> list[str]:
-    """Say what switches answered over SNMP: a row each, then what was wrong with any."""
+    """Return what switches answered over SNMP: a row each, then what was wrong with any."""
     rows = []
     for name, shown in page["switches"].items():
         up = sum(port["oper_up"] is True for port in shown["ports"])
@@ -621,7 +621,7 @@ def _bps(value: float) -> str:
 
 
 def discovery_lines(page: Mapping[str, Any], against: str) -> list[str]:
-    """Say what LLDP showed, what was not reached, and how that compares with the plan."""
+    """Return what LLDP showed, what was not reached, and how that compares with the plan."""
     lines = row(
         "found",
         f"{count(page['switches'], 'switch')}, {count(page['links'], 'link')}, {count(page['hosts'], 'host')} "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Acyclic:
-    """Hold dependencies between C channels with a topological order that is mended as they grow.
+    """Dependencies between C channels with a topological order that is mended as they grow.
 
     Adding an edge looks only at the channels that stand between its ends in the order (Pearce and Kelly, ACM JEA 11,
     2006); edges come in groups, which are added whole or not at all.
@@ -86,7 +86,7 @@ def together(*parts: Edges) -> Edges:
 
 
 def acyclic(channels: int, *parts: Edges) -> bool:
-    """Tell whether dependencies are acyclic together."""
+    """Return whether dependencies are acyclic together."""
     return not find_cycle(channels, *together(*parts))
 
 

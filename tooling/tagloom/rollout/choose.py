@@ -59,7 +59,7 @@ def choose(
     strategy: str = "auto",
     allow_drain: bool = False,
 ) -> Rollout:
-    """Give proven waves from `before` to `after`, or raise PlanError saying why none was found.
+    """Return proven waves from `before` to `after`, or raise PlanError saying why none was found.
 
     VLANs of `after` are renumbered where an id of `before` names something else. `strategy` asks for one of STRATEGIES
     alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
@@ -99,7 +99,7 @@ def from_factory(
     assumed: str = "",
     allow_drain: bool = False,
 ) -> Rollout:
-    """Give proven waves from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
+    """Return proven waves from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
 
     What takes links down for a moment, flow control among it, comes last, as a rollout of its own between two plans.
     `assumed` says what of `tree` nobody has read from the switches.
@@ -136,7 +136,7 @@ class _Plan:
 
 
 class _Asked:
-    """Hold one question, what is known about it, and why strategies were refused so far."""
+    """One question, what is known about it, and why strategies were refused so far."""
 
     def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, judge: Judge) -> None:
         self.fabric, self.before, self.after, self.judge = fabric, before, after, judge
@@ -171,7 +171,7 @@ class _Asked:
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """Tell which links a tree in between may use: those on before or after that need no retraining."""
+        """Return which links a tree in between may use: those on before or after that need no retraining."""
         on = links_on(self.fabric, self.before) | links_on(self.fabric, self.after)
         return on & ~self.retrained
 
@@ -202,7 +202,7 @@ class _Asked:
         return len(np.union1d(*keys)) <= entries
 
     def fresh_vlans(self, count: int) -> list[int]:
-        """Give ids that no VLAN of either end has."""
+        """Return ids that no VLAN of either end has."""
         taken = {v for state in (self.before, self.after) for held in state.values() for v in held.vlans.tolist()}
         free = (v for v in range(self.fabric.first_vlan, MAX_VLAN + 1) if v not in taken)
         return [v for v, _ in zip(free, range(count), strict=False)]
@@ -226,7 +226,7 @@ class _Asked:
         return min(max(DRAIN_SECONDS, worst), LONGEST_DRAIN_SECONDS)
 
     def _up_seconds(self) -> float:
-        """Give what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
+        """Return what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
         rising = links_on(self.fabric, self.after) & ~links_on(self.fabric, self.before)
         waits = [0.0]
         for link, *ends in self.fabric.cables[(rising | self.retrained)[self.fabric.cables[:, 0]]].tolist():
@@ -241,7 +241,7 @@ class _Asked:
 
 
 def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:
-    """Give the strategies that may do, fewest waves first; say of the others why not."""
+    """Yield the strategies that may do, fewest waves first; say of the others why not."""
     wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
     name = asked.judge.name_channel
     apart = not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained

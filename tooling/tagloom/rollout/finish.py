@@ -1,4 +1,4 @@
-"""Say what may still land where a switch stopped in the middle of a wave: to stop is safe, to finish must be proven."""
+"""Decide what may still be sent where a switch stopped inside a wave: to stop is safe, to finish must be proven."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def finish(
     judge: Judge,
     terms: Sequence[Terms] = (),
 ) -> Iterator[FabricState]:
-    """Give one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
+    """Yield one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
 
     `states` are the state before the rollout and the end of each of its n waves, `terms` those that the waves were
     proven under, by default as planned; the `stuck` switches stopped anywhere among the lines of wave `number`
@@ -69,7 +69,7 @@ def _ends(
     judge: Judge,
     positions: Mapping[str, tuple[SwitchState, SwitchState]],
 ) -> Iterator[FabricState]:
-    """Give where a wave may end: as wanted, with VLANs that frames may still meet, and with the ports as they are."""
+    """Yield where a wave may end: as wanted, with VLANs that frames may still meet, and with the ports as they are."""
     yield wanted
     live: dict[int, set[int]] = {}
     for s, vlan in judge.live(here, positions):

@@ -28,7 +28,7 @@ _OFF = "spanning tree goes off where no other switch hangs below: no root port m
 
 
 def factory_like(fabric: Fabric, state: FabricState) -> bool:
-    """Tell whether every port of the fabric is as it left the factory: untagged in VLAN 1, spanning tree running."""
+    """Return whether every port of the fabric is as it left the factory: untagged in VLAN 1, spanning tree running."""
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         at = np.array(fabric.used_ports[s], np.int64) - 1
@@ -42,7 +42,7 @@ def factory_like(fabric: Fabric, state: FabricState) -> bool:
 
 
 def plain_end(before: FabricState, after: FabricState) -> FabricState:
-    """Give `after` with the ports' speed, negotiation, flow control and EEE as they are: those come last."""
+    """Return `after` with the ports' speed, negotiation, flow control and EEE as they are: those come last."""
     return {
         name: with_cells(held, before[name], np.arange(held.ports), RETRAINING.values()) for name, held in after.items()
     }
@@ -115,7 +115,7 @@ def _check(change: Change) -> None:
 
 
 def _without_default(held: SwitchState, at: list[int]) -> SwitchState:
-    """Give `held` without some ports (from 0) in VLAN 1; all ports are in general mode."""
+    """Return `held` without some ports (from 0) in VLAN 1; all ports are in general mode."""
     members = held.membership.copy()
     members[held.vlan_index[DEFAULT_VLAN], at] = Membership.NONE
     assert all(held.mode[p] == PortMode.GENERAL for p in at)  # noqa: S101 - a plan's ports are

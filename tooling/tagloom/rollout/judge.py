@@ -1,4 +1,4 @@
-"""Say what a rollout asks of the rest of tagloom: proofs, names and limits, as functions that the pipeline brings."""
+"""What a rollout asks of the rest of tagloom: proofs, names and limits, as functions that the pipeline brings."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Dependencies(Protocol):
     def __call__(
         self, state: FabricState, sources: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give them as (held, wanted), each once, of the hosts that `sources` masks, or of all."""
+        """Return them as (held, wanted), each once, of the hosts that `sources` masks, or of all."""
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Hold what decides a rollout.
+    """What decides a rollout.
 
     verify        proves one state
     wave          proves all states between two

@@ -25,7 +25,7 @@ LINK_CELLS = RETRAINING | {"lag": "lag"}  # and whose members they are
 
 
 def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> SwitchState:
-    """Give `state` with those of `vlans` that `layer` has and it lacks: names, members and static entries."""
+    """Return `state` with those of `vlans` that `layer` has and it lacks: names, members and static entries."""
     rows = [row for row, v in enumerate(layer.vlans.tolist()) if v in vlans and v not in state.vlan_index]
     if not rows:
         return state
@@ -47,7 +47,7 @@ def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> Sw
 
 
 def without(state: SwitchState, vlans: Collection[int]) -> SwitchState:
-    """Give `state` without these VLANs, their members and static entries; PVIDs stay as they are."""
+    """Return `state` without these VLANs, their members and static entries; PVIDs stay as they are."""
     keep = np.array([v not in vlans for v in state.vlans.tolist()], np.bool_)
     if keep.all():
         return state
@@ -64,7 +64,7 @@ def without(state: SwitchState, vlans: Collection[int]) -> SwitchState:
 
 
 def hosts_to(fabric: Fabric, state: FabricState, target: FabricState, hosts: NDArray[np.bool_]) -> FabricState:
-    """Give `state` with the PVIDs that `target` has on the ports of `hosts`, a mask."""
+    """Return `state` with the PVIDs that `target` has on the ports of `hosts`, a mask."""
     changed: FabricState = dict(state)
     for s in np.unique(fabric.host_switch[hosts]).tolist():
         name = fabric.switches[s].name
@@ -76,7 +76,7 @@ def hosts_to(fabric: Fabric, state: FabricState, target: FabricState, hosts: NDA
 def with_cells(
     state: SwitchState, target: SwitchState, at: NDArray[np.integer] | list[int], cells: Collection[str]
 ) -> SwitchState:
-    """Give `state` with the named cells of `target` on some ports (port n is n - 1)."""
+    """Return `state` with the named cells of `target` on some ports (port n is n - 1)."""
     values = {}
     for name in cells:
         column = getattr(state, name).copy()
@@ -105,7 +105,7 @@ def ends_of(fabric: Fabric, links: NDArray[np.bool_]) -> dict[int, NDArray[np.in
 
 
 def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNTAGGED) -> NDArray[np.bool_]:
-    """Tell on which channels frames of tagloom's VLANs leave untagged (or tagged, by `how`), bool[C]."""
+    """Return on which channels frames of tagloom's VLANs leave untagged (or tagged, by `how`), bool[C]."""
     ports = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
@@ -121,7 +121,7 @@ def bouncing(switch: Switch) -> tuple[str, ...]:
 
 
 def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArray[np.bool_]:
-    """Tell which links that stay on change at a port of an end what takes them down for a moment, bool[L]."""
+    """Return which links that stay on change at a port of an end what takes them down for a moment, bool[L]."""
     differ = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         old, new = before[switch.name], after[switch.name]
@@ -134,14 +134,14 @@ def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArra
 
 
 def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
-    """Give `state` with untagged frames accepted on some ports."""
+    """Return `state` with untagged frames accepted on some ports."""
     frames = state.frames.copy()
     frames[at] = Frames.ALL
     return replace(state, frames=frames)
 
 
 def unpausing(fabric: Fabric, state: FabricState) -> FabricState:
-    """Give `state` with flow control off wherever it is on at a link; where one line sets all ports, at all of them."""
+    """Return `state` with flow control off wherever it is on at a link; at all ports where one line sets all."""
     changed: FabricState = dict(state)
     ends = ends_of(fabric, np.ones(len(fabric.links), np.bool_))
     for s, switch in enumerate(fabric.switches):

@@ -38,7 +38,7 @@ class _InPorts(NamedTuple):
 
 
 class _Relation(NamedTuple):
-    """Hold where a path set sends what: uint64[R, H + 1] out ports as bits, bool[R, H + 1] what comes there at all.
+    """Where a path set sends what: uint64[R, H + 1] out ports as bits, bool[R, H + 1] what comes there at all.
 
     Column H stands for broadcasts; `grouped` tells whether entries narrow them.
     """

@@ -1,4 +1,4 @@
-"""Say what IEEE 802.1D's spanning tree settles on: the root, each switch's way there, the ports that are blocked."""
+"""Compute what IEEE 802.1D's spanning tree settles on: the root, each switch's path there, the blocked ports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Spanning(NamedTuple):
-    """Hold an active tree.
+    """An active tree.
 
     links    bool[L], the links that carry data
     depth    int64[N], links between each switch and the root of its part; -1 where spanning tree does not run

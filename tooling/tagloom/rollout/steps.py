@@ -39,7 +39,7 @@ PAUSED = Terms(paused=True)
 
 @dataclass(frozen=True)
 class Step:
-    """Hold what a wave leads to, the wait after it, and the terms it is proven under.
+    """What a wave leads to, the wait after it, and the terms it is proven under.
 
     Where `silent`, what hosts send is dropped once it has ended.
     """
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """Hold what all strategies of one change share: both ends, the waits, and what a switch has room for.
+    """What all strategies of one change share: both ends, the waits, and what a switch has room for.
 
     drain_seconds  until frames of the old kind have left the fabric
     up_seconds     until a port that was raised or retrained carries frames
@@ -254,7 +254,7 @@ def _cleared(
 
 
 def rising(change: Change) -> NDArray[np.bool_]:
-    """Tell which links `after` has on and `before` has not, bool[L]."""
+    """Return which links `after` has on and `before` has not, bool[L]."""
     return links_on(change.fabric, change.after) & ~links_on(change.fabric, change.before)
 
 

@@ -125,7 +125,7 @@ def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) ->
 def _orders(
     fabric: Fabric, usable: NDArray[np.bool_], roots: NDArray[np.int64], bases: Sequence[Edges]
 ) -> Iterator[NDArray[np.int64]]:
-    """Give orders of the links: breadth first, then random.
+    """Yield orders of the links: breadth first, then random.
 
     Among many roots those come first at which the paths turn in most ways: a tree fits beside up*/down* paths when it
     is rooted where they are (lemma 8), and there alone all turns are legal.
@@ -176,7 +176,7 @@ def _hang(fabric: Fabric, tree: Tree, root: int) -> tuple[NDArray[np.int64], NDA
 
 
 def _few_pairs(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> Iterator[tuple[Tree, Tree]]:
-    """Give a few pairs of a tree beside `old` and one beside `new`, those from the same order first."""
+    """Yield a few pairs of a tree beside `old` and one beside `new`, those from the same order first."""
     starts, ends = ([*_first(trees_beside(fabric, usable, base), 4)] for base in (old, new))
     for far in range(len(starts) + len(ends) - 1):
         for i in range(len(starts)):
@@ -222,7 +222,7 @@ def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
 
 
 def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
-    """Give the links of the cycle that `link` closes with a tree, in order, `link` first; [] where it closes none."""
+    """Return the links of the cycle that `link` closes with a tree, in order, `link` first; [] where it closes none."""
     start, goal = int(fabric.head[2 * link]), int(fabric.tail[2 * link])
     parent, reached = _hang(fabric, tree, start)
     if goal not in reached:

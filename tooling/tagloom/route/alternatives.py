@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Hold what a method costs: VLANs as route.cost counts them, Avg.H, host pairs on the busiest channel."""
+    """What a method costs: VLANs as route.cost counts them, Avg.H, host pairs on the busiest channel."""
 
     method: str
     vlans: int

@@ -50,7 +50,7 @@ def _unknown(method: str) -> list[Finding]:
 
 
 def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
-    """Give the switch of that name, to root up*/down* at; None for "best" or None, where the best root is looked for.
+    """Return the switch of that name, to root up*/down* at; None for "best" or None, where the best root is looked for.
 
     Raises InputError where the method has no root to choose or there is no such switch that is up.
     """
@@ -70,7 +70,7 @@ def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
 def route(
     fabric: Fabric, method: str = "auto", assignment: str = "fixed", effort: int = 1, top: int | None = None
 ) -> Routes:
-    """Give all paths of a fabric over the links that are up; `effort` is how long `any` searches, 0 = not at all.
+    """Return all paths of a fabric over the links that are up; `effort` is how long `any` searches, 0 = not at all.
 
     `top` is the root of up*/down*, the best one if None; other methods have none.
 
@@ -133,7 +133,7 @@ def _by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
-    """Give the closed form of the fabric's shape, led around what is down, or None and why there is none."""
+    """Return the closed form of the fabric's shape, led around what is down, or None and why there is none."""
     family = fabric.shape.family if fabric.shape is not None else ""
     grid = is_grid(fabric)
     try:

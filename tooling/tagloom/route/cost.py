@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cost(fabric: Fabric, routes: Routes, assignment: str) -> tuple[int, float]:
-    """Give (VLANs, Avg.H); the VLANs are those of sources with equal trees, or in-ports with equal members, merged.
+    """Return (VLANs, Avg.H); the VLANs are those of sources with equal trees, or in-ports with equal members, merged.
 
     Weaving may merge more trees (those of few links) and fewer in-ports (where entries disagree).
     """

@@ -19,7 +19,7 @@ MAX_TRIES = 12  # links tried per broken tree, nearest first
 
 
 def detour(fabric: Fabric, routes: Routes) -> Routes | None:
-    """Give the same routes around the links that are wanted down, or None where that closes a dependency cycle.
+    """Return the same routes around the links that are wanted down, or None where that closes a dependency cycle.
 
     Each tree that uses such a link loses it and takes another link that joins the two halves: a parallel one first,
     then those nearest to the gap. Sources with equal trees move together, so no VLAN is added for them.
@@ -73,7 +73,7 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
 
 
 def _hostless(fabric: Fabric, kept: set[int], end: int) -> bool:
-    """Tell whether the part of a tree that hangs together with `end` has no hosts."""
+    """Return whether the part of a tree that hangs together with `end` has no hosts."""
     here = rooted(fabric, kept, end) >= 0
     here[end] = True
     return not here[fabric.host_switch].any()

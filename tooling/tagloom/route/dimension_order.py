@@ -23,7 +23,7 @@ MINUS, PLUS = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Hold one dimension's rule: the direction and the lane of the last hop into y from a source at x, int[k, k]."""
+    """One dimension's rule: the direction and the lane of the last hop into y from a source at x, int[k, k]."""
 
     rule: str
     direction: NDArray[np.int8]
@@ -31,7 +31,7 @@ class _Line:
 
 
 def is_grid(fabric: Fabric) -> bool:
-    """Tell whether the switches stand on every point of a mesh, torus, ring or hypercube."""
+    """Return whether the switches stand on every point of a mesh, torus, ring or hypercube."""
     shape = fabric.shape
     if shape is None or shape.family not in {"mesh", "torus", "ring", "hypercube"}:
         return False
@@ -43,7 +43,7 @@ def is_grid(fabric: Fabric) -> bool:
 
 
 def refusal(fabric: Fabric) -> str:
-    """Say why dimension order cannot be deadlock-free here; "" where it can."""
+    """Return why dimension order cannot be deadlock-free here; "" where it can."""
     if not is_grid(fabric):
         return "dimension order needs a mesh, torus, ring or hypercube with a switch on every point"
     return _closed_ring(fabric, _channels(fabric).shape[3])
@@ -61,7 +61,7 @@ def _closed_ring(fabric: Fabric, lanes: int) -> str:
 
 
 def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -> Routes:
-    """Give every switch with hosts its dimension-order tree, whether or not a link is wanted down.
+    """Return every switch with hosts its dimension-order tree, whether or not a link is wanted down.
 
     On a line the path is the straight one. On a ring of k switches:
 
@@ -111,7 +111,7 @@ def _laid(
     into: NDArray[np.int32],
     lines: list[tuple[int, _Line]],
 ) -> NDArray[np.int32] | None:
-    """Lay the tree of every root out, int32[S, N], or give None where a link it needs is not cabled.
+    """Lay the tree of every root out, int32[S, N], or return None where a link it needs is not cabled.
 
     A path enters a switch along the last dimension travelled in which the switch and the root differ. So with the
     switches in the order of their points, the last dimension slowest, a row is written whole as if all differed there;
@@ -206,7 +206,7 @@ def _short(k: int) -> _Line:
 
 
 def directions(fabric: Fabric) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give every channel's dimension and direction of travel (0 minus, 1 plus), int64[C] each; -1 beyond the grid."""
+    """Return every channel's dimension and direction of travel (0 minus, 1 plus), int64[C] each; -1 beyond the grid."""
     into = _channels(fabric)
     dim, sign = np.full(len(fabric.tail), -1, np.int64), np.full(len(fabric.tail), -1, np.int64)
     _, d, s, _ = np.nonzero(into >= 0)
@@ -220,7 +220,7 @@ def _strides(dims: tuple[int, ...]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=4)  # asked several times while one fabric is routed
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
-    """Give the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
+    """Return the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
     dims, at, lane = np.array(_dims(fabric), np.int64), fabric.points, fabric.lane
     lanes = int(lane.max(initial=0)) + 1
     into = np.full((len(fabric.switches), len(dims), 2, lanes), -1, np.int32)

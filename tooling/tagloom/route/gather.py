@@ -1,4 +1,4 @@
-"""Let up*/down* sources share trees where a tree is as short as its own for each, so that fewer VLANs are needed."""
+"""Share trees among up*/down* sources where a tree is as short as its own for each, so that fewer VLANs are needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORK = 3_000_000  # channels looked at in all; the same on every machine, unlike
 
 
 def gather(fabric: Fabric, routes: Routes, top: int | None = None) -> Routes:
-    """Give routes with as many hops for every pair, and with fewer different trees where one can be found.
+    """Return routes with as many hops for every pair, and with fewer different trees where one can be found.
 
     `top` is the root the routes were made from, None for the best one.
 
@@ -86,7 +86,7 @@ class _Grower:
         self.with_hosts = set(fabric.host_switch.tolist())
 
     def group(self, seed: int, others: list[int]) -> tuple[set[int], set[int]]:
-        """Give the sources that share a tree with `seed`, and the tree's links."""
+        """Return the sources that share a tree with `seed`, and the tree's links."""
         row = self.full[seed]
         links = set((row[row >= 0] // 2).tolist())
         group, core = [seed], set[int]()
@@ -101,7 +101,7 @@ class _Grower:
         return set(group), links
 
     def _with(self, group: list[int], core: set[int], links: set[int], s: int) -> tuple[set[int], set[int]] | None:
-        """Give the core (links between the sources) and a tree for the group and `s`, None where none is found."""
+        """Return the core (links between the sources) and a tree for the group and `s`, None where none is found."""
         self.work += len(self.tail)
         here, path = self.root[s], set[int]()
         towards = rooted(self.fabric, links, self.root[group[0]])
@@ -137,7 +137,7 @@ class _Grower:
         arrives_down[head] = not self.up[channel]
 
     def _between(self, core: set[int], members: list[int]) -> dict[int, bool] | None:
-        """Tell of each switch of the core whether a member's frame may come down to it; None where core is too long."""
+        """Return where in the core a member's frame may come down; None where the core is too long."""
         self._via = {}
         arrives: dict[int, bool] = {}
         for s in members:

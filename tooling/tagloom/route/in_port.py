@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def up_down_by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
-    """Give every pair a shortest up*/down* path from the switch `top` or the best root, as a relation C x N -> C.
+    """Return every pair a shortest up*/down* path from the switch `top` or the best root, as a relation C x N -> C.
 
     What a frame may do next depends on whether it has gone down already, which its in-port tells; so each switch
     keeps two tables, one for frames from hosts and up channels, one for frames from down channels. The trees of
@@ -49,7 +49,7 @@ def _choice(
     *,
     gone_down: bool,
 ) -> NDArray[np.int32]:
-    """Give the channel from switch `s` towards every switch, int32[N]; equally short ones are spread by destination."""
+    """Return the channel from switch `s` towards every switch, int32[N]; ties are spread by destination."""
     n = len(rank)
     channels = np.flatnonzero((fabric.tail == s) & fabric.channel_up)
     is_up = rank[fabric.head[channels]] < rank[s]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """Hold the part of a fabric that its hosts are connected by, with numbers of its own.
+    """The part of a fabric that its hosts are connected by, with numbers of its own.
 
     With n switches, m channels (those that are up), D switches with hosts:
 
@@ -44,7 +44,7 @@ class Net:
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
-    """Hold the channels of a net renamed to their positions in an order, with the turns the order allows.
+    """The channels of a net renamed to their positions in an order, with the turns the order allows.
 
     A path may go from channel c to channel c' where c' leaves the switch that c enters, does not lead straight back,
     and c < c'. So every path climbs, and the dependencies cannot close a cycle.
@@ -125,7 +125,7 @@ def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDAr
 
 
 def _lanes(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Give the parallel links between two switches numbers from 0, int32[m]."""
+    """Return the parallel links between two switches numbers from 0, int32[m]."""
     lane = np.zeros(len(tail), np.int32)
     pair = np.minimum(tail, head)[::2].astype(np.int64) * n + np.maximum(tail, head)[::2]
     order = np.argsort(pair, kind="stable")

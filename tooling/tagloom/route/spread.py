@@ -36,7 +36,7 @@ PROGRAM_NODES = 200  # branches of it
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Hold spread routes, and a load that no choice left free could bring the busiest channel below."""
+    """Spread routes, and a load that no choice left free could bring the busiest channel below."""
 
     routes: Routes
     bound: float
@@ -44,7 +44,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class _Lanes:
-    """Hold the classes of channels, K of them.
+    """The classes of channels, K of them.
 
     of       int32[C], the class of each channel, -1 where the link is down
     index    int32[C], its number in the class
@@ -60,7 +60,7 @@ class _Lanes:
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """Hold the ways hosts may send, O of them: a root and the path to each of the T switches with hosts.
+    """The ways hosts may send, O of them: a root and the path to each of the T switches with hosts.
 
     root     int32[O]
     source   int32[O], the source of the given routes it comes from, -1 for a tree of another source
@@ -108,7 +108,7 @@ def spread(
 def load_bound(
     fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
 ) -> float:
-    """Give a load that the busiest channel carries at least, whatever `spread` may choose; units of channel_load.
+    """Return a load that the busiest channel carries at least, whatever `spread` may choose; units of channel_load.
 
     Where every host has one tree: for each hop, the mean over its lanes, and what follows from a host's share of it
     staying whole (VLAN trees hold one lane of a hop; renamed in-ports flood to one, or copies double). Where hosts may
@@ -124,7 +124,7 @@ def load_bound(
 
 
 def _hops(fabric: Fabric) -> NDArray[np.int64]:
-    """Give each channel the number of its ordered neighbour pair, int64[C]; parallel channels share it."""
+    """Return each channel the number of its ordered neighbour pair, int64[C]; parallel channels share it."""
     pair = fabric.tail.astype(np.int64) * len(fabric.switches) + fabric.head
     _, hop = np.unique(pair, return_inverse=True)
     return np.asarray(hop, np.int64)
@@ -264,7 +264,7 @@ def _towards(fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.floa
 
 
 def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Give what a unit on each channel counts for: with bytes, at 1 Gb/s of capacity."""
+    """Return what a unit on each channel counts for: with bytes, at 1 Gb/s of capacity."""
     if volume is None:
         return np.ones(len(fabric.tail))
     return 1000.0 / np.repeat(np.array([link.capacity_mbps() for link in fabric.links], np.float64), 2)
@@ -273,7 +273,7 @@ def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.flo
 def _bound(
     fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float64] | None
 ) -> tuple[float, NDArray[np.int64] | None]:
-    """Give the bound and, with `volume` and several ways, which of its ways each host takes where it is reached."""
+    """Return the bound and, with `volume` and several ways, which of its ways each host takes where it is reached."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
@@ -308,7 +308,7 @@ def _bound(
 
 
 def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
-    """Give a load that no routing brings the busiest channel below: all shortest paths, spread evenly over all links.
+    """Return a load that no routing brings the busiest channel below: all shortest paths, spread evenly over all links.
 
     Units of channel_load.
     """
@@ -326,7 +326,7 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
 
 
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
-    """Give the largest mean of a hop over its lanes: all that is asked of a fabric too large for more."""
+    """Return the largest mean of a hop over its lanes: all that is asked of a fabric too large for more."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     carried = np.bincount(hop, channel_load(fabric, routes, volume) / scale)
     room = np.bincount(hop[up], 1.0 / scale[up], len(carried))
@@ -419,7 +419,7 @@ def _chosen(
     bound: float,
     start: NDArray[np.int64] | None = None,
 ) -> Routes:
-    """Let every host choose a way and a first lane in turn, and again while that helps; ways from `start` if given."""
+    """Choose a way and a first lane for every host in turn, and again while that helps; ways from `start` if given."""
     layers = int(lanes.size.max(initial=1))
     if ways.path.size * layers > WORK or not len(fabric.tail):
         return routes
@@ -429,7 +429,7 @@ def _chosen(
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the channels and scaled loads of every (way, layer) of a host, padded with a channel that is none."""
+        """Return the channels and scaled loads of every (way, layer) of a host, padded with a channel that is none."""
         key = (h if volume is not None else -1, int(fabric.host_switch[h]))
         if key not in uses:
             mine = np.flatnonzero(ways.root == fabric.host_switch[h])
@@ -502,7 +502,7 @@ def _laid(lanes: _Lanes, ways: _Ways, layers: int) -> NDArray[np.int32]:
 def _parents(
     fabric: Fabric, laid: NDArray[np.int32], way: NDArray[np.int64], layer: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Give each host's tree, int32[H, N]."""
+    """Return each host's tree, int32[H, N]."""
     rows = np.full((len(way), len(fabric.switches)), -1, np.int32)
     for h, (o, number) in enumerate(zip(way.tolist(), layer.tolist(), strict=True)):
         path = laid[o, number]

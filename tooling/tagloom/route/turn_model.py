@@ -25,7 +25,7 @@ FAR = np.iinfo(np.int16).max
 
 
 def by_turn_model(fabric: Fabric, straight: Routes, assignment: str, models: tuple[str, ...]) -> Iterator[Routes]:
-    """Give every way in which one of `models`, mirrored in each way, leads the paths of `straight` past what is down.
+    """Yield every way in which one of `models`, mirrored in each way, leads the paths of `straight` past what is down.
 
     A turn model (Glass and Ni, ISCA 1992) orders the directions into phases that a path never goes back on. A phase
     holds both directions of one dimension at most. A cycle would stay in one phase, where all other dimensions go one
@@ -60,7 +60,7 @@ def by_turn_model(fabric: Fabric, straight: Routes, assignment: str, models: tup
 
 
 def by_local_turns(fabric: Fabric, straight: Routes) -> Routes | None:
-    """Give a relation that leaves `straight` only for turns near what is down, None where that reaches not every host.
+    """Return a relation that leaves `straight` only for turns near what is down, None where that leaves a host out.
 
     The turns are those that keep the dependencies acyclic, taken one by one, nearest first and else by chance, which
     is seeded. Works on rings too.
@@ -114,7 +114,7 @@ def _phases(model: str, order: list[int]) -> Iterator[NDArray[np.int64]]:
 
 
 def _rank(order: list[int], dim: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the place of each channel's dimension in the order of travel, int[C]; links beyond the grid come last."""
+    """Return the place of each channel's dimension in the order of travel, int[C]; links beyond the grid come last."""
     place = np.empty(len(order) + 1, np.int64)
     place[order] = np.arange(len(order))
     place[-1] = len(order)  # dimension -1
@@ -176,7 +176,7 @@ def _turns(
 
 
 def _alive(fabric: Fabric, rel: Relation) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Tell which [channel, destination] still arrives, and after how many channels more, (bool[C, N], int[C, N])."""
+    """Return which [channel, destination] still arrives, and after how many channels more, (bool[C, N], int[C, N])."""
     switches = rel.following.shape[1]
     going = (rel.following >= 0).ravel()
     alive = ((rel.following != UNUSED) & fabric.channel_up[:, None]).ravel()
@@ -200,7 +200,7 @@ def _relation(
     *,
     keep: bool,
 ) -> Found | None:
-    """Give every in-channel and destination the straight way on where it is whole, else the shortest by `turns`.
+    """Return every in-channel and destination the straight way on where it is whole, else the shortest by `turns`.
 
     Of equal ways the dimension travelled first is taken. What no path uses is left out, or in-ports would get members
     nobody needs.
@@ -272,7 +272,7 @@ def _spread(
 
 
 def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give each key once, by sorting: numpy's hash table takes minutes for keys that lie as regularly as these."""
+    """Return each key once, by sorting: numpy's hash table takes minutes for keys that lie as regularly as these."""
     keys = np.sort(keys)
     new = np.ones(len(keys), np.bool_)
     new[1:] = keys[1:] != keys[:-1]

@@ -22,7 +22,7 @@ FAR = 1 << 20  # more hops than any path has
 
 
 def up_down(fabric: Fabric, top: int | None = None) -> Routes:
-    """Give every source an up*/down* tree of short paths, from the switch `top` or else from the best root.
+    """Return every source an up*/down* tree of short paths, from the switch `top` or else from the best root.
 
     Switches are ranked by distance from the root, then by number; up is towards the lower rank. Arbitrary shortest
     up*/down* paths of one source need not be a tree (527 of 1,600 sources on random 16-switch graphs); here a switch
@@ -52,7 +52,7 @@ def root_words(fabric: Fabric, chosen: int, asked: int | None) -> str:
 
 
 def best_root(fabric: Fabric) -> int:
-    """Give the switch with the shortest up*/down* paths between hosts on average, of CANDIDATE_ROOTS central ones.
+    """Return the switch with the shortest up*/down* paths between hosts on average, of CANDIDATE_ROOTS central ones.
 
     Large fabrics compare them by the paths from a part of the switches with hosts, evenly taken. Raises PlanError
     where two hosts are not connected.

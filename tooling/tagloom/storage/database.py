@@ -98,11 +98,11 @@ class Store:
         self.wire.close()
 
     def rows(self, types: type[T], query: str, values: Sequence[object] = ()) -> list[T]:
-        """Give the rows of a query, each cell of the type that `types`, a tuple of them, says."""
+        """Return the rows of a query, each cell of the type that `types`, a tuple of them, says."""
         return list(self.each(types, query, values))
 
     def each(self, types: type[T], query: str, values: Sequence[object] = ()) -> Iterator[T]:
-        """Give the rows of a query one after another, as `rows` does."""
+        """Yield the rows of a query one after another, as `rows` does."""
         row_of: TypeAdapter[T] = _adapter(types)  # type: ignore[arg-type]  # a type can be hashed
         with self.told(), closing(self.wire.execute(query, values)) as found:
             for row in found:
@@ -110,7 +110,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection inside one transaction: all that is written, or nothing."""
+        """Return the connection inside one transaction: all that is written, or nothing."""
         with self.told():
             self.wire.execute("BEGIN IMMEDIATE")
             try:
@@ -169,7 +169,7 @@ class Store:
             raise self._wrong(self.form.what, f"another kind of file ({WAY_OUT})" if head else "an empty file")
 
     def _check_tables(self, *, new: bool, deep: bool) -> None:
-        """Compare mark, version and tables with the form's; give an empty file its own."""
+        """Compare mark, version and tables with the form's; return an empty file its own."""
         form = self.form
         (application,), (version,) = (
             self.wire.execute(f"PRAGMA {pragma}").fetchone() for pragma in ("application_id", "user_version")
@@ -201,7 +201,7 @@ class Store:
 
 
 def mark_of(path: Path) -> int:
-    """Give the mark in a file's header, which says what program's it is (sqlite.org/fileformat.html, 1.3); else 0."""
+    """Return the mark in a file's header, which says what program's it is (sqlite.org/fileformat.html, 1.3); else 0."""
     try:
         with path.open("rb") as file:
             return int.from_bytes(file.read(72)[68:])
@@ -211,7 +211,7 @@ def mark_of(path: Path) -> int:
 
 @cache
 def _tables(schema: str) -> dict[str, tuple[str, ...]]:
-    """Give the columns of a schema's tables."""
+    """Return the columns of a schema's tables."""
     with closing(sqlite3.connect(":memory:")) as wire:
         wire.executescript(schema)
         names = [name for (name,) in wire.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

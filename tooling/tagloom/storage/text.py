@@ -56,7 +56,7 @@ def read_text(path: Path, expected: str, most: int = MOST_BYTES) -> str:
 
 
 def decode(content: bytes, where: str, expected: str) -> str:
-    """Give bytes as text, as `read_text` does. Raises InputError."""
+    """Return bytes as text, as `read_text` does. Raises InputError."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ def decode(content: bytes, where: str, expected: str) -> str:
 
 
 def begins_with(path: Path, magic: bytes) -> bool:
-    """Tell whether a regular file begins with some bytes."""
+    """Return whether a regular file begins with some bytes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""Tell which ports carry frames by their own settings, and which links fit and are bound at both ends."""
+"""Decide which ports carry frames by their own settings, and which links fit and are bound at both ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDArray[np.bool_]:
-    """Tell which ports send and take frames by their own settings, bool[N, ports], column 0 unused.
+    """Return which ports send and take frames by their own settings, bool[N, ports], column 0 unused.
 
     An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port of a link does where
     the link carries every frame: see `link_carriers`.
@@ -83,7 +83,7 @@ def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:
 
 
 def _unbound(fabric: Fabric, link: Link, switches: Sequence[SwitchState]) -> Iterator[tuple[int, int, int, str]]:
-    """Give (switch, port, port-channel, what is wrong) for every end of a live cable that is not bound."""
+    """Yield (switch, port, port-channel, what is wrong) for every end of a live cable that is not bound."""
     for a, b in _live(link, switches):
         for s, port, channel in ((link.a, a, link.a_port), (link.b, b, link.b_port)):
             bound = int(switches[s].lag[port - 1])

@@ -50,7 +50,7 @@ class Assumption:
     applies: Callable[[Situation], bool] | None
 
     def as_json(self, families: tuple[str, ...]) -> dict[str, str]:
-        """Give the assumption with the keys of the command line, as it stands with these families."""
+        """Return the assumption with the keys of the command line, as it stands with these families."""
         said = dict.fromkeys(self.likelihood.get(name, self.likelihood.get(ANY, "")) for name in families)
         return {"name": self.name, "why": self.why, "likelihood": "; ".join(said), "check": self.check}
 

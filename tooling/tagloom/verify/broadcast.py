@@ -22,7 +22,7 @@ ROWS = 256  # sources whose copies are counted at once, where counting is needed
 
 @dataclass(slots=True)
 class Broadcast:
-    """Hold what became of one broadcast from every host.
+    """What became of one broadcast from every host.
 
     storm       the ways of a cycle that copies go round, [] where there is none
     once        whether each host's broadcast reaches every other host once, and never comes back to it
@@ -119,7 +119,7 @@ def _heard(
     steps: tuple[NDArray[np.int64], NDArray[np.int64]],
     injections: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell whose broadcast reaches each other host exactly once, and whose at least once, without counting each pair.
+    """Return whose broadcast reaches each other host exactly once, and whose at least once, without counting each pair.
 
     H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are found for
     every way out from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.

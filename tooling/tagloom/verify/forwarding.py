@@ -22,7 +22,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True, eq=False)
 class Forwarding:
-    """Hold the forwarding of every (switch, VLAN) that exists, called a node; K nodes, R ways out.
+    """The forwarding of every (switch, VLAN) that exists, called a node; K nodes, R ways out.
 
     A way out is a member port of a node that leads to a host or a live link:
 
@@ -57,7 +57,7 @@ class Forwarding:
 
     @cached_property
     def way_down(self) -> NDArray[np.bool_]:
-        """Tell which ways lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
+        """Return which ways lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
         up = np.append(self.fabric.channel_up, True)  # a way to a host is none
         down: NDArray[np.bool_] = ~up[self.way_channel]
         return down
@@ -68,7 +68,7 @@ class Forwarding:
         return len(self.node_switch)
 
     def way_table(self) -> NDArray[np.int32]:
-        """Give the way out of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
+        """Return the way out of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
         table = np.full((self.nodes, max(self.fabric.ports, default=0) + 1), NOWHERE, np.int32)
         ways = np.flatnonzero(~self.way_down).astype(np.int32)
         table[self.way_node[ways], self.way_port[ways]] = ways
@@ -134,7 +134,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     def classify(
         switch: NDArray[np.int32], port: NDArray[np.int32], vlan: NDArray[np.int32], tagged: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
-        """Give the node an arriving frame is classified to, NOWHERE where it is dropped."""
+        """Return the node an arriving frame is classified to, NOWHERE where it is dropped."""
         wanted = np.where(tagged, vlan, pvid[switch, port])
         node = np.where(wanted > 0, node_of[switch, wanted], NOWHERE)
         refused = np.where(

@@ -74,7 +74,7 @@ def _spanning(state: SwitchState, sent: Lines, used: NDArray[np.int64]) -> NDArr
 
 
 def _modes(state: SwitchState, sent: Lines, used: NDArray[np.int64], *, plain: bool) -> Iterator[int]:
-    """Give the used ports whose mode changes while frames may pass; `plain`: VLAN 1 alone is the same in every mode."""
+    """Yield the used ports whose mode changes while frames may pass; `plain`: VLAN 1 is the same in every mode."""
     row = state.vlan_index[DEFAULT_VLAN]
     for i in np.flatnonzero((sent.cell == MODE) & np.isin(sent.port, used)).tolist():
         port = int(sent.port[i])

@@ -73,7 +73,7 @@ def prove_management(
 
 
 def _with_cpu(state: SwitchState, asked: Management, ports: list[int], here: bool) -> SwitchState:
-    """Give a switch one port more, that of its own processor, and the management VLAN where it is not held."""
+    """Return a switch one port more, that of its own processor, and the management VLAN where it is not held."""
     columns = {
         name: np.append(getattr(state, name), np.array([value], getattr(state, name).dtype))
         for name, value in (

@@ -49,7 +49,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
 def _met(
     model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give each (destination, node, in-port) at which frames meet an entry, as one number, and how many pairs do."""
+    """Return each (destination, node, in-port) at which frames meet an entry, as one number, and how many pairs do."""
     fabric, hosts = model.fabric, len(model.fabric.hosts)
     ports = max(fabric.ports, default=0) + 1
     met: dict[int, NDArray[np.int64]] = {}
@@ -80,7 +80,7 @@ def _follow(
     gone: NDArray[np.int64],
     in_port: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Give for each case the extra hosts that hear the frame, the copies its destination gets, and if it storms."""
+    """Return for each case the extra hosts that hear the frame, the copies its destination gets, and if it storms."""
     fabric = model.fabric
     cases, ways, hosts = len(destination), len(model.way_node), len(fabric.hosts)
     heard = np.zeros((cases, hosts), np.bool_)

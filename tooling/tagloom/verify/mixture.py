@@ -39,7 +39,7 @@ _TAGGED, _UNTAGGED = int(Membership.TAGGED), int(Membership.UNTAGGED)
 
 
 class Mixture(NamedTuple):
-    """Hold every (switch, VLAN) of a wave, called a node, and what changes at which position; sets of ports are bits.
+    """Every (switch, VLAN) of a wave, called a node, and what changes at which position; sets of ports are bits.
 
     With K nodes, N switches of W - 1 ports at most, C channels, H hosts and A arrivals (channel and tag of a frame):
 
@@ -130,7 +130,7 @@ def mixture(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> 
 
 
 class _Effects(NamedTuple):
-    """Hold all effects of all lines, by switch and then by position; the rest as in Lines."""
+    """All effects of all lines, by switch and then by position; the rest as in Lines."""
 
     switch: NDArray[np.int32]
     position: NDArray[np.int64]
@@ -150,7 +150,7 @@ _Nodes = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.int32]"]
 
 
 def _nodes(states: list[SwitchState], effects: _Effects) -> _Nodes:
-    """Give every (switch, VLAN) that is there at some line a number, as (node_switch, node_vlan, node_of)."""
+    """Return every (switch, VLAN) that is there at some line a number, as (node_switch, node_vlan, node_of)."""
     span = MAX_VLAN + 2
     named = effects.only(VLAN, MEMBER, ENTRY)
     there = np.zeros(len(states) * span, np.bool_)
@@ -167,7 +167,7 @@ _Rows = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.bool_]", "ND
 
 
 def _rows(states: list[SwitchState], effects: _Effects, node_of: NDArray[np.int32], nodes: int) -> _Rows:
-    """Give the epochs of every node's row: (row_lo, row_pos, row_exists, row_tagged, row_untagged)."""
+    """Return the epochs of every node's row: (row_lo, row_pos, row_exists, row_tagged, row_untagged)."""
     exists = np.zeros(nodes, np.bool_)
     tagged, untagged = np.zeros(nodes, np.uint64), np.zeros(nodes, np.uint64)
     for s, state in enumerate(states):
@@ -644,7 +644,7 @@ def _spread_out(sets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 
 @kernel
 def reachable(net: Mixture) -> NDArray[np.bool_]:
-    """Tell which nodes a frame may be classified to, whatever entries and filters say, bool[K + 1].
+    """Return which nodes a frame may be classified to, whatever entries and filters say, bool[K + 1].
 
     The last one stands for NOWHERE, and is not.
     """

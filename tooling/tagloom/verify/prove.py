@@ -33,7 +33,7 @@ WITNESSES = 5  # findings shown of one kind; the counts are complete
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Hold what the verifier compares with.
+    """What the verifier compares with.
 
     routes              the planned routes, or None to take the static entries' own paths
     duplicates_allowed  the plan says that broadcasts may come several times, and come back; they must still come
@@ -116,7 +116,7 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
 
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
-    """Tell whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
+    """Return whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
     return flood(forwarding(fabric, state, unicast=False), repeats=False).once
 
 

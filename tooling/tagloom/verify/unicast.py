@@ -25,7 +25,7 @@ NO_ENTRY = 0
 
 @dataclass(slots=True)
 class Trouble:
-    """Hold the pairs that went wrong in one way at one step: sources, destinations, and what to say of them."""
+    """The pairs that went wrong in one way at one step: sources, destinations, and what to say of them."""
 
     step: int
     source: NDArray[np.int64]
@@ -34,14 +34,14 @@ class Trouble:
     details: tuple[NDArray[np.integer], ...] = ()
 
     def say(self, at: int) -> tuple[int, int, str]:
-        """Give source, destination and reason of one of the pairs."""
+        """Return source, destination and reason of one of the pairs."""
         reason = self.why(*(int(detail[at]) for detail in self.details))
         return int(self.source[at]), int(self.destination[at]), reason
 
 
 @dataclass(slots=True)
 class Unicast:
-    """Hold what became of every ordered pair.
+    """What became of every ordered pair.
 
     lost, off_path  the pairs that went wrong
     floods          (source, destination) of frames that some switch floods
@@ -96,7 +96,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
 
 
 def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Give the port that [destination, node] is pinned to, uint[H, K], NO_ENTRY where frames flood."""
+    """Return the port that [destination, node] is pinned to, uint[H, K], NO_ENTRY where frames flood."""
     pin = np.zeros((len(model.fabric.hosts), model.nodes), kind)
     pin[model.entry_host, model.entry_node] = model.entry_port
     return pin
@@ -105,7 +105,7 @@ def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.uns
 def _climbed(
     model: Forwarding, table: NDArray[np.int32], pin: NDArray[np.unsignedinteger], routes: Routes | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which destinations all frames reach, on planned paths where they are trees, and their turns."""
+    """Return which destinations all frames reach, on planned paths where they are trees, and their turns."""
     from tagloom.verify.climb import climb  # noqa: PLC0415 - numba takes its time
 
     fabric = model.fabric

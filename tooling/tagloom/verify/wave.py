@@ -128,7 +128,7 @@ def prove_frames(
 
 
 def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:
-    """Give every (switch index, VLAN) that a frame may be classified to at some line; perhaps more, never less.
+    """Return every (switch index, VLAN) that a frame may be classified to at some line; perhaps more, never less.
 
     What is not among them may be added, changed and taken away by any line at any time (lemma 1).
     """
@@ -279,7 +279,7 @@ def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
 
 @kernel
 def _of_pvid(net: Mixture, s: int, e: int) -> int:
-    """Give the node that the PVID of a port's epoch names."""
+    """Return the node that the PVID of a port's epoch names."""
     if net.port_pvid[e] == 0:
         return NOWHERE
     return net.node_of[s, net.port_pvid[e]]  # type: ignore[no-any-return]  # an element of an array of integers
@@ -287,7 +287,7 @@ def _of_pvid(net: Mixture, s: int, e: int) -> int:
 
 @kernel
 def _classified(net: Mixture, s: int, p: int, tagged: bool, tag_node: int, now: int) -> int:
-    """Give the node a frame arriving at port p of switch s is classified to at position `now`, NOWHERE if dropped."""
+    """Return the node a frame arriving at port p of switch s is classified to at position `now`, NOWHERE if dropped."""
     place = s * net.width + p
     e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
     if not net.port_on[e] or net.port_frames[e] == (_UNTAGGED_ONLY if tagged else _TAGGED_ONLY):
@@ -364,7 +364,7 @@ def _most_positions(net: Mixture) -> int:
 def _steady(
     net: Mixture, s: int, p: int, tagged: bool, tag_node: int, event_lo: NDArray[np.int64], event_hi: NDArray[np.int64]
 ) -> bool:
-    """Tell whether nothing changes that bears on frames arriving at port p of switch s."""
+    """Return whether nothing changes that bears on frames arriving at port p of switch s."""
     place = s * net.width + p
     lo = net.port_lo[place]
     if net.port_lo[place + 1] > lo + 1 or net.on_varies[s]:
@@ -384,7 +384,7 @@ def _ways(
     event_lo: NDArray[np.int64],
     event_hi: NDArray[np.int64],
 ) -> tuple[bool, np.uint64, np.uint64]:
-    """Give the ways out at position `now`: whether an entry says them, and the ports by tagged and untagged."""
+    """Return the ways out at position `now`: whether an entry says them, and the ports by tagged and untagged."""
     ports = pin[node]
     for v in range(event_lo[node], event_hi[node]):
         if net.event_pos[v] <= now:
@@ -407,7 +407,7 @@ def _ways(
 
 @kernel
 def _arrival(net: Mixture, node: int, port: int, channel: int, tagged: bool) -> int:
-    """Give the number of the arrival of a frame that leaves `node` by `port`."""
+    """Return the number of the arrival of a frame that leaves `node` by `port`."""
     if not tagged:
         return channel
     below = net.ever_tagged[node] & ((np.uint64(1) << np.uint64(port - 1)) - np.uint64(1))
@@ -420,7 +420,7 @@ def _arrival(net: Mixture, node: int, port: int, channel: int, tagged: bool) -> 
 
 @kernel
 def _lowest(bits: np.uint64) -> int:
-    """Give the lowest port of a set that has one."""
+    """Return the lowest port of a set that has one."""
     port = 1
     for width in (32, 16, 8, 4, 2, 1):
         below = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
@@ -432,7 +432,7 @@ def _lowest(bits: np.uint64) -> int:
 
 @kernel
 def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
-    """Give the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
+    """Return the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
 
     Static entries apart: nearly all frame states of a wave are such, and need not be looked into again.
     """
@@ -674,7 +674,7 @@ def _most_copies(
 def _surely_heard(
     state: NDArray[np.int64], choice: NDArray[np.int64], to: NDArray[np.int64], arrivals: int, hosts: int, first: int
 ) -> NDArray[np.uint64]:
-    """Give the hosts from `first` on, as bits, that hear a broadcast from each frame state whatever is chosen."""
+    """Return the hosts from `first` on, as bits, that hear a broadcast from each frame state whatever is chosen."""
     heard = np.full(arrivals + hosts, ~np.uint64(0))
     i = 0
     while i < len(state):

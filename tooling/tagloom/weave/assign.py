@@ -28,7 +28,7 @@ ASSIGNMENTS = ("fixed", "renamed")
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Hold a way out to propose where a plan does not fit: its words, its assignment, and what makes its routes."""
+    """A way out to propose where a plan does not fit: its words, its assignment, and what makes its routes."""
 
     words: str
     assignment: str
@@ -46,7 +46,7 @@ def weave(
     static_arp: bool = False,
     hosts_tag: bool = False,
 ) -> VlanPlan:
-    """Assign VLANs to routes and give every switch's target state.
+    """Assign VLANs to routes and return every switch's target state.
 
     With `previous`, a VLAN whose members and entries are all as before keeps its number, and every other gets one that
     `previous` uses nowhere. Where `broadcasts_once` denies that flooding alone brings each broadcast once, broadcasts
@@ -77,7 +77,7 @@ def weave(
 
 
 def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
-    """Give the state of every switch and the count of VLANs, whether or not the models can hold them."""
+    """Return the state of every switch and the count of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
         state = renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False)
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
@@ -87,7 +87,7 @@ def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int
 
 
 def _taking_tagged(fabric: Fabric, state: FabricState) -> FabricState:
-    """Give `state` with tagged frames accepted on the ports of hosts."""
+    """Return `state` with tagged frames accepted on the ports of hosts."""
     taking = dict(state)
     for s, switch in enumerate(fabric.switches):
         frames = state[switch.name].frames.copy()
@@ -118,7 +118,7 @@ def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ..
 
 
 def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:
-    """Say which limit of a model is exceeded and by what, None where everything fits; VLAN 1 takes a place too."""
+    """Return which limit of a model is exceeded and by what, None where everything fits; VLAN 1 takes a place too."""
     for switch in fabric.switches:
         platform, held = platforms.load(switch.model), state[switch.name]
         if len(held.vlans) > platform.max_vlans or int(held.vlans.max()) > platform.max_vlan_id:

@@ -25,7 +25,7 @@ CHANCES = 32  # seeded random orders tried after those
 
 
 def broadcast_tree(fabric: Fabric, routes: Routes) -> frozenset[int]:
-    """Give the links of a tree that spans all switches with hosts and may carry floods beside the unicasts.
+    """Return the links of a tree that spans all switches with hosts and may carry floods beside the unicasts.
 
     Tried are the breadth-first trees as they are, then Kruskal's procedure over breadth-first and over random orders,
     which passes a link over where its turns would close a cycle with what is there. That greedy found a tree in all
@@ -129,6 +129,6 @@ def _pruned(fabric: Fabric, links: Collection[int]) -> frozenset[int]:
 
 
 def _spans(fabric: Fabric, tree: Collection[int]) -> bool:
-    """Tell whether a pruned forest is one tree with every host's switch on it: switches of a tree are links + 1."""
+    """Return whether a pruned forest is one tree with every host's switch on it: switches of a tree are links + 1."""
     on_tree = {s for i in tree for s in (fabric.links[i].a, fabric.links[i].b)} | set(fabric.host_switch.tolist())
     return len(on_tree) == len(tree) + 1

@@ -69,7 +69,7 @@ def _candidates(
 
 
 def _complete(fabric: Fabric, routes: Routes) -> bool:
-    """Tell whether every tree reaches every switch with hosts; two such trees are one or close a cycle."""
+    """Return whether every tree reaches every switch with hosts; two such trees are one or close a cycle."""
     targets = np.unique(fabric.host_switch)
     reached = (routes.trees[:, targets] >= 0) | (routes.root[:, None] == targets[None, :])
     return bool(reached.all())
@@ -118,7 +118,7 @@ def _find(top: dict[int, int], s: int) -> int:
 
 
 def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
-    """Give every switch its part of every tree (Steps 3 to 6).
+    """Return every switch its part of every tree (Steps 3 to 6).
 
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
     host's PVID is the VLAN of its source. A static entry stands at every switch of a path and nowhere else.
@@ -152,7 +152,7 @@ def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
 
 
 def _ports(fabric: Fabric, routes: Routes, sources: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the port towards each host where a path of one of the sources needs it, int[N, H], 0 elsewhere."""
+    """Return the port towards each host where a path of one of the sources needs it, int[N, H], 0 elsewhere."""
     hosts = np.arange(len(fabric.hosts))
     port = np.zeros((len(fabric.switches), len(hosts)), np.int64)
     for source in sources.tolist():

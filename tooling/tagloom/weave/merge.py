@@ -19,7 +19,7 @@ EXACT_ROUNDS = 24  # integer programs solved before the best partition found so 
 def first_fit(
     conflict: NDArray[np.bool_], together: Callable[[list[int]], bool], order: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Give each thing the first class it fits in, taking them in `order` (Koibuchi et al. 2011, Sect. 3.2.1, Step 2).
+    """Return each thing the first class it fits in, taking them in `order` (Koibuchi et al. 2011, Sect. 3.2.1, Step 2).
 
     conflict  bool[n, n], symmetric: which two may not share a class
     together  tells whether a whole set may share one, which can fail although no two of it conflict
@@ -43,7 +43,7 @@ def first_fit(
 
 
 def fewest(conflict: NDArray[np.bool_], together: Callable[[list[int]], bool] = lambda _: True) -> NDArray[np.int64]:
-    """Give each thing a class so that few are needed: first fit, and another partition only where that has fewer.
+    """Return each thing a class so that few are needed: first fit, and another partition only where that has fewer.
 
     This is colouring a graph, NP-hard in general. First fit is kept where a set of things that exclude each other
     proves it least, which is the common case. Otherwise the most constrained things go first (Brelaz, CACM 22(4),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int] = ()) -> Draft:
-    """Give every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
+    """Return every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
 
     Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
     VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
@@ -99,7 +99,7 @@ def _members(
 
 
 def _conflicts(members: NDArray[np.bool_], out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
-    """Tell which two in-ports need VLANs of their own, bool[rules, rules].
+    """Return which two in-ports need VLANs of their own, bool[rules, rules].
 
     Entries that agree two by two agree all together, so nothing else needs to be asked of a larger set.
     """
@@ -110,7 +110,7 @@ def _conflicts(members: NDArray[np.bool_], out: NDArray[np.unsignedinteger]) -> 
 
 
 def _tree_ports(fabric: Fabric, tree: Collection[int]) -> list[set[int]]:
-    """Give each switch's ports on a tree of links."""
+    """Return each switch's ports on a tree of links."""
     ports: list[set[int]] = [set() for _ in fabric.switches]
     for i in tree:
         ports[fabric.links[i].a].add(fabric.links[i].a_port)
@@ -126,7 +126,7 @@ def _rules(
     hosts: NDArray[np.int64],
     channels: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
-    """Give the in-ports of a switch that frames come in by, and the out-port of each to every host, 0 for none.
+    """Return the in-ports of a switch that frames come in by, and the out-port of each to every host, 0 for none.
 
     column           int64[H], the column of `leaving` that is each host's
     hosts, channels  those that end at the switch

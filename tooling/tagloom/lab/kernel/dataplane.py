@@ -38,7 +38,7 @@ QUICK_SPANNING_TREE = "ip link set dev tagloom type bridge forward_delay 200 hel
 
 
 def as_bridge(state: SwitchState, ports: Collection[int]) -> SwitchState:
-    """Say in a bridge's terms what a switch of any family does on `ports`.
+    """Return in a bridge's terms what a switch of any family does on `ports`.
 
     A bridge cannot hold, and forwards as if they were not there: 802.3x, EEE and speeds (its cables have none); ingress
     filtering off; ports that refuse tagged frames; entries for a group of ports or for ports outside their VLAN;
@@ -120,7 +120,7 @@ class KernelDataplane:
         self._machine.request("forget")
 
     def learned(self, switch: str) -> dict[tuple[int, int], int]:
-        """Give a switch's dynamic entries, (VLAN, MAC) -> port."""
+        """Return a switch's dynamic entries, (VLAN, MAC) -> port."""
         found = {}
         for row in json.loads(self._machine.request("learned", switch=self.fabric.index[switch])["entries"]):
             port = PLATFORM.port_number(str(row.get("ifname")))
@@ -185,7 +185,7 @@ class KernelDataplane:
         return f"a frame of {a} circulates: {name} sent {frames} copies by {PLATFORM.port_name(port)} before it was cut"
 
     def _delivery(self, a: str, mac: int, raw: dict[str, Any]) -> Delivery:
-        """Say in names what became of a frame; copies seen without order are followed from the sender on."""
+        """Return in names what became of a frame; copies seen without order are followed from the sender on."""
         heard = {self.fabric.hosts[int(h)].name: copies for h, copies in raw["hosts"].items()}
         if raw["storm"]:
             return Delivery((), heard, sum(heard.values()), (), self._storm(a, raw))

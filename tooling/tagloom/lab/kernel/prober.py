@@ -160,7 +160,7 @@ class Namespace:
         self.raw.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
     def close(self) -> None:
-        """Let go of the namespace."""
+        """Close the namespace."""
         self.raw.close()
         self.control.close()
         self.links.socket.close()
@@ -175,7 +175,7 @@ class Namespace:
         fcntl.ioctl(self.control, SIOCSIFFLAGS, struct.pack("16sh14x", name, flags))
 
     def frames(self) -> dict[str, list[int]]:
-        """Give [received, sent] frames by port."""
+        """Return [received, sent] frames by port."""
         text = os.pread(self.counters, 1 << 16, 0).decode()
         found = {}
         for line in text.splitlines()[2:]:
@@ -226,7 +226,7 @@ class Prober:
         return {}
 
     def run(self, texts: dict[str, str], one_by_one: bool = False) -> dict[str, Any]:
-        """Let a shell run a file in a switch's namespace, by switch number; what is complained of, line by line.
+        """Run a file with a shell in a switch's namespace, by switch number; what is complained of, line by line.
 
         The shell runs the file's commands itself where `one_by_one` says so. Otherwise it says which they are, and few
         processes run them, in the same order: a command's exit status is then not the shell's to ask.
@@ -269,13 +269,13 @@ class Prober:
         return {}
 
     def learned(self, switch: int) -> dict[str, Any]:
-        """Give a switch's forwarding database, in iproute2's own JSON."""
+        """Return a switch's forwarding database, in iproute2's own JSON."""
         enter(self.switches[switch].handle)
         words = ["bridge", "-j", "fdb", "show", "br", BRIDGE.decode()]
         return {"entries": subprocess.run(words, capture_output=True, text=True, check=False).stdout or "[]"}
 
     def type(self, switch: int, lines: list[str]) -> dict[str, Any]:
-        """Run commands one by one on a switch; gives [status, answer] of each."""
+        """Run commands one by one on a switch; returns [status, answer] of each."""
         enter(self.switches[switch].handle)
         answers = []
         for line in lines:
@@ -287,7 +287,7 @@ class Prober:
         return {"answers": answers}
 
     def show(self, switch: int) -> dict[str, Any]:
-        """Give what the kernel holds, in iproute2's own JSON."""
+        """Return what the kernel holds, in iproute2's own JSON."""
         enter(self.switches[switch].handle)
         links = subprocess.run(["ip", "-j", "-d", "link", "show"], capture_output=True, text=True, check=False).stdout
         both = f"vlan show\nfdb show br {BRIDGE.decode()}\n"
@@ -297,7 +297,7 @@ class Prober:
         return {"links": links, "vlans": text[:end], "entries": text[end:]}
 
     def counters(self) -> dict[str, Any]:
-        """Give every switch's [received, sent] frames by port."""
+        """Return every switch's [received, sent] frames by port."""
         return {"frames": [space.frames() for space in self.switches]}
 
     def send(self, frames: list[list[Any]], patience: float = 0.0, learn: bool = False) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Give every source a tree of paths that climb an order, few hops deep, and spread the load."""
+"""Choose for every source a tree of paths that climb an order, few hops deep, and spread the load."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def respread_trees(
     toll: float,
     busy: float,
 ) -> int:
-    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; gives the number of changes.
+    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; returns the number of changes.
 
     Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
     they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more. Ways without one of

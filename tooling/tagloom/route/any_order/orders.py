@@ -99,7 +99,7 @@ def _holds(
     queue: NDArray[np.int32],
     union: NDArray[np.int32],
 ) -> bool:
-    """Tell whether the rest falls apart without v: grow a region around each neighbour until all have met."""
+    """Return whether the rest falls apart without v: grow a region around each neighbour until all have met."""
     end = 0
     for i in range(start[v], start[v + 1]):
         u = near[i]

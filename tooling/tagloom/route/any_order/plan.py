@@ -62,7 +62,7 @@ class Effort:
 
 
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
-    """Give every source a tree of paths, for fixed assignment, on any fabric.
+    """Return every source a tree of paths, for fixed assignment, on any fabric.
 
     One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
     dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many, spreads the
@@ -88,7 +88,7 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
 def any_relation(
     fabric: Fabric, effort: int = 1, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Relation]:
-    """Give every channel its next channel by destination, for renamed assignment, on any fabric.
+    """Return every channel its next channel by destination, for renamed assignment, on any fabric.
 
     Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
     of a source spread a little better.
@@ -114,7 +114,7 @@ def any_relation(
 
 
 def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
-    """Give what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
+    """Return what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
     power = 1 << squarings
     return power * (share * float(load.max())) ** (power - 1) if share else np.inf
 

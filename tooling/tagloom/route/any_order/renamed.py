@@ -1,4 +1,4 @@
-"""Give every channel one next channel per destination, shortest along an order, and spread the load."""
+"""Choose for every channel one next channel per destination, shortest along an order, and spread the load."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def respread(
     toll: float,
     busy: float,
 ) -> int:
-    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; gives the number of changes.
+    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; returns the number of changes.
 
     Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
     are, or grow where that lowers the sum by `toll` for every host pair and channel more. Ways without one of the

@@ -21,7 +21,7 @@ LOAD_SHARE = 0.1  # what one lower bound more of load weighs against paths twice
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Hold what all orders of a net are judged against.
+    """What all orders of a net are judged against.
 
     distance    int16[D, n], channels on a shortest path from each switch to each switch with hosts
     shortest    the sum of the distances over all ordered pairs of hosts
@@ -240,7 +240,7 @@ def _judged(
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Hold an order with its path lengths and flows, for the search to change in place.
+    """An order with its path lengths and flows, for the search to change in place.
 
     position, order  int32[m], inverse to each other
     far     int16[D, m], channels from the start of channel c to the destination, c included; FAR where no way climbs
@@ -387,7 +387,7 @@ def improve(
     tree: NDArray[np.bool_],
     draws: NDArray[np.int64],
 ) -> Score:
-    """Move channels in the order wherever that lowers the cost, in place; gives the score reached.
+    """Move channels in the order wherever that lowers the cost, in place; returns the score reached.
 
     Every row of `draws`, int64[moves, 4] of numbers from 0, picks one refused turn x -> y to allow, by moving x before
     y or y behind x. All turns of the escape tree `tree` (bool[m]) stay allowed, so all pairs stay joined. Only the
@@ -423,7 +423,7 @@ def _nearest(
     position: NDArray[np.int32],
     far: NDArray[np.int16],
 ) -> int:
-    """Give far[c] as its next channels have it."""
+    """Return far[c] as its next channels have it."""
     best = FAR
     for j in range(after_start[c], after_start[c + 1]):
         e = after[j]

@@ -28,7 +28,7 @@ def swift_rows(
     channels: int,
     switches: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Give a relation in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
+    """Return a relation in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
     Of shortest ways the one whose next channel has carried least is taken, and chance decides within blocks of
     destinations. Only what a path uses is written. All turns come from the list of turns that climb, so no dependency
