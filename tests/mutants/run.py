@@ -93,7 +93,7 @@ class Copy:
             shutil.rmtree(mutants_cache, ignore_errors=True)
 
     def test(self, tests, seconds=600.0):
-        """Run tests up to the first that fails; give (pytest's exit status, CPU seconds, output).
+        """Run tests up to the first that fails; return (pytest's exit status, CPU seconds, output).
 
         In a fork of this process, which has loaded the libraries already, but nothing of tagloom.
         """
@@ -116,7 +116,7 @@ class Copy:
             return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, out.read()
 
     def _child(self, tests, seconds, out):
-        """Be a process of its own that runs tests, and give pytest's exit status."""
+        """Run tests in a process of its own, and return pytest's exit status."""
         os.setsid()
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
@@ -149,7 +149,7 @@ class Copy:
 
 
 def verdict(status):
-    """Give what pytest's exit status tells: 0 all passed, 1 one failed, 2 could not be imported, 3 to 5 its own."""
+    """Return what pytest's exit status tells: 0 all passed, 1 one failed, 2 could not be imported, 3 to 5 its own."""
     if status == 0:
         return SURVIVED
     if status in {-signal.SIGXCPU, -signal.SIGKILL}:
@@ -158,7 +158,7 @@ def verdict(status):
 
 
 def difference(before, after):
-    """Give the lines that a mutant changes, as (before, after)."""
+    """Return the lines that a mutant changes, as (before, after)."""
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
     return tuple(" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
 
