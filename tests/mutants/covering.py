@@ -42,8 +42,10 @@ COVERING = [
     ("route/gather.py", "route/test_gather.py"),
     (
         "route/*",
-        "route/test_turn_model.py route/test_detour.py route/test_up_down_by_in_port.py "
-        "laws/test_grids_with_dead_parts.py route/test_routes.py",
+        (
+            "route/test_turn_model.py route/test_detour.py route/test_up_down_by_in_port.py "
+            "laws/test_grids_with_dead_parts.py route/test_routes.py"
+        ),
     ),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),
     ("rollout/spanning.py", "rollout/test_greenfield.py"),
@@ -58,8 +60,10 @@ COVERING = [
     ("apply/gate.py", "apply/test_gate.py apply/test_push.py apply/test_runs.py"),
     (
         "apply/*",
-        "apply/test_gate.py apply/test_crew.py apply/test_chunks.py apply/test_inventory.py apply/test_surroundings.py "
-        "apply/test_push.py apply/test_runs.py",
+        (
+            "apply/test_gate.py apply/test_crew.py apply/test_chunks.py apply/test_inventory.py "
+            "apply/test_surroundings.py apply/test_push.py apply/test_runs.py"
+        ),
     ),
 ]
 
