@@ -1,0 +1,67 @@
+"""A disk without room and a place that is read-only, made of a tmpfs in a mount namespace of our own."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
+NEW = f"{sys.executable} -P -m tagloom.cli new ring --dims 40 -o"
+
+
+def _in_namespace(script, *words):
+    return subprocess.run([*NAMESPACE, "sh", "-euc", script, "sh", *map(str, words)], capture_output=True, text=True)  # noqa: PLW1510 - judged
+
+
+needs_namespaces = pytest.mark.skipif(
+    shutil.which("unshare") is None or _in_namespace("mount -t tmpfs -o size=8k none /mnt").returncode != 0,
+    reason="this machine gives no namespaces to users",
+)
+
+
+@needs_namespaces
+def test_a_full_disk_is_told_and_the_old_file_stays(tmp_path):
+    script = f"""
+        mount -t tmpfs -o size=12k none "$1"; cd "$1"; echo old > ring.yml; head -c 8192 /dev/zero > filler || true
+        status=0; {NEW} ring.yml || status=$?
+        cat ring.yml; ls -A | tr '\\n' ' '; exit $status
+    """
+    ended = _in_namespace(script, tmp_path)
+    assert (ended.returncode, ended.stdout.splitlines()) == (2, ["old", "filler ring.yml "])
+    assert (
+        ended.stderr.splitlines()[0] == "ring.yml: expected a file that can be written, actual No space left on device"
+    )
+
+
+@needs_namespaces
+@pytest.mark.parametrize("name", ["ring.yml", "other.yml", "deeper/ring.yml"])
+def test_a_place_that_is_read_only_is_told_and_stays_as_it_is(tmp_path, name):
+    script = f"""
+        mount -t tmpfs none "$1"; cd "$1"; echo old > ring.yml; mount -o remount,ro "$1"
+        status=0; {NEW} "$2" || status=$?
+        cat ring.yml; ls -A; exit $status
+    """
+    ended = _in_namespace(script, tmp_path, name)
+    assert (ended.returncode, ended.stdout.splitlines()) == (2, ["old", "ring.yml"])
+    assert ended.stderr.splitlines()[0] == f"{name}: expected a file that can be written, actual Read-only file system"
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("options", "what"), [("size=12k", "No space left on device"), ("ro", "Read-only file system")]
+)
+def test_a_build_that_finds_no_room_leaves_the_place_as_it_was(tmp_path, options, what):
+    script = f"""
+        mount -t tmpfs -o {options} none "$1"; cd "$1"
+        status=0; {sys.executable} -P -m tagloom.cli plan "$2" -o build || status=$?
+        ls -A; exit $status
+    """
+    fabric = tmp_path / "ring.yml"
+    subprocess.run([*NEW.split(), str(fabric)], check=True, capture_output=True)
+    place = tmp_path / "place"
+    place.mkdir()
+    ended = _in_namespace(script, place, fabric)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert what in ended.stderr
+    assert "Traceback" not in ended.stderr
