@@ -248,14 +248,22 @@ def _refused_when_pasted(
     """
     interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
     refused: list[UnknownLine] = []
-    left, inside, strange = False, "", False  # strange: in a context that a line opened which nobody knows
+    # left: outside of configuration, where a text that says `configure` begins; strange: in a context of unknown name
+    left, inside, strange = "configure" in lines, "", False
     for number, line in enumerate(lines, start=1):
         if not line or line[0] == "!" or PROMPT.match(line):
             continue
         if left:
             left = line != "configure"
             if left and number not in unread and line not in ("exit", "end"):
-                refused.append(UnknownLine(number, "", line, "outside of configuration: an exit too many stands above"))
+                refused.append(
+                    UnknownLine(
+                        number,
+                        "",
+                        line,
+                        "outside of configuration: `configure` is missing, or an exit too many stands above",
+                    )
+                )
             continue
         if inside:
             if line in ("exit", "end"):
