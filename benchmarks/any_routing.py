@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 import networkx as nx
 import numpy as np
 
+from tagloom.graph.paths import channel_load
 from tagloom.read.families import FAMILIES
 from tagloom.records.fabric import Fabric, Host, Link, Switch
-from tagloom.records.routes import DELIVERED, channel_load
+from tagloom.records.routes import DELIVERED
 from tagloom.route.any_order import any_relation, any_trees
 from tagloom.route.up_down import up_down
 

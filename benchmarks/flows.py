@@ -21,15 +21,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "predict"))
 from fabrics import make_fabric
 from judged import APT, judge, random_case, simgrid_is_here
+from tagloom.graph.flows import flows_of
+from tagloom.graph.paths import average_hops
+from tagloom.graph.trees import per_switch, rooted
 from tagloom.platforms.power import latency_seconds
 from tagloom.predict.flows import finish, max_min_rates
 from tagloom.predict.performance import move, performance
 from tagloom.read.patterns import pattern
-from tagloom.records.flows import flows_of
 from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.route.spread import spread
-from tagloom.route.trees import per_switch, rooted
 
 ROOT = Path(__file__).resolve().parents[1]
 PATTERNS = ("all-to-all", "bit-reversal", "matrix-transpose")
@@ -107,7 +108,7 @@ def relative(network: tuple[str, str, tuple[int, ...], dict[str, int], str]) -> 
     for name in PATTERNS:
         moved = move(fabric, routes, pattern(fabric, f"pattern:{name}"))
         shares.append(performance(moved, moved).bandwidth_after.value)
-    return routes.average_hops(fabric), shares
+    return average_hops(fabric, routes), shares
 
 
 def gains(family: str, dims: tuple[int, ...], parallel: int, hosts: int) -> list[float]:

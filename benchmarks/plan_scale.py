@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from opensm import credit_loops, opensm
 
 from tagloom import pipeline
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies
 from tagloom.read.fabric_file import parse_fabric
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
 from tagloom.route import route
 from tagloom.share import share_directory
 from tagloom.verify.forwarding import forwarding

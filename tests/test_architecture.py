@@ -18,12 +18,13 @@ MAY = {
     "storage": {"errors"},
     "records": GROUND,
     "platforms": GROUND | {"records"},
-    **{verb: GROUND | {"records", "platforms"} for verb in VERBS},
-    "report": GROUND | {"records", "platforms", "apply"},  # apply's outcomes are shown to people
+    "graph": {"errors", "units", "records"},  # array algorithms that many verbs share
+    **{verb: GROUND | {"records", "graph", "platforms"} for verb in VERBS},
+    "report": GROUND | {"records", "graph", "platforms", "apply"},  # apply's outcomes are shown to people
     "adapters": GROUND | {"records", "platforms"},
     "lab": GROUND | {"records", "platforms", "render", "read"},  # a switch prints its configuration, and reads a fabric
-    "pipeline": GROUND | {"records", "platforms"} | VERBS,
-    "demo": GROUND | {"records", "platforms", "read", "report", "pipeline", "lab", "apply"},
+    "pipeline": GROUND | {"records", "graph", "platforms"} | VERBS,
+    "demo": GROUND | {"records", "graph", "platforms", "read", "report", "pipeline", "lab", "apply"},
     "cli": GROUND
     | {
         "records",

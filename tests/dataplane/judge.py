@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership
@@ -218,7 +219,7 @@ def _told(seen: Seen) -> str:
 def _planned(fabric: Fabric, routes: Routes, a: int, b: int) -> set[tuple[int, int]]:
     """Give the (switch, port) that a frame of a planned pair leaves by, the host's own port last."""
     target = np.array([fabric.host_switch[b]])
-    channels = routes.paths(fabric, target)[routes.source_of_host[a], 0]
+    channels = paths_to(fabric, routes, target)[routes.source_of_host[a], 0]
     ways = {(int(fabric.tail[c]), int(fabric.tail_port[c])) for c in channels if c >= 0}
     return ways | {(int(fabric.host_switch[b]), int(fabric.host_port[b]))}
 

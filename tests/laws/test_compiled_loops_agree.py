@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
-from tagloom.records import routes as records
-from tagloom.records.routes import Routes, channel_load, departures, dependencies
+from tagloom.graph import paths
+from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths
+from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.verify import Plan, unicast, verify
 from tagloom.weave import weave
@@ -21,7 +22,7 @@ from test_verifier_agrees_with_frames import FABRICS, damage
 def forced(from_pairs):
     """Take compiled loops from so many pairs on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "COMPILED_FROM", from_pairs)
+        patch.setattr(paths, "COMPILED_FROM", from_pairs)
         patch.setattr(unicast, "COMPILED_FROM", from_pairs)
         yield
 
@@ -47,7 +48,7 @@ def test_walks_over_trees(fabric, data):
         with forced(from_pairs):
             fresh = Routes("", "", routes.source_of_host, routes.root, parent)
             held, wanted = dependencies(fabric, fresh)
-            depth = fresh.depth(fabric)
+            depth = path_lengths(fabric, fresh)
             reached = np.all(depth[:, fabric.host_switch] >= 0)
             load = channel_load(fabric, fresh) if reached else None
             relation = departures(fabric, fresh) if reached else None

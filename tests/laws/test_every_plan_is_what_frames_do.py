@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import PlanError
+from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.route import METHODS
@@ -101,7 +102,7 @@ def holds(fabric, method, assignment, prefer):
     assert proof.proven, [str(finding) for finding in proof.findings]
     assert proof.reachable_pairs == len(fabric.hosts) * (len(fabric.hosts) - 1)
     plane, names = Dataplane(fabric, build.state), [host.name for host in fabric.hosts]
-    planned = build.routes.paths(fabric, fabric.host_switch)
+    planned = paths_to(fabric, build.routes, fabric.host_switch)
     for a, source in enumerate(build.routes.source_of_host.tolist()):
         for b, name in enumerate(names):
             if a == b:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
+from tagloom.graph.cycles import find_cycle
 from tagloom.lab.dataplane import Dataplane
 from tagloom.platforms import load
 from tagloom.read import read_fabric
-from tagloom.records.channels import find_cycle
 from tagloom.records.switch_state import Frames, SwitchEditor
 from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fabrics import make_fabric
 from tagloom.errors import PlanError
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies, path_lengths, paths_to
 from tagloom.route import METHODS, route
 from tagloom.verify import Plan, verify
 from tagloom.weave import weave
@@ -46,9 +46,9 @@ def test_every_method_that_takes_a_damaged_grid_routes_all_of_it(fabric, method,
     except PlanError:
         assert method != "auto"
         return
-    assert np.all(routes.depth(fabric)[:, fabric.host_switch] >= 0)
+    assert np.all(path_lengths(fabric, routes)[:, fabric.host_switch] >= 0)
     assert find_cycle(len(fabric.tail), *dependencies(fabric, routes)) == []
-    used = routes.paths(fabric, np.unique(fabric.host_switch))
+    used = paths_to(fabric, routes, np.unique(fabric.host_switch))
     assert fabric.channel_up[used[used >= 0]].all()
     if assignment == "fixed":
         proof = verify(fabric, weave(fabric, routes, "fixed").state, Plan(routes))

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
+from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.switch_state import Membership, SwitchEditor
 from tagloom.route import route
@@ -29,7 +30,7 @@ ROUTINGS = ["auto", "up-down", "any", "tree"]
 
 def strays(fabric, state, routes):
     """List the pairs that arrive by other channels than planned, frame by frame."""
-    plane, planned = Dataplane(fabric, state), routes.paths(fabric, fabric.host_switch)
+    plane, planned = Dataplane(fabric, state), paths_to(fabric, routes, fabric.host_switch)
     found = set()
     for a, source in enumerate(routes.source_of_host.tolist()):
         for b, host in enumerate(fabric.hosts):

@@ -5,8 +5,8 @@ import pytest
 
 from fabrics import make_fabric
 from judged import APT, judge, random_case, simgrid_is_here
+from tagloom.graph.flows import flows_of, one_switch
 from tagloom.predict.flows import finish, max_min_rates
-from tagloom.records.flows import flows_of, one_switch
 from tagloom.route import route
 
 SEEDS = range(8)

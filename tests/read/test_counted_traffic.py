@@ -19,9 +19,9 @@ from tagloom import platforms
 from tagloom.adapters.exporter import Exporter
 from tagloom.adapters.history import History
 from tagloom.cli import main
+from tagloom.graph.paths import channel_load
 from tagloom.read import format_fabric
 from tagloom.records.observation import Counters, Observation
-from tagloom.records.routes import channel_load
 from tagloom.route import route
 
 SECONDS = 300.0

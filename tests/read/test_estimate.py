@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from fabrics import make_fabric
 from tagloom.errors import InputError
+from tagloom.graph.paths import channel_load
 from tagloom.read.estimate import estimate
 from tagloom.records.counted import Counted
-from tagloom.records.routes import channel_load
 from tagloom.route import route
 
 FABRICS = {

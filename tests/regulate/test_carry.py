@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fabrics import make_fabric
+from tagloom.graph.paths import channel_load
 from tagloom.read import read_traffic
-from tagloom.records.routes import channel_load
 from tagloom.regulate import routes_of
 from tagloom.regulate.carry import carry
 from tagloom.regulate.forest import net_of, trees_of

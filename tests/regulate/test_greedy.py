@@ -13,10 +13,10 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
+from tagloom.graph.paths import channel_load
 from tagloom.pipeline import Wish
 from tagloom.platforms.power import fabric_watts, lpi_share
 from tagloom.read import read_fabric, read_traffic
-from tagloom.records.routes import channel_load
 from tagloom.regulate import two_connected
 
 

@@ -9,10 +9,10 @@ import pytest
 from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
+from tagloom.graph.paths import channel_load
 from tagloom.pipeline import Wish
 from tagloom.platforms.power import fabric_watts
 from tagloom.read import format_fabric, read_fabric, read_traffic
-from tagloom.records.routes import channel_load
 from tagloom.regulate import two_connected
 
 

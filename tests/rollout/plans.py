@@ -5,9 +5,9 @@ from functools import cache, partial
 import numpy as np
 
 from fabrics import make_fabric
+from tagloom.graph.trees import per_switch, rooted
 from tagloom.records.routes import Routes
 from tagloom.route import route
-from tagloom.route.trees import per_switch, rooted
 from tagloom.route.up_down import up_down
 from tagloom.verify import broadcasts_once
 from tagloom.weave import weave

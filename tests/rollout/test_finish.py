@@ -11,10 +11,10 @@ from test_wave_proof import a_fabric, a_state
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import PlanError
+from tagloom.graph.numbering import owned
 from tagloom.pipeline import may_finish, rollout
 from tagloom.pipeline.planning import rollout_judge
 from tagloom.records.change import difference
-from tagloom.records.numbering import owned
 from tagloom.render import line_changes
 from tagloom.rollout import finish
 from tagloom.route import route

@@ -11,13 +11,13 @@ from plans import mesh, plans
 from fabrics import make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.numbering import content, owned
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import rollout
 from tagloom.pipeline.planning import rollout_judge
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
-from tagloom.records.channels import find_cycle
-from tagloom.records.numbering import content, owned
 from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor, SwitchState
 from tagloom.render import render_commands
 from tagloom.rollout import choose

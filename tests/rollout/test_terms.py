@@ -11,10 +11,10 @@ from test_wave_proof import MODEL, a_fabric, a_state, a_tree, a_wave, damaged, e
 
 from fabrics import make_fabric, make_irregular
 from tagloom import platforms
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.numbering import renumbered
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import difference
-from tagloom.records.channels import find_cycle
-from tagloom.records.numbering import renumbered
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import Terms
 from tagloom.render import line_changes

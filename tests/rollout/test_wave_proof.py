@@ -10,17 +10,17 @@ from mixtures import Oracle, bridges_of
 
 from fabrics import make_irregular
 from tagloom import platforms
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.numbering import renumbered
+from tagloom.graph.trees import rooted
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.change import Change as SpeedChange
-from tagloom.records.channels import find_cycle
 from tagloom.records.lines import Lines
-from tagloom.records.numbering import renumbered
 from tagloom.records.routes import Routes
 from tagloom.records.switch_state import Membership, SwitchEditor, SwitchState
 from tagloom.render import line_changes, line_effects, render_commands
 from tagloom.rollout.steps import Change, through
 from tagloom.rollout.trees import tree_state
-from tagloom.route.trees import rooted
 from tagloom.verify import broadcasts_once, dependencies, prove_wave, verify
 from tagloom.weave import weave
 

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from fabrics import make_fabric
 from tagloom.errors import PlanError
-from tagloom.records.channels import find_cycle
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import channel_load, dependencies, path_lengths
+from tagloom.graph.trees import per_switch, pruned
 from tagloom.records.fabric import Fabric, Host, Link, Switch
-from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, channel_load, dependencies
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order import any_relation, any_trees
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, eliminated, escape_tree, ordered
@@ -19,7 +21,6 @@ from tagloom.route.any_order.score import climbing_hops, ground, improve, judged
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import lay_out
 from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, total_distance
-from tagloom.route.trees import per_switch, pruned
 from tagloom.route.up_down import best_root, central, hops, ranked, up_down, whole_trees
 
 
@@ -85,7 +86,7 @@ def walk(fabric, source_of_host, root, relation):
 def test_fixed_reaches_every_host_by_trees_without_a_cycle(fabric, effort, seed):
     routes = any_trees(fabric, effort, seed)
     assert (routes.root[routes.source_of_host] == fabric.host_switch).all()
-    depth = routes.depth(fabric)
+    depth = path_lengths(fabric, routes)
     assert (depth[:, fabric.host_switch] >= 0).all()
     source, switch = np.nonzero(routes.parent >= 0)
     used = routes.parent[source, switch]
@@ -229,7 +230,7 @@ def test_the_same_effort_and_seed_give_the_same_paths():
 
 def test_hosts_that_are_cut_off_are_named_and_switches_without_hosts_are_not():
     fabric = fabric_of(4, [(0, 1), (1, 2), (2, 3)], [0, 1, 2])
-    assert (any_trees(fabric.with_links_down({2})).depth(fabric)[:, :3] >= 0).all()
+    assert (path_lengths(fabric, any_trees(fabric.with_links_down({2})))[:, :3] >= 0).all()
     with pytest.raises(PlanError, match="s2 is cut off"):
         any_trees(fabric.with_links_down({1}))
     with pytest.raises(PlanError, match="s2 is cut off"):
@@ -273,7 +274,7 @@ def test_up_down_trees_reach_all_hosts_no_later_than_by_climbing_first(fabric, s
     up = rank[fabric.head] < rank[fabric.tail]
     assert not np.any(up[channel] & ~up[before] & (before >= 0))
     climbing = nx.DiGraph([(int(fabric.tail[c]), int(fabric.head[c])) for c in np.flatnonzero(up & fabric.channel_up)])
-    depth, shortest = routes.depth(fabric), hops(fabric, rank)[1]
+    depth, shortest = path_lengths(fabric, routes), hops(fabric, rank)[1]
     for k, s in enumerate(routes.root.tolist()):
         climbed = nx.single_source_shortest_path_length(climbing, s) if s in climbing else {s: 0}
         for v in set(fabric.host_switch.tolist()):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from fabrics import make_irregular
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies, path_lengths
+from tagloom.graph.trees import per_switch, rooted_at
+from tagloom.records.routes import Routes
 from tagloom.route.detour import detour
-from tagloom.route.trees import per_switch, rooted_at
 
 
 def on_tree(fabric, links):
@@ -17,7 +18,7 @@ def on_tree(fabric, links):
 
 
 def reached(fabric, routes):
-    return (routes.depth(fabric)[:, fabric.host_switch] >= 0).all()
+    return (path_lengths(fabric, routes)[:, fabric.host_switch] >= 0).all()
 
 
 def test_a_cut_branch_without_hosts_is_given_up():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fabrics import make_fabric
 from tagloom import pipeline
+from tagloom.graph.paths import average_hops, path_lengths
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.route import route
 from tagloom.route.gather import gather
@@ -41,7 +42,7 @@ def test_never_more_vlans_than_first_fit_and_never_a_longer_path(n, more, every,
     woven = weave(fabric, gathered)
     assert woven.vlans <= first_fit_count(fabric, routes)
     needed = np.unique(fabric.host_switch)
-    assert np.array_equal(gathered.depth(fabric)[:, needed], routes.depth(fabric)[:, needed])
+    assert np.array_equal(path_lengths(fabric, gathered)[:, needed], path_lengths(fabric, routes)[:, needed])
     assert verify(fabric, woven.state, Plan(gathered)).proven
     assert np.array_equal(gather(fabric, routes).trees, gathered.trees)
 
@@ -65,7 +66,7 @@ def test_named_fabrics_need_fewer_vlans_than_first_fit(make, first_fit, few):
     gathered = gather(fabric, routes)
     woven = weave(fabric, gathered)
     assert woven.vlans <= few
-    assert gathered.average_hops(fabric) == routes.average_hops(fabric)
+    assert average_hops(fabric, gathered) == average_hops(fabric, routes)
     assert verify(fabric, woven.state, Plan(gathered)).proven
 
 

@@ -5,8 +5,9 @@ import pytest
 
 from fabrics import make_fabric
 from tagloom.errors import InputError, PlanError
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, channel_load, dependencies, relation
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import average_hops, channel_load, dependencies, path_lengths, paths_to, relation
+from tagloom.records.routes import Routes
 from tagloom.route import METHODS, route
 from tagloom.route.alternatives import alternatives
 
@@ -30,20 +31,20 @@ def cycle_of(fabric, routes):
 def test_switches_on_a_path_are_those_of_table_11(family, dims, options, method, hops):
     """Koibuchi et al. 2011, Table 11 (Avg.H), counted over all ordered host pairs, a host with itself included."""
     fabric = make_fabric(family, *dims, **options)
-    assert route(fabric, method).average_hops(fabric) == pytest.approx(hops)
+    assert average_hops(fabric, route(fabric, method)) == pytest.approx(hops)
 
 
 def test_table_11s_tree_is_the_one_along_an_edge_row():
     """The table's 4.81 is the tree of row 0 and all columns; our breadth-first one has 4.25."""
+    from tagloom.graph.trees import per_switch, rooted  # noqa: PLC0415 - only here
     from tagloom.records.routes import Routes  # noqa: PLC0415 - only here
-    from tagloom.route.trees import per_switch, rooted  # noqa: PLC0415 - only here
 
     fabric = make_fabric("mesh", 4, 4)
     at = [s.at for s in fabric.switches]
     links = {i for i, x in enumerate(fabric.links) if at[x.a][0] == at[x.b][0] or at[x.a][1] == at[x.b][1] == 0}
     source_of_host, root = per_switch(fabric)
     parent = np.stack([rooted(fabric, links, int(s)) for s in root])
-    assert Routes("tree", "", source_of_host, root, parent).average_hops(fabric) == pytest.approx(4.8125)
+    assert average_hops(fabric, Routes("tree", "", source_of_host, root, parent)) == pytest.approx(4.8125)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,8 @@ def test_the_rules_of_rings_with_two_links_trade_vlans_for_hops(k, r7, mixed, mi
     """Averages of R7 and R1 found by brute force; R7 in the first dimension alone saves half of what it costs."""
     fabric = make_fabric("torus", k, k, parallel=2)
     for method, hops in (("dor", mixed), ("dor-r7", r7), ("dor-r1", minimal)):
-        assert route(fabric, method).average_hops(fabric) == pytest.approx(hops, abs=1e-4), method
-    assert route(fabric, "dor", "renamed").average_hops(fabric) == pytest.approx(r7, abs=1e-4)
+        assert average_hops(fabric, route(fabric, method)) == pytest.approx(hops, abs=1e-4), method
+    assert average_hops(fabric, route(fabric, "dor", "renamed")) == pytest.approx(r7, abs=1e-4)
 
 
 @pytest.mark.parametrize("k", [3, 4, 5, 6, 7, 8])
@@ -103,7 +104,7 @@ def test_rules_r1_and_r7_are_for_rings_with_two_links():
 def test_every_routing_reaches_every_host_without_a_dependency_cycle(family, dims, options, method):
     fabric = make_fabric(family, *dims, **options)
     routes = route(fabric, method)
-    assert np.all(routes.depth(fabric)[:, fabric.host_switch] >= 0)
+    assert np.all(path_lengths(fabric, routes)[:, fabric.host_switch] >= 0)
     assert cycle_of(fabric, routes) == []
 
 
@@ -128,13 +129,13 @@ def test_any_one_link_down_is_routed_around(family, dims, assignment):
         smaller = fabric.with_links_down({link})
         routes = route(smaller, "auto", assignment)
         assert not np.isin(routes.parent, [2 * link, 2 * link + 1]).any(), link
-        assert np.all(routes.depth(smaller)[:, smaller.host_switch] >= 0), link
+        assert np.all(path_lengths(smaller, routes)[:, smaller.host_switch] >= 0), link
         assert cycle_of(smaller, routes) == [], link
 
 
 def test_a_parallel_link_takes_over_without_a_longer_path():
     fabric = make_fabric("torus", 4, 4, parallel=2)
-    assert route(fabric.with_links_down({0})).average_hops(fabric) == 3.0
+    assert average_hops(fabric, route(fabric.with_links_down({0}))) == 3.0
 
 
 def test_renamed_gets_routes_that_follow_from_the_in_port_alone():
@@ -189,8 +190,8 @@ def test_a_relation_says_the_same_of_paths_as_the_trees_it_came_from(family, dim
     trees = route(fabric)
     rel = Routes(trees.method, "", trees.source_of_host, trees.root, relation=relation(fabric, trees))
     targets = np.unique(fabric.host_switch)
-    assert np.array_equal(rel.paths(fabric, targets), trees.paths(fabric, targets))
-    assert np.array_equal(rel.depth(fabric)[:, targets], trees.depth(fabric)[:, targets])
+    assert np.array_equal(paths_to(fabric, rel, targets), paths_to(fabric, trees, targets))
+    assert np.array_equal(path_lengths(fabric, rel)[:, targets], path_lengths(fabric, trees)[:, targets])
     for a, b in zip(dependencies(fabric, rel), dependencies(fabric, trees), strict=True):
         assert np.array_equal(a, b)
     volume = np.random.default_rng(1).random((len(fabric.hosts),) * 2)
@@ -212,10 +213,10 @@ def test_a_turn_model_reaches_every_host_wherever_it_can_and_closes_no_cycle(dim
         except PlanError:
             continue
         reached += 1
-        assert np.all(routes.depth(smaller)[:, smaller.host_switch] >= 0), link
+        assert np.all(path_lengths(smaller, routes)[:, smaller.host_switch] >= 0), link
         assert cycle_of(smaller, routes) == [], link
         assert (routes.relation is not None or relation(smaller, routes) is not None) or assignment == "fixed"
-        used = routes.paths(smaller, np.unique(smaller.host_switch))
+        used = paths_to(smaller, routes, np.unique(smaller.host_switch))
         assert smaller.channel_up[used[used >= 0]].all(), link
     # north cannot be last past a dead link of the dimension travelled last, nor west first past one of the first
     assert reached == len(fabric.links) if method == "auto" else reached > 0

@@ -13,9 +13,10 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.errors import PlanError
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import average_hops, channel_load, dependencies, relation
 from tagloom.read import read_fabric, read_traffic
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, channel_load, dependencies, relation
+from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.route.spread import load_bound, spread
 from tagloom.verify import Plan, broadcasts_once, verify
@@ -46,7 +47,7 @@ def test_the_busiest_channel_is_within_5_percent_of_the_best_possible(case, assi
     found = spread(fabric, routes, assignment)
     assert channel_load(fabric, found.routes).max() == load
     assert load <= 1.05 * found.bound
-    assert found.routes.average_hops(fabric) == routes.average_hops(fabric)
+    assert average_hops(fabric, found.routes) == average_hops(fabric, routes)
     woven = weave(fabric, found.routes, assignment)
     assert verify(fabric, woven.state, Plan(found.routes)).proven
     if assignment == "fixed":

@@ -12,8 +12,8 @@ import pytest
 
 from fabrics import make_fabric
 from tagloom.errors import PlanError
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies
 from tagloom.route import route
 from tagloom.route.dimension_order import directions
 from tagloom.route.turn_model import _phases

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fabrics import make_irregular
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies, paths_to
 from tagloom.route.in_port import up_down_by_in_port
 
 
@@ -42,7 +42,7 @@ def test_every_path_goes_up_then_down_and_is_as_short_as_that_allows(seed):
     rank = ranks(fabric, seed)
     shortest = legal_lengths(fabric, rank)
     targets = np.arange(32)
-    paths = routes.paths(fabric, targets)
+    paths = paths_to(fabric, routes, targets)
     for a, s in enumerate(routes.root.tolist()):
         for t in targets.tolist():
             used = paths[a, t][paths[a, t] >= 0]

@@ -10,10 +10,10 @@ import pytest
 from fabrics import ROOT
 from tagloom.adapters.forecasts import Forecasts
 from tagloom.adapters.history import History
+from tagloom.graph.paths import channel_load
 from tagloom.pipeline import read_build, traffic_of
 from tagloom.records.kept import Quantity
 from tagloom.records.observation import Counters, Observation
-from tagloom.records.routes import channel_load
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 

@@ -12,8 +12,8 @@ import pytest
 from checker import CHECKER, check
 from fabrics import ROOT, make_fabric
 from tagloom.cli import main
+from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.pipeline import plan, write_build
-from tagloom.records.channels import find_cycle, ranks
 
 FABRICS = {
     "mesh": ("mesh", (4, 4), {}),

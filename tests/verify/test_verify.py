@@ -173,7 +173,7 @@ def test_minimal_routing_on_k44_by_sum_of_numbers_is_cyclic():
                 via = (s % 4 + d % 4) % 4 + (4 if s < 4 else 0)
                 held.append(into[s, via])
                 wanted.append(into[via, d])
-    from tagloom.records.channels import find_cycle  # noqa: PLC0415 - only here
+    from tagloom.graph.cycles import find_cycle  # noqa: PLC0415 - only here
 
     cycle = find_cycle(32, np.array(held), np.array(wanted))
     pairs = set(zip(held, wanted, strict=True))

@@ -98,7 +98,7 @@ def test_three_that_go_together_two_by_two_only():
 
 def partial_routes(fabric, links_by_source):
     """Make routes of partial trees; sources sit at the first end of their first link."""
-    from tagloom.route.trees import rooted  # noqa: PLC0415 - only here
+    from tagloom.graph.trees import rooted  # noqa: PLC0415 - only here
 
     root = np.array([fabric.links[links[0]].a for links in links_by_source], np.int32)
     parent = np.stack([rooted(fabric, links, int(r)) for links, r in zip(links_by_source, root, strict=True)])

@@ -7,7 +7,7 @@ import pytest
 
 from fabrics import make_fabric
 from tagloom.errors import PlanError
-from tagloom.records.numbering import content, owned
+from tagloom.graph.numbering import content, owned
 from tagloom.records.switch_state import Membership
 from tagloom.route import route
 from tagloom.weave import Alternative, weave

@@ -15,6 +15,7 @@ from tagloom.apply.lock import FabricLock
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
 from tagloom.apply.survey import survey
+from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.pipeline import applying, operating, runs
@@ -208,8 +209,8 @@ def _save_power(
     rollout = pipeline.write_rollout(saving, change, templates, home / "rollout")
     say(*terminal.rollout_lines(rollout))
     say(
-        f"{'':<10}paths grow from {build.routes.average_hops(fabric):.2f} to "
-        f"{saving.routes.average_hops(saving_fabric):.2f} switches"
+        f"{'':<10}paths grow from {average_hops(fabric, build.routes):.2f} to "
+        f"{average_hops(saving_fabric, saving.routes):.2f} switches"
     )
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
@@ -276,7 +277,7 @@ def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dic
 def _intended(build: Build, source: int, target: int) -> list[list[Any]]:
     """List the hops planned for a pair as (switch, in-port, out-port)."""
     fabric, routes = build.fabric, build.routes
-    path = routes.paths(fabric, fabric.host_switch[[target]])[routes.source_of_host[source], 0]
+    path = paths_to(fabric, routes, fabric.host_switch[[target]])[routes.source_of_host[source], 0]
     channels = path[path >= 0].tolist()
     into = [fabric.hosts[source].port, *(int(fabric.head_port[c]) for c in channels)]
     out = [*(int(fabric.tail_port[c]) for c in channels), fabric.hosts[target].port]

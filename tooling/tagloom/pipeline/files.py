@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom import __version__
 from tagloom.errors import Finding, InputError
+from tagloom.graph.paths import check_routes
 from tagloom.pipeline.planning import (
     Build,
     certificate,
@@ -162,7 +163,7 @@ def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:
         routes = Routes(
             page.method, page.reason, arrays["source_of_host"], arrays["root"], arrays.get("parent"), relation
         )
-        routes.check(fabric)
+        check_routes(fabric, routes)
     except (ValueError, KeyError) as error:
         raise InputError([Finding(str(path), expected, str(error))]) from None
     return routes

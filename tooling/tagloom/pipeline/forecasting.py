@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.flows import flows_of
 from tagloom.pipeline.files import read_texts
 from tagloom.pipeline.planning import Build, own_routes, parse, with_links_off
 from tagloom.pipeline.regulating import chosen
@@ -17,7 +18,6 @@ from tagloom.predict.energy import Rates, energy
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.performance import Moved, move
 from tagloom.read import read_traffic
-from tagloom.records.flows import flows_of
 from tagloom.records.pages import RolloutPage
 from tagloom.route import route
 from tagloom.storage.document import checked, read_json

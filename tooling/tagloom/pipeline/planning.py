@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.regulating import Chosen, Wish
 from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
 from tagloom.records.pages import RolloutPage, SettingsPage
-from tagloom.records.routes import Routes, channel_load
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.render import learning as learning_page
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
     from tagloom.records.rollout import Rollout, Wave
+    from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
@@ -107,7 +108,7 @@ class Build:
             "vlans": self.vlans,
             "broadcast": self.broadcast,
             "remarks": list(self.remarks),
-            "average_hops": round(self.routes.average_hops(self.fabric), 6) if self.fabric.hosts else 0.0,
+            "average_hops": round(average_hops(self.fabric, self.routes), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
             "max_channel_load_bound": math.floor(bound + 1e-6),
             **proof.as_json(),

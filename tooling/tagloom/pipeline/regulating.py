@@ -10,9 +10,9 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.paths import channel_load
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.pages import SettingsPage
-from tagloom.records.routes import channel_load
 from tagloom.records.settings import LinkSettings
 from tagloom.regulate import Program, Rules, greedy, optimal, rerouted, routes_of, static, two_connected
 from tagloom.route import route

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
 from tagloom.pipeline.planning import prove, with_links_off
@@ -20,7 +21,6 @@ from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.pages import RolloutPage
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
-from tagloom.records.routes import channel_load
 from tagloom.records.timetable import ALL_ON
 from tagloom.storage.document import checked, read_json
 
@@ -126,7 +126,7 @@ def report(
     return Report(
         fabric=after,
         reason=build.routes.reason,
-        average_hops=build.routes.average_hops(build.fabric) if build.fabric.hosts else 0.0,
+        average_hops=average_hops(build.fabric, build.routes) if build.fabric.hosts else 0.0,
         vlans=build.vlans,
         assignment=build.assignment,
         proof=proof,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tagloom.graph.paths import channel_load
 from tagloom.records.kept import Measured, Quantity, Score, unit_of
-from tagloom.records.routes import channel_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,6 +14,7 @@ import yaml
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.paths import paths_to
 from tagloom.pipeline.planning import own_routes, plan, plannable, rollout_between, with_links_off
 from tagloom.pipeline.regulating import (
     HOST_MBPS,
@@ -201,7 +202,7 @@ class _Search:
         """Return bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - takes its time to load
 
-        paths = routes.paths(fabric, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
+        paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
         pair, step = np.nonzero(paths >= 0)
         capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
         channel = paths[pair, step]

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.records.flows import Flows
+    from tagloom.graph.flows import Flows
 
 SAME = 1e-9  # relative: shares that differ by less are one share, computed in another order
 

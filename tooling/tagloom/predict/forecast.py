@@ -9,6 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.graph.flows import HOST_BPS
 from tagloom.platforms.power import port_watts
 from tagloom.predict.eee import (
     POWERCONNECT_5548,
@@ -19,7 +20,6 @@ from tagloom.predict.eee import (
 )
 from tagloom.predict.performance import Moved, performance, worst_ratio
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.records.flows import HOST_BPS
 from tagloom.records.forecast import Figure, Forecast, PortVerdict
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.graph.flows import Flows
     from tagloom.platforms import PortWatts
     from tagloom.records.fabric import Fabric
-    from tagloom.records.flows import Flows
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.flows import flows_of, one_switch
 from tagloom.platforms.power import latency_seconds
 from tagloom.predict.flows import finish, max_min_rates
-from tagloom.records.flows import flows_of, one_switch
 from tagloom.records.forecast import Figure, Performance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tagloom.graph.flows import Flows
     from tagloom.records.fabric import Fabric
-    from tagloom.records.flows import Flows
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.kernel import kernel
+from tagloom.graph.kernel import kernel
 from tagloom.records.simulation import NEVER
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom.errors import Finding, InputError
+from tagloom.graph.paths import paths_to
 from tagloom.records.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _equations(
     hosts = len(fabric.hosts)
     h = np.arange(hosts)
     targets, column = np.unique(fabric.host_switch, return_inverse=True)
-    paths = routes.paths(fabric, targets)
+    paths = paths_to(fabric, routes, targets)
     rows = [h[h != a] + a * hosts for a in range(hosts)] + [b + h[h != b] * hosts for b in range(hosts)]
     over: list[list[NDArray[np.int64]]] = [[] for _ in channel]
     for a in range(hosts):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.routes import channel_load
+from tagloom.graph.paths import channel_load
 from tagloom.regulate.carry import carry
 from tagloom.regulate.forest import net_of, routes_of
 from tagloom.regulate.greedy import Choice, greedy

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.routes import channel_load
+from tagloom.graph.paths import channel_load
 from tagloom.regulate.greedy import CHANCE, Choice
 from tagloom.regulate.moves import SLACK
 from tagloom.regulate.static import keeps_together, two_connected

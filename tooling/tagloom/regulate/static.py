@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from tagloom.records.routes import channel_load
+from tagloom.graph.paths import channel_load
 from tagloom.records.settings import LinkSettings
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from tagloom import platforms
+from tagloom.graph.flows import flows_of
 from tagloom.platforms.power import latency_seconds
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.records.flows import flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

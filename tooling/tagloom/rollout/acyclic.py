@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle, ranks
-from tagloom.records.kernel import kernel
+from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.graph.kernel import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.graph.numbering import renumbered
 from tagloom.records.carrier import links_on
-from tagloom.records.channels import find_cycle, ranks
-from tagloom.records.numbering import renumbered
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
 from tagloom.records.wave_proof import Terms

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
+from tagloom.graph.numbering import owned
 from tagloom.records.carrier import links_on
-from tagloom.records.numbering import owned
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN
 from tagloom.records.wave_proof import AS_PLANNED, Terms
 from tagloom.rollout.layers import (

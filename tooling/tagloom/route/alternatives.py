@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import channel_load, departures
+from tagloom.graph.paths import channel_load, departures
 from tagloom.route.choose import METHODS, route
 from tagloom.route.cost import cost
 

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, departures, dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import departures, dependencies
+from tagloom.records.routes import Routes
 from tagloom.route.cost import cost
 from tagloom.route.detour import detour
 from tagloom.route.dimension_order import dimension_order, is_grid, refusal

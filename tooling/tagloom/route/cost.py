@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.routes import dependencies, relation
+from tagloom.graph.paths import average_hops, dependencies, relation
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
@@ -19,7 +19,7 @@ def cost(fabric: Fabric, routes: Routes, assignment: str) -> tuple[int, float]:
 
     Weaving may merge more trees (those of few links) and fewer in-ports (where entries disagree).
     """
-    return (_trees(routes) if assignment == "fixed" else _members(fabric, routes)), routes.average_hops(fabric)
+    return (_trees(routes) if assignment == "fixed" else _members(fabric, routes)), average_hops(fabric, routes)
 
 
 def _trees(routes: Routes) -> int:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import Routes, dependencies
-from tagloom.route.trees import pruned, rooted, rooted_at
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies
+from tagloom.graph.trees import pruned, rooted, rooted_at
+from tagloom.records.routes import Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

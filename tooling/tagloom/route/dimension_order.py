@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.graph.trees import per_switch
 from tagloom.records.routes import Routes
-from tagloom.route.trees import per_switch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

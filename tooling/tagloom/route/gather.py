@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
-from tagloom.route.trees import pruned, rooted, rooted_at
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies, path_lengths
+from tagloom.graph.trees import pruned, rooted, rooted_at
 from tagloom.route.up_down import CANDIDATE_ROOTS, central, ranked, whole_trees
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def gather(fabric: Fabric, routes: Routes, top: int | None = None) -> Routes:
         if members:
             parent[members] = rooted_at(fabric, links, routes.root[members])
     gathered, needed = replace(routes, parent=pruned(fabric, parent)), np.unique(fabric.host_switch)
-    as_short = np.array_equal(gathered.depth(fabric)[:, needed], routes.depth(fabric)[:, needed])
+    as_short = np.array_equal(path_lengths(fabric, gathered)[:, needed], path_lengths(fabric, routes)[:, needed])
     if not as_short or find_cycle(len(fabric.tail), *dependencies(fabric, gathered)):
         raise ValueError("shared trees became longer, or closed a cycle")
     return gathered if len(_distinct(gathered)) < len(_distinct(routes)) else routes
@@ -59,14 +59,14 @@ def _order(fabric: Fabric, routes: Routes, root: int | None) -> tuple[NDArray[np
     """Find a ranking of switches that allows the routes and no shorter ones, and its whole trees int32[S, N]."""
     held, wanted = dependencies(fabric, routes)
     needed = np.unique(fabric.host_switch)
-    depth = routes.depth(fabric)[:, needed]
+    depth = path_lengths(fabric, routes)[:, needed]
     for top in central(fabric)[:CANDIDATE_ROOTS] if root is None else [root]:
         rank = ranked(fabric, top)
         up = rank[fabric.head] < rank[fabric.tail]
         if np.any(~up[held] & up[wanted]):
             continue
         full = whole_trees(fabric, routes.root, rank)
-        if np.array_equal(replace(routes, parent=full).depth(fabric)[:, needed], depth):
+        if np.array_equal(path_lengths(fabric, replace(routes, parent=full))[:, needed], depth):
             return rank, full
     return None
 
@@ -81,7 +81,7 @@ class _Grower:
         self.up = (rank[fabric.head] < rank[fabric.tail]).tolist()
         self.tail, self.head = fabric.tail.tolist(), fabric.head.tolist()
         self.full = full
-        self.depth = replace(routes, parent=full).depth(fabric)
+        self.depth = path_lengths(fabric, replace(routes, parent=full))
         self.steps = (self.depth[:, fabric.head] == self.depth[:, fabric.tail] + 1) & fabric.channel_up
         self.with_hosts = set(fabric.host_switch.tolist())
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
-from tagloom.route.trees import per_switch
 from tagloom.route.up_down import FAR, best_root, hops, ranked, root_words
 
 if TYPE_CHECKING:

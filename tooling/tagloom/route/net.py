@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.kernel import kernel
+from tagloom.graph.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import UNUSED, Relation, Routes, channel_load, departures, dependencies
-from tagloom.route.trees import rooted
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths, paths_to
+from tagloom.graph.trees import rooted
+from tagloom.records.routes import UNUSED, Relation, Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,12 +179,12 @@ def _ways(fabric: Fabric, routes: Routes, lanes: _Lanes, *, others: bool) -> _Wa
     targets = np.unique(fabric.host_switch)
     extra = _other_trees(fabric, routes, lanes, targets) if others and routes.parent is not None else []
     source = np.concatenate([np.arange(routes.sources), np.full(len(extra), -1)]).astype(np.int32)
-    path = routes.paths(fabric, targets)
+    path = paths_to(fabric, routes, targets)
     root = routes.root
     if extra:
         root = np.concatenate([root, [r for r, _ in extra]]).astype(np.int32)
         added = Routes("", "", routes.source_of_host, root[routes.sources :], np.stack([row for _, row in extra]))
-        more = added.paths(fabric, targets)
+        more = paths_to(fabric, added, targets)
         depth = max(path.shape[2], more.shape[2])
         widen = [np.pad(p, ((0, 0), (0, 0), (0, depth - p.shape[2])), constant_values=-1) for p in (path, more)]
         path = np.concatenate(widen)
@@ -201,7 +202,7 @@ def _other_trees(
         pairs = frozenset(kind[channels].tolist()) | frozenset(kind[channels ^ 1].tolist())
         distinct.setdefault(pairs, channels // 2)
         taken.add((root, pairs))
-    depth = routes.depth(fabric)[:, targets]
+    depth = path_lengths(fabric, routes)[:, targets]
     roots = np.unique(routes.root).tolist()
     if len(roots) * len(distinct) > TREE_PAIRS or len(distinct) < 2:
         return []
@@ -212,7 +213,7 @@ def _other_trees(
             if (root, pairs) in taken:
                 continue
             row = rooted(fabric, links.tolist(), root)
-            as_far = Routes("", "", routes.source_of_host, np.array([root], np.int32), row[None]).depth(fabric)
+            as_far = path_lengths(fabric, Routes("", "", routes.source_of_host, np.array([root], np.int32), row[None]))
             if np.array_equal(as_far[0, targets], mine):
                 found.append((root, row))
     held, wanted = dependencies(fabric, routes)
@@ -561,7 +562,7 @@ def _hop_by_hop(
     hosts, switches = rows.shape
     beyond = np.zeros((hosts, switches))  # what enters each switch by its tree
     beyond[:, targets] = sent
-    steps = Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows).depth(fabric)
+    steps = path_lengths(fabric, Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows))
     for level in range(int(steps.max(initial=0)), 0, -1):
         h, s = np.nonzero(steps == level)
         np.add.at(beyond, (h, fabric.tail[rows[h, s]]), beyond[h, s])

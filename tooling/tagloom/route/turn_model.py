@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes, relation
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import path_lengths, relation
+from tagloom.graph.trees import pruned
+from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.dimension_order import directions, travelled
-from tagloom.route.trees import pruned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ def _trees(
     for _ in range(len(switches).bit_length()):  # whole up to the root, by pointer doubling
         whole &= whole[rows, up]
         up = up[rows, up]
-    depth = np.where(whole if keep else straight.root[:, None] == switches, straight.depth(fabric), -1)
+    depth = np.where(whole if keep else straight.root[:, None] == switches, path_lengths(fabric, straight), -1)
     last = np.where((depth > 0) & (parent >= 0), phase[parent], -1)
     broken = np.flatnonzero((depth[:, fabric.host_switch] < 0).any(axis=1))
     depth, last = depth[broken], last[broken]

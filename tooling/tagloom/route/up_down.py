@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.graph.trees import per_switch, pruned, rooted_at
 from tagloom.records.routes import Routes
-from tagloom.route.trees import per_switch, pruned, rooted_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.channels import find_cycle, ranks
+from tagloom.graph.cycles import find_cycle, ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

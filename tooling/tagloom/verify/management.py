@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import Finding
-from tagloom.records.channels import find_cycle
+from tagloom.graph.cycles import find_cycle
 from tagloom.records.fabric import Host
 from tagloom.records.switch_state import Membership
 from tagloom.records.wave_proof import Terms

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.graph.kernel import kernel
 from tagloom.records.carrier import CARRIER_COLUMNS, CableEnds, Carrier, carriers, link_carriers, port_table
-from tagloom.records.kernel import kernel
 from tagloom.records.lines import (
     BOUNCE,
     ENABLED,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.records.channels import find_cycle, ranks
+from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.records.findings import Findings
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership
 from tagloom.units import format_ranges

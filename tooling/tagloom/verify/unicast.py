@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.routes import COMPILED_FROM
+from tagloom.graph.paths import COMPILED_FROM, paths_to
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     for first in range(0, len(bad), BLOCK):
         block = np.array(bad[first : first + BLOCK], np.int64)
         pinned = pin[block].T.astype(np.int32)
-        planned = routes.paths(fabric, fabric.host_switch[block]) if routes is not None else None
+        planned = paths_to(fabric, routes, fabric.host_switch[block]) if routes is not None else None
         floods = len(result.floods)
         _walk_block(model, table, pinned, block, planned, routes, result, keys)
         if len(result.floods) > floods:

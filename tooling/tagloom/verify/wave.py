@@ -30,8 +30,8 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.records.channels import find_cycle, ranks
-from tagloom.records.kernel import kernel
+from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.graph.kernel import kernel
 from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, Terms, WaveProof
 from tagloom.verify.guard import guard

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.records.numbering import renumbered
+from tagloom.graph.numbering import renumbered
 from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree

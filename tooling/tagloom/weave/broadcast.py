@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.channels import find_cycle
-from tagloom.records.routes import dependencies
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.paths import dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

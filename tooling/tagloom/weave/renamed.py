@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.records.routes import departures
+from tagloom.graph.paths import departures
 from tagloom.records.switch_state import BROADCAST, Membership
 from tagloom.weave.draft import Draft
 from tagloom.weave.merge import fewest

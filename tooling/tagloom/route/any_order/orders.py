@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.kernel import kernel
+from tagloom.graph.kernel import kernel
 from tagloom.route.net import Ordered, by_switch
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
@@ -15,7 +16,6 @@ from tagloom.route.any_order.score import climbing_hops, ground, improve, judged
 from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import breadth_first, lay_out
 from tagloom.route.ranked_trees import grown_rows, total_distance
-from tagloom.route.trees import per_switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

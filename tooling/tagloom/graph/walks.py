@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.records.kernel import kernel
+from tagloom.graph.kernel import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.paths import paths_to
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -71,7 +73,7 @@ def flows_of(
     blocks: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
     for low in range(0, len(targets), TARGETS_AT_ONCE):
         mine = np.flatnonzero((column >= low) & (column < low + TARGETS_AT_ONCE))
-        paths = routes.paths(fabric, targets[low : low + TARGETS_AT_ONCE])[row[mine], column[mine] - low]
+        paths = paths_to(fabric, routes, targets[low : low + TARGETS_AT_ONCE])[row[mine], column[mine] - low]
         missing = (paths[:, 0] < 0) & (fabric.host_switch[sent[mine]] != fabric.host_switch[received[mine]])
         if missing.any():
             raise ValueError("traffic to a switch the routes do not reach")
