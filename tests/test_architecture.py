@@ -24,7 +24,9 @@ MAY = {
     "adapters": GROUND | {"records", "platforms"},
     "lab": GROUND | {"records", "platforms", "render", "read"},  # a switch prints its configuration, and reads a fabric
     "pipeline": GROUND | {"records", "graph", "platforms"} | VERBS,
-    "demo": GROUND | {"records", "graph", "platforms", "read", "report", "pipeline", "lab", "apply"},
+    # above the pipeline, which plans and proves what operate brings to the switches
+    "operate": GROUND | {"records", "graph", "platforms", "pipeline"} | VERBS,
+    "demo": GROUND | {"records", "graph", "platforms", "read", "report", "pipeline", "operate", "lab", "apply"},
     "cli": GROUND
     | {
         "records",
@@ -34,6 +36,7 @@ MAY = {
         "measure",
         "report",
         "pipeline",
+        "operate",
         "lab",
         "apply",
         "demo",

@@ -17,7 +17,7 @@ from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.errors import InputError, PlanError
 from tagloom.lab import process
-from tagloom.pipeline import operating
+from tagloom.operate import prepare
 from tagloom.records.ownership import overlay
 
 NAMES = ("s0", "s1", "s2", "s3")
@@ -486,4 +486,4 @@ def test_a_switch_of_another_model_is_refused_before_a_line_is_sent(bench):
 def test_a_model_that_nobody_can_log_in_to_is_refused(tmp_path):
     (tmp_path / "fabric.yml").write_text("model: sf-0420g\nshape: {family: ring, dims: [3]}\n")
     with pytest.raises(InputError, match="model sf-0420g: expected a model that tagloom can log in to"):
-        operating.prepare(tmp_path)
+        prepare.prepare(tmp_path)

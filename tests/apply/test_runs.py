@@ -28,7 +28,7 @@ from tagloom.errors import PlanError
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
-from tagloom.pipeline import runs
+from tagloom.operate import waves
 from tagloom.records.change import difference
 from tagloom.render import render_commands
 from tagloom.share import share_directory
@@ -55,7 +55,7 @@ class Ring:
             wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
         (home / "change/rollout.json").write_text(json.dumps(page))
         self.states = [old.state, *(wave.state for wave in change.waves)]
-        self.order = runs.read_order(home / "change")
+        self.order = waves.read_order(home / "change")
         self.info = process.up(Order(FABRIC, TEMPLATES), self.rack)
 
     @property

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tagloom.cli import main
-from tagloom.pipeline import operating
+from tagloom.operate import prepare
 
 
 @pytest.fixture
@@ -351,8 +351,8 @@ def test_static_arp_is_planned_proven_written_and_rolled_out(tmp_path, run, answ
         status, page = answer("rollout", old, new, "-o", tmp_path / "roll")
         assert (status, page["waves"]) == (0, 3)
         assert page["broadcast_duplicates_allowed"] is (arp in {old, new})
-        assert operating.prepare(tmp_path / "roll").proof.proven
-    assert operating.prepare(arp).proof.proven
+        assert prepare.prepare(tmp_path / "roll").proof.proven
+    assert prepare.prepare(arp).proof.proven
 
 
 def test_learning_is_written_where_its_frames_are_safe_and_refused_elsewhere(tmp_path, run):

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tagloom.pipeline import operating, parse, read_texts
+from tagloom.operate import prepare
+from tagloom.pipeline import parse, read_texts
 from tagloom.read import read_fabric
 
 
@@ -43,7 +44,7 @@ def test_a_greenfield_is_written_with_what_it_assumes_and_reads_back(ring, tmp_p
     sent = (change / "waves/1/commands/s0.txt").read_text().splitlines()
     assert sent[0] == "spanning-tree bpdu filtering"
     assert answer("verify", change / "build")[0] == 0
-    assert operating.prepare(change).proof.proven, "what the texts can prove of it"
+    assert prepare.prepare(change).proof.proven, "what the texts can prove of it"
     status, page = answer("rollout", "--greenfield", ring, "-o", change, "--root", "s9", "--blocked", "s0:g9")
     assert (status, len(page["findings"])) == (2, 2)
     status, page = answer("rollout", "--greenfield", ring, "-o", change, "--blocked", "s2:g1", "--root", "s0")

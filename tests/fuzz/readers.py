@@ -24,8 +24,9 @@ from tagloom.apply.lock import holder
 from tagloom.cli.inputs import text_of
 from tagloom.lab.directory import read_info
 from tagloom.measure.np_out import format_np_out
-from tagloom.pipeline import observing, read_build, runs, traffic_from
-from tagloom.pipeline.measuring import baseline_of
+from tagloom.measure.sessions import baseline_of
+from tagloom.operate import waves
+from tagloom.pipeline import observing, read_build, traffic_from
 from tagloom.pipeline.regulating import chosen
 from tagloom.pipeline.sweeping import read_sweep
 from tagloom.read import read_fabric
@@ -217,7 +218,7 @@ READERS = (
     Reader("routes", "b/routes.npz", command("verify b"), binary=True),
     Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),
     Reader("configuration", "b/configs/s0.cfg", command("verify b")),
-    Reader("rollout", "r/rollout.json", lambda: (runs.read_order(Path("r")), runs.downtime(Path("r")))),
+    Reader("rollout", "r/rollout.json", lambda: (waves.read_order(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),
     Reader("settings' routes", "s.json", lambda: chosen(read_fabric(Path("f.yml")), Path("s.json"))),

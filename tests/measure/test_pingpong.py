@@ -15,8 +15,7 @@ import pytest
 
 from tagloom.cli import main
 from tagloom.errors import InputError
-from tagloom.measure import ends, np_out, peer, pingpong, sizes
-from tagloom.pipeline import measuring
+from tagloom.measure import ends, np_out, peer, pingpong, sessions, sizes
 
 PLAN = ["--min-bytes", "--max-bytes", "--trials", "--target"]
 QUICK = ("--target", "0.002", "--trials", "2")
@@ -183,7 +182,7 @@ def test_two_processes_measure_on_loopback(answer, tmp_path, protocol, family):
 @pytest.fixture
 def near():
     """Give a listening side that is a process of its own."""
-    with ends.Listening("near", [*ends.HERE, *measuring.serving_words("127.0.0.1:0")]) as listening:
+    with ends.Listening("near", [*ends.HERE, *sessions.serving_words("127.0.0.1:0")]) as listening:
         yield listening
 
 

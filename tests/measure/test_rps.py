@@ -15,8 +15,7 @@ import pytest
 from tagloom.adapters.snmp import Snmp
 from tagloom.cli import main
 from tagloom.errors import DeviceError, InputError
-from tagloom.measure import ends, namespaces, pause, rps
-from tagloom.pipeline import measuring
+from tagloom.measure import ends, namespaces, pause, rps, sessions
 from tagloom.records.snmp import Credentials
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
@@ -93,7 +92,7 @@ def test_a_pause_that_one_frame_cannot_give_is_a_finding():
 
 
 def test_pause_is_refused_by_a_listening_side_that_was_not_told_to(answer):
-    with ends.Listening("near", [*ends.HERE, *measuring.serving_words("127.0.0.1:0")]) as near:
+    with ends.Listening("near", [*ends.HERE, *sessions.serving_words("127.0.0.1:0")]) as near:
         place = f"{near.place[0]}:{near.place[1]}"
         words = ("--connect", place, "--protocols", "udp", "--seconds", 0.1, "--rate", 1e6, "--block", 0, 10)
         status, page = answer("measure", "rps", *words)
@@ -105,14 +104,14 @@ def test_pause_is_refused_by_a_listening_side_that_was_not_told_to(answer):
 def test_what_came_is_counted_by_snmp(agent):
     with Snmp(Credentials(version="2c", community="watch")) as snmp:
         host, port = agent.split(":")
-        read, count, deadline = measuring.unicast_counter(snmp.ask, (host, int(port)), 1), 0, time.monotonic() + 30
+        read, count, deadline = sessions.unicast_counter(snmp.ask, (host, int(port)), 1), 0, time.monotonic() + 30
         while not count:  # it may still be coming up, and reads its counters now and then only
             assert time.monotonic() < deadline
             with contextlib.suppress(DeviceError):
                 count = read()
         assert count <= int(Path("/sys/class/net/lo/statistics/rx_packets").read_text())
         with pytest.raises(DeviceError, match="no interface 999"):
-            measuring.unicast_counter(snmp.ask, (host, int(port)), 999)()
+            sessions.unicast_counter(snmp.ask, (host, int(port)), 999)()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tagloom.adapters.ledger import Ledger
 from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.pipeline.clock import Eyes, Jobs, Keeper
+from tagloom.operate.clock import Eyes, Jobs, Keeper
 from tagloom.read.calendar import read_timetable
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
 from tagloom.records.timetable import ClockStatus, Standing, Watch

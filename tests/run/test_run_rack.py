@@ -19,9 +19,9 @@ from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
+from tagloom.operate.clock import Eyes, Jobs, Keeper
+from tagloom.operate.waves import Desk
 from tagloom.pipeline import observing
-from tagloom.pipeline.clock import Eyes, Jobs, Keeper
-from tagloom.pipeline.runs import Desk
 from tagloom.read import read_fabric, read_snmp_settings
 from tagloom.read.calendar import read_timetable
 from tagloom.records.timetable import Watch

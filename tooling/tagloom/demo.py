@@ -18,7 +18,7 @@ from tagloom.apply.survey import survey
 from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.pipeline import applying, operating, runs
+from tagloom.operate import applying, prepare, waves
 from tagloom.read import read_fabric
 from tagloom.report import terminal
 
@@ -105,7 +105,7 @@ def run(
             ansible = stack.enter_context(Ansible(site))
             lock = stack.enter_context(FabricLock(site.home / LOCK, "tagloom demo", say))
             journal = stack.enter_context(Journal(site.home / JOURNAL))
-            _mission(demo, home, build, runs.Desk(ansible, journal, lock), say, progress, step)
+            _mission(demo, home, build, waves.Desk(ansible, journal, lock), say, progress, step)
     finally:
         process.down(rack)
     return demo
@@ -115,7 +115,7 @@ def _mission(
     demo: Demo,
     home: Path,
     build: Build,
-    desk: runs.Desk,
+    desk: waves.Desk,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
@@ -126,7 +126,7 @@ def _mission(
         "Push with ansible-playbook: first check mode, then for real",
         "Check mode reads every switch over SSH and computes the true difference; nothing is sent.",
     )
-    push = operating.prepare(home / "build")
+    push = prepare.prepare(home / "build")
     hosts = len(fabric.switches)
     with progress("switches read") as note:
         found = survey(desk.ansible, push.directory, fabric, on_progress=_count(note, hosts))
@@ -182,7 +182,7 @@ def _save_power(
     demo: Demo,
     home: Path,
     build: Build,
-    desk: runs.Desk,
+    desk: waves.Desk,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
@@ -214,7 +214,7 @@ def _save_power(
     )
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
-        push = operating.prepare(home / "rollout")
+        push = prepare.prepare(home / "rollout")
         found = survey(desk.ansible, push.directory, fabric, wave=1)
         pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, pushes)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
@@ -244,7 +244,7 @@ def _describe(fabric: Fabric, say: Callable[..., None]) -> None:
 
 
 def _prove_running(demo: Demo, fabric: Fabric, site: Site, say: Callable[..., None]) -> dict[str, Any]:
-    texts = operating.read_back(fabric, site)
+    texts = prepare.read_back(fabric, site)
     _, proof = pipeline.prove(fabric, texts, None)
     demo.held &= proof.proven
     say(*terminal.proof_lines(proof, len(fabric.hosts)))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
-    from tagloom.pipeline.applying import Wishes
-    from tagloom.pipeline.operating import Push
+    from tagloom.operate.applying import Wishes
+    from tagloom.operate.prepare import Push
 
 
 ABORT_POLL_SECONDS = 0.2
@@ -49,12 +49,12 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> int:
-    from tagloom.pipeline import operating
+    from tagloom.operate import prepare
     from tagloom.report import terminal
 
     with ExitStack() as stack:
         with screen.waiting("proving what would be pushed"):
-            push = stack.enter_context(operating.prepared(args.build, ansible.site))
+            push = stack.enter_context(prepare.prepared(args.build, ansible.site))
         if push.proof.proven:
             return _apply_proven(args, screen, ansible, push)
         screen.say(
@@ -67,7 +67,7 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
 
 def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, push: Push) -> int:
     from tagloom.apply.survey import survey
-    from tagloom.pipeline import applying
+    from tagloom.operate import applying
 
     wishes = _wishes(args)
     names = [switch.name for switch in push.fabric.live]
@@ -95,13 +95,13 @@ def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, pu
 
 
 def _wishes(args: argparse.Namespace) -> Wishes:
-    from tagloom.pipeline.applying import Wishes
+    from tagloom.operate.applying import Wishes
 
     return Wishes(args.on_failure, args.drift, args.allow == "drain")
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import applying
+    from tagloom.operate import applying
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
@@ -122,7 +122,7 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import applying
+    from tagloom.operate import applying
 
     wishes = applying.Wishes(args.on_failure)
     with desk_at(args, screen, site_of(args)) as desk:
@@ -171,7 +171,7 @@ def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Itera
     from tagloom.apply.journal import Journal
     from tagloom.apply.keep import keep_fault
     from tagloom.apply.lock import FabricLock
-    from tagloom.pipeline import runs
+    from tagloom.operate import waves
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
@@ -179,7 +179,7 @@ def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Itera
     with FabricLock(home / LOCK, words, screen.remark) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
-            yield runs.Desk(ansible, journal, lock, screen.remark)
+            yield waves.Desk(ansible, journal, lock, screen.remark)
         except TagloomError:
             raise
         except Exception as error:

@@ -96,13 +96,13 @@ def _kept(
 ) -> tuple[dict[str, Any], list[str]]:
     """Keep a forecast where that was asked for; returns what the answer says of it, and its lines."""
     from tagloom.adapters.forecasts import Forecasts
-    from tagloom.pipeline.scoring import quantities_of
+    from tagloom.predict.score import quantities_of
 
     if not args.record and args.store is None:
         return {}, []
     store = args.store or args.build.parent / FORECASTS
     with closing(Forecasts(store, new=True)) as file:
-        quantities = quantities_of(page, build, traffic)
+        quantities = quantities_of(page, build.fabric, build.routes, traffic)
         number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
     return {"recorded": number, "store": str(store)}, [
         f"kept      forecast {number} in {store}, {len(quantities)} quantities",
@@ -127,7 +127,7 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[s
 def _score(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.evidence import read_measured
     from tagloom.adapters.forecasts import Forecasts
-    from tagloom.pipeline.scoring import score, score_page
+    from tagloom.predict.score import score, score_page
     from tagloom.report.scores import score_lines
 
     all_found = Findings()
@@ -157,7 +157,7 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
     import yaml
 
     from tagloom.adapters.evidence import read_pairs, read_policy
-    from tagloom.pipeline.fitting import fit_page, policy_page
+    from tagloom.predict.parameters import fit_page, policy_page
     from tagloom.report.scores import fit_lines
 
     findings = []

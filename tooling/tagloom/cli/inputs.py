@@ -142,8 +142,8 @@ def inventory_words(args: argparse.Namespace) -> str:
 
 def sleep_policy(text: str, where: str) -> Any:
     """Read a sleep policy: TIMEOUT,TS,TW in seconds, or a file of fit or of measure idle-gap. Raises InputError."""
-    from tagloom.pipeline.fitting import read_parameters
     from tagloom.predict.eee import check_policy
+    from tagloom.predict.parameters import read_parameters
     from tagloom.records.sleep import Eee
 
     try:

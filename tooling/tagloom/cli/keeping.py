@@ -37,7 +37,8 @@ class _WallClock:
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.ledger import Ledger
-    from tagloom.pipeline import clock, observing, timetabling
+    from tagloom.operate import clock
+    from tagloom.pipeline import observing, timetabling
     from tagloom.read.calendar import read_timetable
     from tagloom.records.timetable import Watch
 

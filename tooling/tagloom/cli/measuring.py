@@ -36,7 +36,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
             with closing(Pauser(args.pause)) if args.pause else nullcontext() as pause:
                 server.serve(screen.remark, once=args.once, pause=pause)
         return GOOD
-    from tagloom.pipeline import measuring
+    from tagloom.measure import sessions
 
     if args.meter and not (args.local or args.connect):
         raise InputError([Finding("--meter", "--local or --connect: it is read beside the connecting side", "neither")])
@@ -44,22 +44,22 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
     with ExitStack() as stack:
         kept = stack.enter_context(_keeping(args))
         if args.read:
-            run = measuring.np_out_run(text_of(args.read), str(args.read))
+            run = sessions.np_out_run(text_of(args.read), str(args.read))
         elif args.hosts:
             stack.enter_context(screen.waiting(f"measuring between {' and '.join(args.hosts)}"))
-            run = measuring.control(args.hosts, args.ssh, args.remote, args.network, _forwarded(args))
+            run = sessions.control(args.hosts, args.ssh, args.remote, args.network, _forwarded(args))
         else:
             plan = _ping_pong_plan(args)
-            clocks, watching = measuring.Clocks(), _watching(args)
+            clocks, watching = sessions.Clocks(), _watching(args)
             note = stack.enter_context(screen.progress("sizes measured"))
             if args.protocol == "mpi":
-                found = measuring.ping_pong_mpi(plan, clocks, note)
+                found = sessions.ping_pong_mpi(plan, clocks, note)
                 if found is None:
                     return GOOD  # rank 1, which only answers
                 run = found
             else:
-                run, trace = measuring.ping_pong(
-                    measuring.Ends(args.connect, allowed, args.ipv6),
+                run, trace = sessions.ping_pong(
+                    sessions.Ends(args.connect, allowed, args.ipv6),
                     plan,
                     args.protocol,
                     clocks,
@@ -68,19 +68,19 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
                     poll=args.busy_poll,
                     watching=watching,
                 )
-        kept(run.began_wall_seconds, measuring.kept_ping_pong(run, args.fabric))
+        kept(run.began_wall_seconds, sessions.kept_ping_pong(run, args.fabric))
     if args.np_out:
-        write_whole(args.np_out, measuring.np_out_text(run))
-    return _show_points(measuring.ping_pong_page(run, trace), args, screen)
+        write_whole(args.np_out, sessions.np_out_text(run))
+    return _show_points(sessions.ping_pong_page(run, trace), args, screen)
 
 
 def _ping_pong_plan(args: argparse.Namespace) -> Any:
-    from tagloom.pipeline import measuring
+    from tagloom.measure import sessions
 
-    target = measuring.METER_TARGET_SECONDS if args.meter else measuring.TARGET_SECONDS
-    plan = measuring.Plan(
+    target = sessions.METER_TARGET_SECONDS if args.meter else sessions.TARGET_SECONDS
+    plan = sessions.Plan(
         args.min_bytes,
-        measuring.MAX_BYTES[args.protocol] if args.max_bytes is None else args.max_bytes,
+        sessions.MAX_BYTES[args.protocol] if args.max_bytes is None else args.max_bytes,
         (0 if args.meter else 3) if args.perturbation is None else args.perturbation,
         args.trials,
         target if args.target is None else args.target,
@@ -89,7 +89,7 @@ def _ping_pong_plan(args: argparse.Namespace) -> Any:
         check_content=not args.no_content,
         percentiles=not args.no_percentiles,
     )
-    measuring.check_plan(plan, args.protocol)
+    sessions.check_plan(plan, args.protocol)
     return plan
 
 
@@ -118,18 +118,17 @@ def _measured(page: Mapping[str, Any]) -> int:
 
 def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.lab import sleeping_link
-    from tagloom.measure import namespaces, peer
-    from tagloom.pipeline import measuring
+    from tagloom.measure import namespaces, peer, sessions
     from tagloom.records.measurement import GapPoint
     from tagloom.report import measured
 
     if bool(args.connect) == bool(args.emulate) or (args.namespaces and not args.emulate):
         words = "--connect HOST, or --emulate TIMEOUT,TS,TW, which --namespaces does with real frames"
         raise InputError([Finding("measure idle-gap", words, "none or both")])
-    began, clocks = time.time(), measuring.Clocks()
-    gaps = measuring.Gaps(args.first, args.last, args.repeats, args.gaps, args.time_limit)
-    measuring.check_gaps(gaps)
-    baseline = measuring.baseline_of(text_of(args.baseline), str(args.baseline)) if args.baseline else []
+    began, clocks = time.time(), sessions.Clocks()
+    gaps = sessions.Gaps(args.first, args.last, args.repeats, args.gaps, args.time_limit)
+    sessions.check_gaps(gaps)
+    baseline = sessions.baseline_of(text_of(args.baseline), str(args.baseline)) if args.baseline else []
     emulated = sleep_policy(args.emulate, "--emulate") if args.emulate else None
     about = {"peer": args.connect or f"emulated {args.emulate}", "protocol": args.protocol}
     with ExitStack() as stack:
@@ -150,16 +149,16 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
                 bench.start(
                     bench.middle, [sys.executable, "-P", "-m", "tagloom.lab.sleeping_link", "near", "far", *policy]
                 )
-                far = stack.enter_context(measuring.over_bench(bench))
+                far = stack.enter_context(sessions.over_bench(bench))
             else:
-                ends = measuring.Ends(args.connect, peer.networks(args.network), args.ipv6)
-                far = stack.enter_context(measuring.connected(ends))
-            measuring.opened(far, args.protocol)
-            ask = measuring.gap_asker(far, gaps, clocks)
-        page = measuring.sleep_policy(ask, gaps, note, baseline)
-        kept(began, measuring.kept_policy(page, args.fabric, about))
+                ends = sessions.Ends(args.connect, peer.networks(args.network), args.ipv6)
+                far = stack.enter_context(sessions.connected(ends))
+            sessions.opened(far, args.protocol)
+            ask = sessions.gap_asker(far, gaps, clocks)
+        page = sessions.sleep_policy(ask, gaps, note, baseline)
+        kept(began, sessions.kept_policy(page, args.fabric, about))
     if args.output:
-        write_whole(args.output, measuring.eee_text(page, f"idle-gap probe of {about['peer']}"))
+        write_whole(args.output, sessions.eee_text(page, f"idle-gap probe of {about['peer']}"))
     screen.say(*measured.policy_lines(page))
     if args.output:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
@@ -168,8 +167,8 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.measure import peer
-    from tagloom.pipeline import measuring, observing
+    from tagloom.measure import peer, sessions
+    from tagloom.pipeline import observing
     from tagloom.report import measured
 
     if bool(args.connect) == args.namespaces:
@@ -178,17 +177,17 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
     if bool(args.counter) and not args.connect:
         raise InputError([Finding("--counter", "--connect: the namespaces have counters of their own", args.counter)])
     began, blocked = time.time(), tuple(ms / 1e3 for ms in args.block)
-    files = measuring.Files(tuple(args.protocols), blocked, args.seconds, args.rate)
-    measuring.check_files(files)
+    files = sessions.Files(tuple(args.protocols), blocked, args.seconds, args.rate)
+    sessions.check_files(files)
     with ExitStack() as stack:
         kept = stack.enter_context(_keeping(args))
         note = stack.enter_context(screen.progress("files sent"))
         block = received = None
         if args.namespaces:
-            far, block, received = stack.enter_context(measuring.blocked_bench(args.rate))
+            far, block, received = stack.enter_context(sessions.blocked_bench(args.rate))
         else:
-            ends = measuring.Ends(args.connect, peer.networks(args.network), args.ipv6)
-            far = stack.enter_context(measuring.connected(ends))
+            ends = sessions.Ends(args.connect, peer.networks(args.network), args.ipv6)
+            far = stack.enter_context(sessions.connected(ends))
             if args.counter:
                 host, _, index = args.counter.rpartition("/")
                 if not index.isdigit():
@@ -197,16 +196,16 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
                 from tagloom.adapters.snmp import Snmp
 
                 snmp = stack.enter_context(Snmp(snmp_settings_of(args, LAB).credentials))
-                received = measuring.unicast_counter(snmp.ask, agent, int(index))
-        page = measuring.transfers(far, files, measuring.Clocks(), note, block, received)
-        kept(began, measuring.kept_transfers(page, args.fabric, {"rate_bps": args.rate, "complete": page["complete"]}))
+                received = sessions.unicast_counter(snmp.ask, agent, int(index))
+        page = sessions.transfers(far, files, sessions.Clocks(), note, block, received)
+        kept(began, sessions.kept_transfers(page, args.fabric, {"rate_bps": args.rate, "complete": page["complete"]}))
     screen.say(*measured.transfer_lines(page))
     screen.answer(page)
     return _measured(page)
 
 
 def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import measuring
+    from tagloom.measure import sessions
     from tagloom.report import measured
 
     began = time.time()
@@ -216,8 +215,8 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
         kept = stack.enter_context(_keeping(args))
         watching = _watching(args)
         note = stack.enter_context(screen.progress("seconds measured"))
-        page = measuring.power_page(measuring.watch(watching, args.seconds, measuring.Clocks(), note))
-        kept(began, measuring.kept_power(page, args.fabric))
+        page = sessions.power_page(sessions.watch(watching, args.seconds, sessions.Clocks(), note))
+        kept(began, sessions.kept_power(page, args.fabric))
     if args.csv:
         write_whole(args.csv, measured.samples_csv(page["samples"]))
     screen.say(*measured.power_lines(page))
@@ -230,7 +229,7 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
 def _watching(args: argparse.Namespace) -> Any:
     """Open the meter that was asked for; None without one. Its SNMP credentials are read only where it needs them."""
     from tagloom.adapters.meters import open_meter
-    from tagloom.pipeline import measuring
+    from tagloom.measure import sessions
 
     if not args.meter:
         return None
@@ -241,7 +240,7 @@ def _watching(args: argparse.Namespace) -> Any:
         return snmp_settings_of(args, LAB).credentials
 
     meter = open_meter(args.meter, interval_seconds=args.interval, credentials=credentials, clock=time.monotonic)
-    return measuring.Watching(meter, args.calibrate)
+    return sessions.Watching(meter, args.calibrate)
 
 
 @contextmanager

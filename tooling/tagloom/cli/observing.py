@@ -30,7 +30,8 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
     from tagloom.adapters.exporter import Exporter
     from tagloom.adapters.history import History
-    from tagloom.pipeline import observing, operating
+    from tagloom.operate import prepare
+    from tagloom.pipeline import observing
 
     all_found = Findings()
     if args.count is not None and args.count < 1:
@@ -58,7 +59,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                     seen = observing.observe_all(fabric, agents, snmp.ask)
                     witnesses = [(build.fabric, build.state)] if build else []
                     if args.running:
-                        witnesses.append((fabric, pipeline.parse(fabric, operating.read_back(fabric, site))[0]))
+                        witnesses.append((fabric, pipeline.parse(fabric, prepare.read_back(fabric, site))[0]))
                     found = [finding for both in witnesses for finding in observing.second_witness(*both, seen)]
                 at = time.time()
                 page = observing.page(seen, observing.rates_between(before, seen), found, at)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from tagloom.apply.survey import survey
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
-from tagloom.pipeline import applying, observing, operating
+from tagloom.operate import applying, prepare
+from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import host_pages, plan, with_links_off
 from tagloom.pipeline.regulating import Chosen, chosen
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
+    from tagloom.operate.prepare import Push
+    from tagloom.operate.waves import Desk
     from tagloom.pipeline.observing import Ask
-    from tagloom.pipeline.operating import Push
     from tagloom.pipeline.planning import Build
-    from tagloom.pipeline.runs import Desk
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address
@@ -325,9 +326,7 @@ class Keeper:
             try:
                 result = applying.fresh(desk, push, found, wishes)
             except PlanError:
-                running = operating.states_of(
-                    fabric, {each.switch: each.before for each in found.outcomes if each.read}
-                )
+                running = prepare.states_of(fabric, {each.switch: each.before for each in found.outcomes if each.read})
                 build, push = self._prepared(fabric, brought, replace(build, state=running))
                 found = survey(desk.ansible, push.directory, fabric, wave=1)
                 result = applying.fresh(desk, push, found, wishes)
@@ -356,7 +355,7 @@ class Keeper:
         directory = self.home / "build"
         pages = host_pages(build, sleeping=brought.sleeping_hosts if brought is not None else ())
         write_build(build, build.summary(proof), texts, directory, proof, pages)
-        push = operating.prepare(directory)
+        push = prepare.prepare(directory)
         if not push.proof.proven:
             raise PlanError("settings must prove before they are pushed", str(push.proof.findings[0]))
         return build, push

@@ -12,7 +12,7 @@ from tagloom.apply.outcomes import Fault
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
-from tagloom.pipeline import operating, runs
+from tagloom.operate import prepare, waves
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.planning import may_finish, render
 from tagloom.platforms.grammar import switchwide
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Progress
-    from tagloom.pipeline.operating import Push
-    from tagloom.pipeline.runs import Desk, Order
+    from tagloom.operate.prepare import Push
+    from tagloom.operate.waves import Desk, Order
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -91,17 +91,17 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
     Raises PlanError where no proven way is found, InputError where nothing can be written down.
     """
     is_rollout = (push.directory / "rollout.json").exists()
-    seconds = runs.downtime(push.directory)
+    seconds = waves.downtime(push.directory)
     if seconds and not wishes.allow_drain:
         raise PlanError(
             "hosts are paused only with --allow drain",
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
         )
-    order = runs.read_order(push.directory)
+    order = waves.read_order(push.directory)
     if is_rollout and order.holds(_read(push, found), order.waves):
         push, is_rollout, found = push.target, False, _unchanged(found)
-        order = runs.read_order(push.directory)
+        order = waves.read_order(push.directory)
     source = str(push.source.absolute())
     stray, findings = strayed(desk, push, order, found, wishes)
     if stray and not wishes.drift:
@@ -126,7 +126,7 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
 
     def prove_from_here() -> None:
         if order.states:
-            runs.on(order, runs.stand(order, 1, found), 1)
+            waves.on(order, waves.stand(order, 1, found), 1)
 
     outcomes = desk.push(run, order, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
@@ -135,7 +135,7 @@ def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: 
 
 def _announce(desk: Desk, directory: Path) -> None:
     """Announce for how long hosts will be paused, before a line is sent."""
-    if seconds := runs.downtime(directory):
+    if seconds := waves.downtime(directory):
         desk.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
@@ -156,9 +156,9 @@ def _unsent(found: Outcomes) -> Outcomes:
 def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
     """Return what an apply would do: what drifted, and how many waves the change would take."""
     is_rollout = (push.directory / "rollout.json").exists()
-    seconds = runs.downtime(push.directory)
+    seconds = waves.downtime(push.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
-    order = runs.read_order(push.directory)
+    order = waves.read_order(push.directory)
     if is_rollout and order.holds(_read(push, found), order.waves):
         return Result(_unchanged(found))
     stray, findings = strayed(desk, push, order, found, wishes)
@@ -168,7 +168,7 @@ def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
         return Result(found, remarks=remarks)
     if is_rollout and not stray:
         first = tuple(outcome for outcome in found.outcomes if outcome.number == 1)
-        runs.on(order, runs.stand(order, 1, replace(found, outcomes=first)), 1)
+        waves.on(order, waves.stand(order, 1, replace(found, outcomes=first)), 1)
         return Result(found, remarks=remarks)
     if stray:
         remarks = (*remarks, *_told(wishes, findings))
@@ -211,7 +211,7 @@ def _ordered(
 ) -> Push:
     """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
     if all(switch.name in read for switch in push.fabric.live):
-        push = operating.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
+        push = prepare.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
     else:
         for outcome in found.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
@@ -249,11 +249,11 @@ def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
 
 def _read(push: Push, found: Outcomes) -> FabricState:
     """Return what switches hold; of those that were asked about several waves, what the first found."""
-    return operating.states_of(push.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
+    return prepare.states_of(push.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
 
 
 def _targets(push: Push, found: Outcomes) -> FabricState:
-    return operating.states_of(push.fabric, {o.switch: o.after for o in found.outcomes if o.read})
+    return prepare.states_of(push.fabric, {o.switch: o.after for o in found.outcomes if o.read})
 
 
 # --- drift ------------------------------------------------------------------------------------------------------------
@@ -315,13 +315,13 @@ def _laid(order: Order, running: SwitchState, name: str, folder: str = "configs"
     """Lay a build's state over what a switch holds."""
     platform = platforms.of(order.fabric.switches[order.fabric.index[name]])
     texts = {name: (order.directory / folder / f"{name}.cfg").read_text("utf-8")}
-    target = operating.states_of(order.fabric, texts)[name]
+    target = prepare.states_of(order.fabric, texts)[name]
     return overlay(running, target, order.ports[name], switchwide(platform))
 
 
 def _wanted(push: Push, read: FabricState) -> FabricState:
     """Lay a build's states over what was read."""
-    order = runs.read_order(push.directory)
+    order = waves.read_order(push.directory)
     up = {switch.name for switch in order.fabric.live}
     return {name: _laid(order, state, name) if name in up else state for name, state in read.items()}
 
@@ -413,7 +413,7 @@ def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress:
             write_texts(files[wave], texts)
             proven[wave] = digest(texts)
         order = replace(order, proven=tuple(proven))
-        runs.set_saved_first(order.directory, ())
+        waves.set_saved_first(order.directory, ())
         # It begins with the wave that failed: the others hold it, but have not waited for what was under way.
         more = desk.push(run, order, first=number, last=last, whole=False, on_progress=on_progress)
         outcomes = _joined(outcomes, more)
@@ -428,7 +428,7 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
     """Take the wave back on all switches that can be reached; those that cannot stand where they were last heard of."""
     number = run.wave
     found = _look(desk, order, number)
-    standing = runs.stand(order, number, found)
+    standing = waves.stand(order, number, found)
     if standing.findings:
         return Result(outcomes, run, drift=standing.findings)
     last = {o.switch: o for o in outcomes.outcomes}
@@ -443,7 +443,7 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
     whole = replace(standing, read={**standing.read, **{name: both[0] for name, both in lost.items()}})
     directory = desk.site.directory("undo") / "back"
     try:
-        proven = runs.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
+        proven = waves.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
     except PlanError as error:
         return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
     undo, way = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run, proven=proven)
@@ -462,7 +462,7 @@ def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: P
 
 def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = None) -> Outcomes:
     """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
-    runs.set_saved_first(order.directory, ())
+    waves.set_saved_first(order.directory, ())
     return survey(desk.ansible, order.directory, order.fabric, wave=max(1, wave), on_progress=on_progress)
 
 
@@ -486,14 +486,14 @@ def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = 
         outcomes = desk.push(run, order, on_progress=on_progress)
         return Result(outcomes, desk.journal.run(run.id))
     found = _look(desk, order, run.wave, on_progress)
-    standing = runs.stand(order, run.wave, found)
+    standing = waves.stand(order, run.wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
         return Result(_unsent(found), run, drift=standing.findings)
-    pushes = runs.on(order, standing, run.wave)
+    pushes = waves.on(order, standing, run.wave)
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
         said.append(f"all would go on from wave {pushes[-1][0]} of {order.waves}, every line proven from here")
-        end = runs.overlaid(order, standing.read, order.waves)
+        end = waves.overlaid(order, standing.read, order.waves)
         found = _instead(order.fabric, found, standing.read, end, desk.site.share / "templates")
         return Result(replace(found, waves=order.waves - pushes[0][0] + 1), run, remarks=tuple(said))
     gathered: Outcomes | None = None
@@ -501,7 +501,7 @@ def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = 
     if any(order.paused[max(0, run.wave - 1) :]):
         _announce(desk, order.directory)
     for number, last, switches in pushes:
-        runs.set_saved_first(order.directory, unsaved)
+        waves.set_saved_first(order.directory, unsaved)
         unsaved = ()
         outcomes = desk.push(run, order, first=number, last=last, limit=switches, on_progress=on_progress)
         gathered = outcomes if gathered is None else _joined(gathered, outcomes)
@@ -537,7 +537,7 @@ def rollback(
     order = desk.own_order(run)
     wave = run.wave if run.unfinished else order.waves
     found = _look(desk, order, wave, on_progress)
-    standing = runs.stand(order, wave, found)
+    standing = waves.stand(order, wave, found)
     if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
         return Result(_unsent(found), run, drift=standing.findings)
     if run.unfinished and not standing.unsaved and order.holds(standing.read, 0):  # cut short before its first line
@@ -546,9 +546,9 @@ def rollback(
         remark = "no line had reached a switch: all hold what they held before the run"
         return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
     directory = desk.site.directory("rollback") / "back"
-    proven = runs.write_back(order, standing, wave, directory, desk.site.share / "templates")
+    proven = waves.write_back(order, standing, wave, directory, desk.site.share / "templates")
     if check:
-        way = runs.read_order(directory)
+        way = waves.read_order(directory)
         found = _instead(order.fabric, found, standing.read, way.states[-1], desk.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
         return Result(replace(found, waves=way.waves), run, remarks=(remark,))

@@ -15,8 +15,8 @@ from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.switch import cell_finding, strays
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.operate.prepare import digests, states_of, texts_of
 from tagloom.pipeline.files import duplicates_allowed, write_texts
-from tagloom.pipeline.operating import digests, states_of, texts_of
 from tagloom.pipeline.planning import render, rollout_judge
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric

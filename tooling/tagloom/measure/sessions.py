@@ -1,4 +1,4 @@
-"""Lead measurements to pages, files and rows to keep."""
+"""Run measurements between two ends, and make documents, files and rows to keep of them."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ from tagloom.records.kept import Measured, Quantity, Score, unit_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.fabric import Fabric
     from tagloom.records.kept import KeptForecast
+    from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
 NOTHING_GIVEN = "no traffic given"  # the source of a figure that is none
@@ -20,7 +21,9 @@ DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": 
 CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
 
 
-def quantities_of(page: Mapping[str, Any], build: Build, traffic: Traffic | None) -> dict[str, Quantity]:
+def quantities_of(
+    page: Mapping[str, Any], fabric: Fabric, routes: Routes, traffic: Traffic | None
+) -> dict[str, Quantity]:
     """Return what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
 
     A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
@@ -35,8 +38,7 @@ def quantities_of(page: Mapping[str, Any], build: Build, traffic: Traffic | None
         low, high = page["intervals"].get(key, (None, None))
         found[key] = Quantity(float(value), low, high, source)
     if traffic is not None and traffic.seconds:
-        fabric = build.fabric
-        load = channel_load(fabric, build.routes, traffic.volume_bytes)
+        load = channel_load(fabric, routes, traffic.volume_bytes)
         for c, scaled in enumerate(load.tolist()):
             link = fabric.links[c // 2]
             if link.up:

@@ -1,0 +1,1 @@
+"""Change a running fabric: look, apply, resume, roll back, and keep it to a timetable."""
