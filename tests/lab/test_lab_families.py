@@ -33,7 +33,13 @@ links:
   - {ends: [["s0:g1", "s0:g2"], ["s1:gi1/0/1", "s1:gi1/0/2"]], lag: true}
   - {ends: [["s1:gi1/0/3", "s1:gi1/0/4"], ["s2:Gi1/0/1", "s2:Gi1/0/2"]], lag: [5, 2]}
   - ["s2:Gi1/0/3", "s0:g3"]
-hosts: {h0: {switch: s0}, h1: {switch: s0}, h2: {switch: s1}, h3: {switch: s1}, h4: {switch: s2}, h5: {switch: s2}}
+hosts:
+  h0: {switch: s0, port: g4}
+  h1: {switch: s0, port: g5}
+  h2: {switch: s1, port: g5}
+  h3: {switch: s1, port: g6}
+  h4: {switch: s2, port: g4}
+  h5: {switch: s2, port: g5}
 """
 
 

@@ -19,7 +19,7 @@ LETTERS = string.ascii_letters + string.digits
 NAMES = st.sampled_from(TRICKY) | st.builds(
     str.__add__, st.sampled_from(LETTERS), st.text(LETTERS + "._-", max_size=12)
 )
-ADDRESSES = st.sampled_from(["192.0.2.1", "[2001:db8::1]:22", "core.example"])
+ADDRESSES = st.sampled_from(["192.0.2.{}", "[2001:db8::{}]:22", "core{}.example"])
 MODELS = ("powerconnect-6248", "linux-bridge")
 
 
@@ -49,14 +49,23 @@ def pages(draw):
         "vlans": {"first": draw(st.integers(2, 4000))},
         "flow_control": draw(st.sampled_from(["on", "off"])),
         "switches": {
-            name: {"model": model, "state": draw(up), "address": draw(ADDRESSES), "at": [draw(st.integers(0, 9))]}
-            for name, model in zip(switches, models, strict=True)
+            name: {
+                "model": model,
+                "state": draw(up),
+                "address": draw(ADDRESSES).format(n + 1),
+                "at": [draw(st.integers(0, 9))],
+            }
+            for n, (name, model) in enumerate(zip(switches, models, strict=True))
         },
         "hosts": {
-            name: {"switch": draw(st.sampled_from(switches)), "mac": f"02:00:00:00:00:0{n}"}
-            for n, name in enumerate(hosts)
+            name: {"switch": switches[s], "port": end(s).partition(":")[2], "mac": f"02:00:00:00:00:0{n + 1}"}
+            for n, (name, s) in enumerate((name, draw(st.integers(0, len(switches) - 1))) for name in hosts)
         },
         "links": links,
+        "reserved": {
+            switches[s]: [end(s).partition(":")[2] for _ in range(count)]
+            for s, count in enumerate(draw(st.lists(st.integers(0, 2), max_size=len(switches))))
+        },
     }
 
 

@@ -74,7 +74,7 @@ switches:
   s0: {firmware: {entry_order: port-first}}
   s1: {model: powerconnect-6224}
 firmware: {lldp: enable}
-hosts: {h0: {switch: s0}, h1: {switch: s1}}
+hosts: {h0: {switch: s0, port: g2}, h1: {switch: s1, port: g2}}
 links: [["s0:g1", "s1:g1"]]
 """
 

@@ -10,7 +10,11 @@ from tagloom.platforms.power import fabric_watts
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
 
-HEAD = "name: t\nswitches: {s0: {}, s1: {model: powerconnect-5548}}\nhosts: {h0: {switch: s0}, h1: {switch: s1}}\n"
+HEAD = """\
+name: t
+switches: {s0: {}, s1: {model: powerconnect-5548}}
+hosts: {h0: {switch: s0, port: g24}, h1: {switch: s1, port: g48}}
+"""
 
 
 def read(link, head=HEAD):
@@ -28,7 +32,7 @@ def test_an_aggregated_link_is_one_link_between_port_channels():
     (link,) = fabric.links
     assert (link.a_port, link.b_port, link.members) == (25, 51, ((1, 1), (2, 49)))
     assert (link.capacity_mbps(), link.capacity_mbps(10_000)) == (2000, 20_000)
-    assert fabric.used_ports == ((1, 2, 3, 25), (1, 2, 49, 51))
+    assert fabric.used_ports == ((1, 2, 24, 25), (1, 48, 49, 51))
     assert fabric.port_channel[0, 25] == 0
     assert parse_fabric(format_fabric(fabric), "again").links == fabric.links
 

@@ -199,3 +199,113 @@ def test_an_address_is_the_name_of_a_host_or_an_ip_address(address):
 def test_every_spelling_of_an_address_is_taken(address):
     text = f'shape: {{family: ring, dims: [3]}}\nswitches: {{s1: {{address: "{address}"}}}}\n'
     assert parse_fabric(text, "f").switches[1].address == address
+
+
+def findings(text):
+    with pytest.raises(InputError) as raised:
+        parse_fabric(text, "f")
+    return [str(finding) for finding in raised.value.findings]
+
+
+RING = "shape: {family: ring, dims: [4]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("shape: {family: ring, dims: [4], paralel: 2}\n", "shape.paralel: expected {} (nearest: parallel)"),
+        (f"{RING}swiches: {{}}\n", "swiches: expected {} (nearest: switches)"),
+        (f"{RING}switches: {{s0: {{adress: s0}}}}\n", "switches.s0.adress: expected {} (nearest: address)"),
+        (f"{RING}colour: red\n", "colour: expected {}, actual 'colour'"),
+    ],
+)
+def test_an_unknown_key_gets_the_nearest_known(text, expected):
+    (found,) = findings(text)
+    assert expected.format("a key the fabric file has") in found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{RING}vlans: {{first: 5000}}\n", "vlans.first: expected less than or equal to 4000, actual 5000"),
+        (f"{RING}switches: {{s0: {{state: off}}}}\n", "switches.s0.state: expected 'up' or 'down', actual False"),
+    ],
+)
+def test_what_is_expected_is_a_sentence_of_ours(text, expected):
+    assert [found.partition("  ")[2] for found in findings(text)] == [expected]
+
+
+def test_all_of_a_shape_is_told_in_one_pass():
+    found = findings("shape: {family: ring, dims: [4], paralel: 2, hosts: 600}\nvlans: {first: 1}\n")
+    assert [each.partition("  ")[2].partition(":")[0] for each in found] == [
+        "shape.hosts",
+        "shape.paralel",
+        "vlans.first",
+    ]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_one_misspelt_model_is_one_finding(own):
+    links = 'links: [["a:g1", "b:g1"], ["b:g2", "c:g1"]]\nhosts: {h: {switch: a, port: g2}}\n'
+    model = "powerconnect-53244"
+    text = f"switches: {{a: {{model: {model}}}, b: {{model: {model}}}, c: {{model: {model}}}}}\n{links}"
+    text = text if own else f"model: {model}\nswitches: {{a: , b: , c: }}\n{links}"
+    (found,) = findings(text)
+    assert "(nearest: powerconnect-5324), actual 'powerconnect-53244'" in found
+
+
+def test_a_table_of_traffic_given_as_a_fabric_is_one_line():
+    rows = "".join(f"h{a},h{b},{a * b}\n" for a in range(40) for b in range(40))
+    (found,) = findings(f"# seconds: 3600\nsource,destination,bytes\n{rows}")
+    assert found.startswith("f: expected a mapping with name, model, shape, switches, hosts, links, actual 'source,")
+    assert len(found.splitlines()) == 1
+    assert len(found) < 300
+
+
+@pytest.mark.parametrize("second", ["s0.example", "S0.example", "s0.example:22"])
+def test_two_switches_behind_one_address_are_a_finding(second):
+    switches = f's0: {{address: s0.example}}, s1: {{address: "{second}"}}, s2: {{address: "s0.example:23"}}'
+    text = f"{RING}switches: {{{switches}}}\n"
+    assert findings(text) == [f"f:2  switches.s1.address: expected an address of its own, actual {second} (that of s0)"]
+
+
+def test_a_dead_switch_may_leave_its_address_to_another():
+    text = f"{RING}switches: {{s0: {{address: 192.0.2.1, state: down}}, s1: {{address: 192.0.2.1}}}}\n"
+    assert [switch.address for switch in parse_fabric(text, "f").switches[:2]] == ["192.0.2.1"] * 2
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "255.255.255.255", "224.0.0.5", "::", "ff02::1", "[ff02::1]:22"])  # noqa: S104 - refused
+def test_an_address_of_no_single_device_is_a_finding(address):
+    (found,) = findings(f'{RING}switches: {{s0: {{address: "{address}"}}}}\n')
+    assert found == f"f:2  switches.s0.address: expected the address of one device, actual {address!r}"
+
+
+def test_a_host_without_a_port_or_with_no_cards_address_is_a_finding():
+    assert findings(f'{RING}hosts: {{x: {{switch: s1}}, h0: {{mac: "00:00:00:00:00:00", port: g99}}}}\n') == [
+        "f:2  hosts.x.port: expected the port of s1 that the host is plugged in, actual none",
+        "f:2  hosts.h0.port: expected a port of PowerConnect 5324 (g1 to g24), actual 'g99'",
+        "f:2  hosts.h0.mac: expected the address of a network card, actual 00:00:00:00:00:00",
+    ]
+
+
+def test_reserved_ports_are_left_out_by_families_and_hosts():
+    fabric = parse_fabric(f"{RING}reserved: {{s0: [g1, g3], s2: [g24]}}\n", "f")
+    assert fabric.used_ports == ((2, 4, 5), (1, 2, 3), (1, 2, 3), (1, 2, 3))
+    assert fabric.reserved == ((0, 1), (0, 3), (2, 24))
+    again = parse_fabric(format_fabric(fabric), "again")
+    assert (again.links, again.hosts, again.reserved) == (fabric.links, fabric.hosts, fabric.reserved)
+
+
+def test_a_reserved_port_that_is_named_is_a_finding():
+    text = f'{RING}reserved: {{s0: [g9, g99], s9: [g1]}}\nhosts: {{h0: {{port: g9}}}}\nlinks: [["s0:g9", "s2:g9"]]\n'
+    assert findings(text) == [
+        "f:2  reserved.s0[1]: expected a port of PowerConnect 5324 (g1 to g24), actual 'g99'",
+        "f:2  reserved.s9: expected a switch of this fabric, actual 's9'",
+        "f:3  hosts.h0: expected a free port, actual s0:g9 (taken by links[0])",
+        "f:4  links[0]: expected a free port, actual s0:g9 (reserved)",
+    ]
+
+
+def test_a_part_with_two_faults_is_left_out_once():
+    text = f"{RING}hosts: {{'{'h' * 80}': {{mac: 1, port: 2}}}}\n"
+    assert len(findings(text)) == 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +15,17 @@ from pydantic import ValidationError
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.read import families
-from tagloom.read.fabric_page import FabricPage, HostPage, LinkPage, ManagementPage, ShapePage, SwitchPage, plain_words
+from tagloom.read.fabric_page import (
+    FabricPage,
+    HostPage,
+    LinkPage,
+    ManagementPage,
+    ShapePage,
+    SwitchPage,
+    expected_key,
+    nearest,
+    plain_words,
+)
 from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
 from tagloom.storage.text import read_text
@@ -22,6 +34,8 @@ from tagloom.units import format_mac, parse_mac, split_address
 if TYPE_CHECKING:
     from pathlib import Path
 
+_BROADCAST = ipaddress.IPv4Address("255.255.255.255")
+SSH_PORT = 22  # IANA's
 FIRST_HOST_MAC = 0x0200_0000_0000  # locally administered, IEEE 802-2014, 8.4.4.2
 Path_ = tuple[str | int, ...]
 
@@ -52,9 +66,10 @@ class _Draft:
     """Gather a fabric while it is read: by name until the end, so that parts can override the family."""
 
     switches: dict[str, Switch] = field(default_factory=dict)
-    hosts: dict[str, tuple[str, int | None, int]] = field(default_factory=dict)  # name -> switch, port, MAC
+    hosts: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # name -> switch, port, MAC
     links: list[_Cable] = field(default_factory=list)
     link_pages: list[str] = field(default_factory=list)  # how each link is named in a finding
+    reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
 
 
 def read_fabric(path: Path) -> Fabric:
@@ -84,6 +99,7 @@ class _Reader:
 
     def __init__(self, source: str, lines: dict[Path_, int]) -> None:
         self.source, self.lines = source, lines
+        self._unknown_models: set[str] = set()  # each is told once
         self._found: list[tuple[int, Finding]] = []
 
     @property
@@ -125,24 +141,31 @@ class _Reader:
             try:
                 return FabricPage.model_validate(raw)
             except ValidationError as error:
+                unreadable = False
                 for item in error.errors(include_url=False):
                     path = tuple(step for step in item["loc"] if step != "[key]")
                     expected, actual = plain_words(item["type"], item["msg"]), shown(item.get("input"))
-                    if item["type"] == "extra_forbidden":
-                        expected, actual = "a key the fabric file has", repr(path[-1])
+                    unknown = item["type"] == "extra_forbidden"
+                    if unknown:
+                        expected, actual = expected_key(path), repr(path[-1])
                     self.find(path, expected, actual)
-                    if path[0] == "shape":
-                        return None  # nothing else can be told without the family's switches
+                    # nothing else can be told without the family's switches
+                    unreadable |= path[0] == "shape" and not unknown
                     raw = _without(raw, path)
+                if unreadable:
+                    return None
         return None
 
     def fabric(self, page: FabricPage) -> Fabric | None:
         """Build the fabric: the family first, then the parts that add to and override it."""
         self._model(("model",), page.model)
         draft = _Draft()
+        self._reserved(page, draft)
         if page.shape is not None and not self._family(page, page.shape, draft):
             return None
         self._switches(page, draft)
+        for name in draft.reserved.keys() - draft.switches.keys():
+            self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(page, draft)
         self._hosts(page, draft)
         if page.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
@@ -151,15 +174,23 @@ class _Reader:
             self.find((), "a shape, or switches of its own", "no switch")
         return self._whole(page, draft)
 
+    def _reserved(self, page: FabricPage, draft: _Draft) -> None:
+        """Read the ports that nothing of the fabric may take: before a family takes its own."""
+        for name, words in page.reserved.items():
+            model = (page.switches.get(name) or SwitchPage()).model or page.model
+            switch = Switch(name, model)
+            ports = [self._port(("reserved", name, i), switch, word) for i, word in enumerate(words)]
+            draft.reserved[name] = {port for port in ports if port is not None}
+
     @staticmethod
     def _models(draft: _Draft) -> set[str]:
         return {switch.model for switch in draft.switches.values()}.intersection(platforms.models())
 
-    def _model(self, path: Path_, model: str) -> bool:
-        if model not in platforms.models():
-            self.find(path, "one of " + ", ".join(platforms.models()), repr(model))
-            return False
-        return True
+    def _model(self, path: Path_, model: str) -> None:
+        if model not in platforms.models() and model not in self._unknown_models:
+            self._unknown_models.add(model)
+            near = nearest(model, platforms.models())
+            self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))
 
     def _family(self, page: FabricPage, shape: ShapePage, draft: _Draft) -> bool:
         dims = tuple(shape.dims)
@@ -181,10 +212,16 @@ class _Reader:
             for end, side, other in ((edge.a, 1, edge.b), (edge.b, 0, edge.a))
         )
         used = [0] * len(layout.at)
+
+        def next_port(s: int) -> int:
+            used[s] += 1
+            while used[s] in draft.reserved.get(f"s{s}", ()):
+                used[s] += 1
+            return used[s]
+
         port: dict[tuple[int, int, int], int] = {}
         for end, _, _, _, lane, e in ends:
-            used[end] += 1
-            port[end, e, lane] = used[end]
+            port[end, e, lane] = next_port(end)
         for e, edge in enumerate(layout.edges):
             a_ports, b_ports = (tuple(port[end, e, lane] for lane in range(shape.parallel)) for end in (edge.a, edge.b))
             for lanes in (slice(None),) if shape.lag else (slice(n, n + 1) for n in range(shape.parallel)):
@@ -194,16 +231,15 @@ class _Reader:
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
-                used[s] += 1
-                draft.hosts[f"h{h}"] = (f"s{s}", used[s], FIRST_HOST_MAC + h)
+                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), FIRST_HOST_MAC + h)
                 h += 1
         return True
 
     def _switches(self, page: FabricPage, draft: _Draft) -> None:
         for name, given in page.switches.items():
             part = given or SwitchPage()
-            if part.model is not None and not self._model(("switches", name, "model"), part.model):
-                continue
+            if part.model is not None:
+                self._model(("switches", name, "model"), part.model)
             if name in {"all", "ungrouped", "localhost", *(model.replace("-", "_") for model in platforms.models())}:
                 self.find(("switches", name), "a name that is no host or group of Ansible's own", repr(name))
             if part.address is not None:
@@ -216,14 +252,32 @@ class _Reader:
                 part.address if part.address is not None else known.address,
                 part.state == "up",
             )
+        self._own_addresses(draft)
         self._firmware(page, draft)
+
+    def _own_addresses(self, draft: _Draft) -> None:
+        """Find switches that are managed by one address: a push to one of them would reach the other."""
+        first: dict[tuple[str, int], str] = {}
+        for name, switch in draft.switches.items():
+            try:
+                host, port = split_address(switch.address)
+            except ValueError:
+                continue  # none, or no address at all, which has its own finding
+            other = first.setdefault((host.lower(), port or SSH_PORT), name) if switch.up else name
+            if other != name:
+                self.find(("switches", name, "address"), "an address of its own", f"{switch.address} (that of {other})")
 
     def _address(self, path: Path_, address: str) -> None:
         """See that an address is one: it becomes a variable of Ansible's, which older ones take for a template."""
         try:
-            split_address(address)
+            host, _ = split_address(address)
         except ValueError:
             self.find(path, "HOST or HOST:PORT, a name or an IP address", repr(address))
+            return
+        with contextlib.suppress(ValueError):  # a name
+            ip = ipaddress.ip_address(host)
+            if ip.is_unspecified or ip.is_multicast or ip == _BROADCAST:
+                self.find(path, "the address of one device", repr(address))
 
     def _firmware(self, page: FabricPage, draft: _Draft) -> None:
         """Set every switch's firmware: what its own key says, and what the file says of all that can differ."""
@@ -330,17 +384,23 @@ class _Reader:
                 continue
             if part.port is not None:
                 port = self._port((*path, "port"), draft.switches[switch], part.port)
-                if port is None:
-                    continue
-            if part.mac is not None:
-                try:
-                    mac = parse_mac(part.mac)
-                except ValueError:
-                    self.find((*path, "mac"), "six hex pairs", f'"{part.mac}"')
-                    continue
-                if mac >> 40 & 1:
-                    self.find((*path, "mac"), "an individual address", f'the group address "{part.mac}"')
-            draft.hosts[name] = (switch, port, mac)
+            elif port is None:
+                self.find((*path, "port"), f"the port of {switch} that the host is plugged in", "none")
+            own = self._mac((*path, "mac"), part.mac) if part.mac is not None else mac
+            if port is not None and own is not None:
+                draft.hosts[name] = (switch, port, own)
+
+    def _mac(self, path: Path_, text: str) -> int | None:
+        try:
+            mac = parse_mac(text)
+        except ValueError:
+            self.find(path, "six hex pairs", f'"{text}"')
+            return None
+        if mac == 0:
+            self.find(path, "the address of a network card", format_mac(mac))
+        elif mac >> 40 & 1:
+            self.find(path, "an individual address", f'the group address "{text}"')
+        return mac
 
     def _whole(self, page: FabricPage, draft: _Draft) -> Fabric | None:
         """Check what only the whole shows: ports and MAC addresses used twice, too many ports, no connection."""
@@ -366,9 +426,8 @@ class _Reader:
             links.append(Link(index[a], p, index[b], q, cable.speed_mbps, cable.up, lane, members))
         hosts: list[Host] = []
         macs: dict[int, str] = {}
-        for name, (switch, given, mac) in draft.hosts.items():
+        for name, (switch, port, mac) in draft.hosts.items():
             label = f"hosts.{name}"
-            port = given or next(n for n in range(1, 10_000) if (switch, n) not in taken)
             self._take(taken, overfull, draft, switch, port, label)
             if mac in macs:
                 self.find(
@@ -396,6 +455,7 @@ class _Reader:
             first_vlan=page.vlans.first,
             flow_control=page.flow_control == "on",
             eee=None if page.eee is None else page.eee == "on",
+            reserved=tuple(sorted((index[name], port) for name, ports in draft.reserved.items() for port in ports)),
         )
         fabric = fabric.with_switches_down(dead) if dead else fabric
         if not self._connected(fabric):
@@ -512,9 +572,10 @@ class _Reader:
         platform = platforms.load(switch.model)
         if port > platform.physical_ports:
             overfull[name] = max(overfull.get(name, 0), port)
-        elif (name, port) in taken:
+        elif (name, port) in taken or port in draft.reserved.get(name, ()):
             path: Path_ = tuple(int(x) if x.isdigit() else x for x in re.split(r"[.\[\]]+", label.rstrip("]")))
-            self.find(path, "a free port", f"{name}:{platform.port_name(port)} (taken by {taken[name, port]})")
+            why = f"taken by {taken[name, port]}" if (name, port) in taken else "reserved"
+            self.find(path, "a free port", f"{name}:{platform.port_name(port)} ({why})")
         taken.setdefault((name, port), label)
 
 
@@ -537,6 +598,8 @@ def _unreached(switches: list[int], links: list[Link]) -> list[int]:
 def _without(raw: dict[Any, Any], path: Path_) -> dict[Any, Any]:
     """Return the file's content without the part at `path`; a list keeps its length, and loses the whole item."""
     head, rest = path[0], path[1:]
+    if head not in raw:  # its key was at fault too, and has gone already
+        return raw
     if not rest or not isinstance(raw[head], dict | list):
         return {key: value for key, value in raw.items() if key != head}
     if isinstance(raw[head], list):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import difflib
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DEFAULT_MODEL = "powerconnect-5324"
 # Names become file names, Ansible hosts and words on a command line.
@@ -83,6 +87,32 @@ class FabricPage(Page):
     eee: Literal["on", "off"] | None = None
     firmware: dict[str, str] = {}
     management: ManagementPage | None = None
+    reserved: dict[Name, list[str]] = {}
+
+
+_PARTS: dict[str, type[Page]] = {
+    "shape": ShapePage,
+    "switches": SwitchPage,
+    "hosts": HostPage,
+    "links": LinkPage,
+    "vlans": VlansPage,
+    "management": ManagementPage,
+}
+
+
+def expected_key(path: tuple[str | int, ...]) -> str:
+    """Return what a finding expects where the key at `path` is none of the file's: the nearest one, if any is near."""
+    part = FabricPage if len(path) == 1 else _PARTS.get(str(path[0]), FabricPage)
+    return f"a key the fabric file has{nearest(str(path[-1]), part.model_fields)}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the word of `known` that `word` may stand for, as the end of what is expected; "" where none is near.
+
+    >>> nearest("paralel", ["parallel", "hosts"])
+    ' (nearest: parallel)'
+    """
+    return "".join(f" (nearest: {each})" for each in difflib.get_close_matches(word, known, n=1))
 
 
 def plain_words(kind: str, message: str) -> str:
@@ -98,4 +128,5 @@ def plain_words(kind: str, message: str) -> str:
         "too_short": "two ends",
         "too_long": "two ends",
     }
-    return words.get(kind, message[0].lower() + message[1:].removeprefix("nput should be ").removeprefix(" should be "))
+    said = message.removeprefix("Input should be ")
+    return words.get(kind, said[0].lower() + said[1:])

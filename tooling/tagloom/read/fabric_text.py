@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import yaml
@@ -43,6 +45,11 @@ def format_fabric(fabric: Fabric) -> str:
         at = fabric.switches[how.switch].name
         controller = quoted(f"{at}:{model[at].port_name(how.port)}")
         lines.append(f"management: {{vlan: {how.vlan}, controller: {controller}, links: [{said}]}}")
+    if fabric.reserved:
+        lines.append("reserved:")
+        for s, ports in groupby(fabric.reserved, key=itemgetter(0)):
+            name = fabric.switches[s].name
+            lines.append(f"  {word(name)}: [{', '.join(quoted(model[name].port_name(port)) for _, port in ports)}]")
     if fabric.shape is not None:
         lines.append(f"shape: {_shape(fabric.shape)}")
     lines.append("switches:")

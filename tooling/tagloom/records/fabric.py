@@ -113,7 +113,8 @@ class Fabric:
     Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
     `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports,
     `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default; `management` is None where
-    every switch is managed by a port outside the fabric.
+    every switch is managed by a port outside the fabric. `reserved` are ports, as (switch, port) ascending, that no
+    host and no link may take.
     """
 
     name: str
@@ -126,6 +127,7 @@ class Fabric:
     flow_control: bool = False
     eee: bool | None = None
     management: Management | None = None
+    reserved: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
