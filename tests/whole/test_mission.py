@@ -44,6 +44,9 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert page["seconds"] > 0
     page = terminal.answer("apply", "b")
     assert (page["changed"], page["unchanged"], page["failed"]) == ([], ALL, [])
+    terminal("rollout", "b", "b", "-o", "nothing")
+    page = terminal.answer("apply", "nothing")
+    assert (page["changed"], page["unchanged"], page["failed"]) == ([], ALL, [])
     ping = terminal.answer("lab", "ping")
     assert (ping["pairs"], ping["reached"], ping["lost"]) == (12, 12, 0)
     backups = sorted((terminal.rack / "runs").glob("*/backups/*.cfg"))

@@ -81,6 +81,8 @@ def prepare(directory: Path) -> Push:
         actual = "no login is known"
         raise InputError([Finding(f"model {model}", "a model that tagloom can log in to", actual) for model in models])
     waves = read_waves(directory)
+    if not any(wave.number for wave in waves):  # nothing differs: what is left is to see that all hold the target
+        return prepare(directory / "build")
     texts = texts_of(fabric, waves)
     proof = None
     # The waves of a rollout still use the links that its target turns off; a build must not.
