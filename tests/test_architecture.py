@@ -17,7 +17,7 @@ MAY = {
     "share": set(),
     "storage": {"errors"},
     "records": GROUND,
-    "platforms": GROUND | {"records"},
+    "platforms": GROUND | {"records", "share"},  # the words of a family stand where an operator looks for them
     "graph": {"errors", "units", "records"},  # array algorithms that many verbs share
     **{verb: GROUND | {"records", "graph", "platforms"} for verb in VERBS},
     "report": GROUND | {"records", "graph", "platforms", "apply"},  # apply's outcomes are shown to people

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tagloom.errors import PlanError
@@ -285,7 +283,7 @@ def test_exit_leaves_one_context_and_end_leaves_all():
 def test_pvid_4095_drops_untagged_frames():
     switch = fed(ROS, "interface ethernet g1", "switchport mode general", "switchport general pvid 4095")
     assert switch.editor.pvid[0] == 0
-    assert switch.grammar.line("pvid", pvid=0) == "switchport general pvid 4095"
+    assert switch.grammar.line("pvid", vlan=0) == "switchport general pvid 4095"
 
 
 def test_flow_control_of_the_62xx_is_one_line_for_all_ports():
@@ -293,9 +291,11 @@ def test_flow_control_of_the_62xx_is_one_line_for_all_ports():
     assert set(switch.editor.flow_control) == {1}
 
 
-def test_a_models_page_overrides_a_line_and_the_familys_spelling_is_still_read():
-    words = {"entry": "bridge address {mac} ethernet {ports} forever"}
-    platform = replace(load(ROS), words=words)
+def test_an_operators_template_overrides_a_line_and_the_familys_spelling_is_still_read():
+    words = (
+        "{% macro entry(mac, ports) %}bridge address {{ mac | mac }} ethernet {{ ports | ports }} forever{% endmacro %}"
+    )
+    platform = load(ROS, (), (("ros/lines.j2", words),))
     grammar = Grammar.of(platform)
     assert grammar.line("entry", mac=1, ports=(2,)) == "bridge address 00:00:00:00:00:01 ethernet g2 forever"
     assert grammar.line("entry", printed=True, mac=1, ports=(2,)).endswith("forever")

@@ -10,6 +10,7 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.errors import InputError, PlanError
 from tagloom.platforms import load
+from tagloom.platforms.family import family
 from tagloom.platforms.iproute2 import Shell, commands
 from tagloom.records.change import difference
 from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, Membership, PortMode, SwitchEditor
@@ -418,9 +419,10 @@ def test_texts_alone_are_proven_and_a_spoilt_one_is_not():
 
 
 def test_every_line_has_a_mark_and_every_step_a_place():
-    family = commands()
-    assert set(family.marks.values()) <= {"kernel", "manual"}
-    placed = [step for phase in family.order for step in phase]
+    lines = family("linux-bridge")["lines"]
+    assert {line["mark"] for line in lines.values()} <= {"kernel", "manual"}
+    placed = [step for phase in commands().order for step in phase]
     assert len(placed) == len(set(placed))
     split = {"spanning_tree"}  # on early, off late
-    assert set(family.marks) - split <= set(placed)
+    spellings = {"member_untagged", "pvid_untagged", "negotiation"}  # of the steps member, pvid and speed
+    assert set(lines) - split - spellings <= set(placed)

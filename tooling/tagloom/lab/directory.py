@@ -90,12 +90,13 @@ def write_order(directory: Path, order: Order) -> None:
             "name": fabric.name,
             "first_vlan": fabric.first_vlan,
             "shape": asdict(fabric.shape) if fabric.shape else None,
-            "switches": [asdict(switch) for switch in fabric.switches],
+            "switches": [asdict(replace(switch, templates=())) for switch in fabric.switches],
             "hosts": [asdict(host) for host in fabric.hosts],
             "links": [asdict(link) for link in fabric.links],
             "ports": fabric.ports,
         },
         "templates": str(order.templates.absolute()),
+        "own_templates": next((switch.templates for switch in fabric.switches), ()),
         "quirks": {name: dict(values) for name, values in order.quirks.items()},
         "base_port": order.base_port,
         "legacy_ssh": order.legacy_ssh,
@@ -108,11 +109,12 @@ def read_order(directory: Path) -> Order:
     """Read the order back."""
     plain = json.loads((directory / "fabric.json").read_text("utf-8"))
     raw = plain["fabric"]
-    shape = raw["shape"]
+    shape, own = raw["shape"], tuple(map(tuple, plain["own_templates"]))
     fabric = Fabric(
         name=raw["name"],
         switches=tuple(
-            Switch(**{**s, "at": tuple(s["at"]), "firmware": tuple(map(tuple, s["firmware"]))}) for s in raw["switches"]
+            Switch(**{**s, "at": tuple(s["at"]), "firmware": tuple(map(tuple, s["firmware"])), "templates": own})
+            for s in raw["switches"]
         ),
         hosts=tuple(Host(**h) for h in raw["hosts"]),
         links=tuple(Link(**{**link, "members": tuple(map(tuple, link["members"]))}) for link in raw["links"]),

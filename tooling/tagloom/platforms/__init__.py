@@ -13,6 +13,7 @@ import yaml
 from tagloom.platforms.family import Firmware, family, variables
 
 if TYPE_CHECKING:
+    from tagloom.platforms.words import Templates
     from tagloom.records.fabric import Switch
 
 
@@ -60,8 +61,8 @@ class Platform:
     calls_itself: tuple[str, ...] = ()
     toggle_seconds: dict[str, float] = field(default_factory=dict)
     latency_seconds: float | None = None  # what the switch adds to a short message, where somebody measured it
-    words: dict[str, str] = field(default_factory=dict)  # overrides of the grammar's lines for this model
     firmware: Firmware = ()
+    templates: Templates = ()  # the operator's own, which go before tagloom's
 
     @property
     def ports(self) -> int:
@@ -129,7 +130,7 @@ def models() -> tuple[str, ...]:
 
 def of(switch: Switch) -> Platform:
     """Return the platform of a switch of a fabric."""
-    return load(switch.model, switch.firmware)
+    return load(switch.model, switch.firmware, switch.templates)
 
 
 def firmware_choices(model: str) -> dict[str, tuple[str, ...]]:
@@ -138,7 +139,7 @@ def firmware_choices(model: str) -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def load(model: str, firmware: Firmware = ()) -> Platform:
+def load(model: str, firmware: Firmware = (), templates: Templates = ()) -> Platform:
     """Read a model's page. Raises KeyError where there is none, or no such variable or choice of firmware."""
     if model not in models():
         raise KeyError(model)
@@ -172,6 +173,6 @@ def load(model: str, firmware: Firmware = ()) -> Platform:
         calls_itself=tuple(raw.get("calls_itself", ())),
         toggle_seconds=raw.get("toggle_seconds", {}),
         latency_seconds=raw.get("latency_seconds"),
-        words=raw.get("words", {}),
         firmware=firmware,
+        templates=templates,
     )

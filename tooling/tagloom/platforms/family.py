@@ -44,14 +44,24 @@ def families() -> tuple[str, ...]:
 
 
 @cache
+def relatives(name: str) -> tuple[str, ...]:
+    """Return a family and those it takes over from, the nearest first."""
+    parent = _own(name).get("extends", "")
+    return (name, *relatives(parent)) if parent else (name,)
+
+
+@cache
 def _whole(name: str) -> dict[str, Any]:
     if name not in families():  # spoken by code of its own
         return {}
-    own: dict[str, Any] = yaml.load(
-        (files("tagloom.platforms") / "grammars" / f"{name}.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
-    )
-    relative = own.pop("extends", "")
-    return _merged(_whole(relative), own) if relative else own
+    own = _own(name)
+    return _merged(_whole(own["extends"]), own) if "extends" in own else own
+
+
+def _own(name: str) -> dict[str, Any]:
+    page = files("tagloom.platforms") / "grammars" / f"{name}.yml"
+    data: dict[str, Any] = yaml.load(page.read_text("utf-8"), Loader=yaml.CSafeLoader)
+    return data
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tagloom.errors import PlanError
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.platforms.family import families, family
 from tagloom.platforms.port_lists import NUMBERS, PortLists
+from tagloom.platforms.words import read_words
 from tagloom.records.change import Cell, Value
 from tagloom.records.switch_state import DISCARD_PVID, FlowControl, Frames, PortMode
 from tagloom.units import format_mac, format_ranges, parse_mac, parse_ranges
@@ -73,7 +74,7 @@ VLAN_DATABASE = Context(ContextKind.VLAN_DATABASE)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a family: its key, the context it lives in, how it is written ("" = only read), its answers.
+    """One line of a family: its key, the context it lives in, whether it is written or only read, its answers.
 
     `answer` is printed whenever the line is understood, `done` instead where the line was carried out. `enters` says
     that it leads into a context of its own, which an `exit` must close.
@@ -81,7 +82,7 @@ class Line:
 
     key: str
     context: ContextKind
-    write: str
+    written: bool
     mark: str
     tolerates_missing: bool = False
     answer: str = ""
@@ -89,8 +90,8 @@ class Line:
     enters: bool = False
 
 
-EXIT = Line("exit", ContextKind.CONFIG, "exit", "confirmed")
-END = Line("end", ContextKind.CONFIG, "end", "likely")
+EXIT = Line("exit", ContextKind.CONFIG, True, "confirmed")
+END = Line("end", ContextKind.CONFIG, True, "likely")
 
 
 @dataclass(slots=True)
@@ -102,6 +103,7 @@ class Node:
     read: Callable[[str], Any] = str
     value: Node | None = None
     end: Line | None = None
+    where: str = ""  # the file, and line, that the end stands in
 
 
 class Grammar:
@@ -116,9 +118,8 @@ class Grammar:
     @classmethod
     def of(cls, platform: Platform) -> Grammar:
         """Return the grammar of a model. Raises PlanError where tagloom cannot speak to it."""
-        overrides = tuple(sorted(platform.words.items()))
         own = platform.model, platform.grammar, platform.port_names, platform.max_vlan_id, platform.eee
-        key = (*own, platform.firmware, overrides)
+        key = (*own, platform.firmware, platform.templates)
         if key not in cls._made:
             cls._made[key] = cls(platform)
         return cls._made[key]
@@ -162,30 +163,32 @@ class Grammar:
             "channels": self.port_lists.write_channels,
             "mac": self._write_mac,
             "name": lambda name: f'"{name}"' if " " in name else name,
+            **dict.fromkeys(("vlan", "seconds", "mbps"), str),
         }
-        printed: dict[str, str] = self._data.get("printed_as", {})
-        self._printed = {key: text for key, text in printed.items() if key not in platform.words}
+        self.words = read_words(platform.grammar, platform.templates)
+        self._printed = self._data.get("printed_as", {})
         self.lines: dict[str, Line] = {}
         self.trees: dict[ContextKind, Node] = {kind: Node() for kind in ContextKind}
         self.understood: dict[ContextKind, dict[str, tuple[Line, list[Any]]]] = {kind: {} for kind in ContextKind}
+        self._formats: dict[str, tuple[str, dict[str, str]]] = {}
         self._compile()
         self.switchwide = frozenset(
             cell for key, (cell, _) in PORT_LINES.items() if self.has(key) and self.lines[key].context is CONFIG.kind
         )
 
     def line(self, key: str, *, printed: bool = False, **values: Any) -> str:
-        """Write a line from native values: vlans and ports as numbers, mac as integer, pvid 0 for discard.
+        """Write a line from native values: vlans and ports as numbers, mac as integer, PVID 0 for discard.
 
         `printed` asks for the running-config's own form. Raises KeyError where the family has no such line.
         """
-        text = self._printed.get(key) if printed else None
-        text = text or self.lines[key].write
-        writers = self._writers
-        return text.format_map({k: writers[k](v) if k in writers else v for k, v in values.items()}) if values else text
+        text, kinds = self._formats[self._printed.get(key, key) if printed else key]
+        if not kinds:
+            return text
+        return text.format_map({name: self._writers[kind](values[name]) for name, kind in kinds.items()})
 
     def has(self, key: str) -> bool:
         """Return whether the model has a line to write for `key`."""
-        return key in self.lines and bool(self.lines[key].write)
+        return key in self.lines and self.lines[key].written
 
     def enter(self, context: Context) -> str:
         """Write the line that enters a context from CONFIG."""
@@ -283,32 +286,48 @@ class Grammar:
         for key, raw in self._data["lines"].items():
             if raw.get("needs") == "eee" and not self.platform.eee:
                 continue
-            write = self.platform.words.get(key, raw.get("write", ""))
+            spellings = self.words.get(raw.get("macro", key), ())
             answer = raw.get("answer", "")
             done = "\n".join(part for part in (answer, raw.get("done", "")) if part)
             missing, enters = raw.get("tolerates_missing", False), raw.get("enters", False)
-            line = Line(key, ContextKind(raw["in"]), write, raw["mark"], missing, answer, done, enters)
+            line = Line(key, ContextKind(raw["in"]), bool(spellings), raw["mark"], missing, answer, done, enters)
             self.lines[key] = line
-            for pattern in filter(None, (write, raw.get("write"), self._printed.get(key), *raw.get("read", ()))):
+            if spellings:
+                self._formats[key] = spellings[0].format, spellings[0].kinds
+            if key in self._printed:
+                printed = self.words[self._printed[key]]
+                # an operator's own words of a line are what its running-config prints, too, unless he says otherwise
+                own = len(spellings) > 1 and len(printed) == 1
+                self._formats[self._printed[key]] = self._formats[key] if own else (printed[0].format, printed[0].kinds)
+                spellings = (*spellings, *printed)
+            for spelling in spellings:
+                self._plant(
+                    line,
+                    [word if isinstance(word, str) else f"{{{word[1]}}}" for word in spelling.words],
+                    spelling.where,
+                )
+            for pattern in raw.get("read", ()):
                 for words in _spellings(pattern):
-                    self._plant(line, words)
+                    self._plant(line, words, f"{self.platform.grammar}.yml")
         for tree in self.trees.values():
             tree.words["exit"], tree.words["end"] = Node(end=EXIT), Node(end=END)
 
-    def _plant(self, line: Line, words: Sequence[str]) -> None:
+    def _plant(self, line: Line, words: Sequence[str], where: str) -> None:
         node = self.trees[line.context]
         for word in words:
             if placeholder := _PLACEHOLDER.fullmatch(word):
                 if node.value is None:
                     node.kind, node.read, node.value = placeholder[1], self._readers[placeholder[1]], Node()
                 elif node.kind != placeholder[1]:
-                    raise ValueError(f"{line.key}: {node.kind} and {placeholder[1]} stand at the same place")
+                    raise InputError([Finding(where, f"{node.kind} at the place of {word}", line.key)])
                 node = node.value
             else:
                 node = node.words.setdefault(word, Node())
         if node.end is not None and node.end is not line:
-            raise ValueError(f"{' '.join(words)!r} means both {line.key} and {node.end.key}")
-        node.end = line
+            both = [(where, line.key), (node.where, node.end.key)]
+            (at, key), (_, other) = sorted(both, key=lambda each: each[0].startswith("tagloom's "))
+            raise InputError([Finding(at, f"words that mean {key} alone", f"{' '.join(words)!r}, as {other}")])
+        node.end, node.where = line, where
 
 
 @lru_cache(maxsize=1 << 16)

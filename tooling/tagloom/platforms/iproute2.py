@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import yaml
-
+from tagloom.platforms.family import family
 from tagloom.platforms.interpreter import Outcome, OutcomeKind
+from tagloom.platforms.words import read_words
 from tagloom.records.switch_state import (
     DEFAULT_AGING_SECONDS,
     DEFAULT_VLAN,
@@ -26,9 +25,10 @@ from tagloom.records.switch_state import (
 from tagloom.units import parse_mac, parse_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from tagloom.platforms import Platform
+    from tagloom.platforms.words import Templates, Words
 
 FAMILY = "linux-bridge"
 # What a machine says of itself: all links, VLANs and entries as iproute2's JSON, then each port of the bridge in the
@@ -45,28 +45,20 @@ _FLOW = {FlowControl.OFF: ("off", "off"), FlowControl.ON: ("off", "on"), FlowCon
 class Commands:
     """The compiled lines of the family; made by `commands`, shared and never changed."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], words: Mapping[str, tuple[Words, ...]]) -> None:
         self.bridge: str = data["bridge"]
         self.owned = tuple(f"{words} " for words in data["owned"])
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in data["order"])
-        self.marks: dict[str, str] = {key: line["mark"] for key, line in data["lines"].items()}
-        self._write: dict[str, str] = {key: line["write"] for key, line in data["lines"].items()}
+        self._formats = {key: words[key][0].format for key in data["lines"]}
         self._read = [
-            (key, re.compile(_pattern(spelling)).fullmatch)
+            (key, re.compile(pattern).fullmatch)
             for key, line in data["lines"].items()
-            for spelling in (line["write"], *line.get("read", ()))
+            for pattern in (*map(_written, words[key]), *map(_pattern, line.get("read", ())))
         ]
 
-    def write(self, key: str, *options: str, **values: object) -> str:
-        """Write a line with its placeholders filled; of the words that may be left out only `options` stay."""
-        words = []
-        for word in self._write[key].split():
-            if word.startswith("["):
-                if (word := word[1:-1]) in options or word.strip("{}") in options:
-                    words.append(word)
-            else:
-                words.append(word)
-        return " ".join(words).format(**values)
+    def write(self, key: str, **values: object) -> str:
+        """Write a line with its values."""
+        return self._formats[key].format(**values)
 
     def read(self, line: str) -> tuple[str, list[str]] | None:
         """Return the key of a line and its words, None for a line that is none of the family's."""
@@ -78,10 +70,13 @@ class Commands:
 
 
 @cache
-def commands() -> Commands:
-    """Read the family's page."""
-    page = files("tagloom.platforms") / "grammars" / f"{FAMILY}.yml"
-    return Commands(yaml.load(page.read_text("utf-8"), Loader=yaml.CSafeLoader))
+def commands(own: Templates = ()) -> Commands:
+    """Read the family's page and its words, an operator's `own` before tagloom's."""
+    return Commands(family(FAMILY), read_words(FAMILY, own))
+
+
+def _written(line: Words) -> str:
+    return " ".join(re.escape(w) if isinstance(w, str) else f"(?:{_WORD.get(w[1], _NUMBER)})" for w in line.words)
 
 
 def _pattern(spelling: str) -> str:
@@ -120,7 +115,7 @@ class Shell:
 
     def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
         self.platform, self.editor = platform, editor
-        self._commands = commands()
+        self._commands = commands(platform.templates)
         self.duplex: dict[int, str] = {}  # what the lines say of it, by port
         self._bridge = any(mode is PortMode.GENERAL for mode in editor.mode)
         self._up = any(up for up, mode in zip(editor.enabled, editor.mode, strict=True) if mode is PortMode.GENERAL)
@@ -315,11 +310,11 @@ class Shell:
         "leave_bridge": _leave_bridge,
         "port_up": _set_up,
         "port_down": _set_down,
-        "member": _member,
-        "pvid": _member,
+        **dict.fromkeys(("member", "member_untagged", "pvid", "pvid_untagged"), _member),
         "leave": _leave,
         "entry": _entry,
         "no_entry": _no_entry,
+        "negotiation": _set_speed,
         "speed": _set_speed,
         "pause": _set_pause,
         "eee": _set_eee,

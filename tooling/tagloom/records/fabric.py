@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ class Switch:
 
     `firmware` says what its firmware has otherwise than the model's default, as (variable, choice) ascending. `up` is
     False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
+    `templates` are the operator's own, (path, text) ascending by path: how its lines are written, not what they do.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Switch:
     address: str = ""
     up: bool = True
     firmware: tuple[tuple[str, str], ...] = ()
+    templates: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tagloom.records.switch_state import (
 from tagloom.units import format_mac, format_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tagloom.platforms import Platform
     from tagloom.records.switch_state import PortView, SwitchState
@@ -35,14 +35,14 @@ def shell_lines(platform: Platform, before: SwitchState, after: SwitchState) -> 
     bridge cannot hold `after`.
     """
     _check(platform, after)
-    order = commands().order
+    order = commands(platform.templates).order
     place = {step: at for at, phase in enumerate(order) for step in phase}
     steps = list(_steps(platform, SwitchEditor.of(before), SwitchEditor.of(after)))
     return [line for _, line in sorted(steps, key=lambda step: place[step[0]])]
 
 
 def _steps(platform: Platform, old: SwitchEditor, new: SwitchEditor) -> Iterator[Step]:
-    write = commands().write
+    write = commands(platform.templates).write
     had, has = (any(mode is PortMode.GENERAL for mode in editor.mode) for editor in (old, new))
     if not has:
         if had:
@@ -60,7 +60,7 @@ def _steps(platform: Platform, old: SwitchEditor, new: SwitchEditor) -> Iterator
     if any(_carries(new)) and not any(_carries(old)):  # also where the bridge was there, but down
         yield "bridge_up", write("bridge_up")
     for port in range(1, platform.ports + 1):
-        yield from _port_steps(platform.port_name(port), port, old, new)
+        yield from _port_steps(write, platform.port_name(port), port, old, new)
     yield from _entry_steps(platform, old, new)
 
 
@@ -69,8 +69,10 @@ def _carries(editor: SwitchEditor) -> Iterator[bool]:
     return (mode is PortMode.GENERAL and up for mode, up in zip(editor.mode, editor.enabled, strict=True))
 
 
-def _port_steps(name: str, port: int, old: SwitchEditor, new: SwitchEditor) -> Iterator[Step]:
-    write, at = commands().write, port - 1
+def _port_steps(
+    write: Callable[..., str], name: str, port: int, old: SwitchEditor, new: SwitchEditor
+) -> Iterator[Step]:
+    at = port - 1
     was, now = (editor.mode[at] is PortMode.GENERAL for editor in (old, new))
     if not now:
         if was:
@@ -83,25 +85,28 @@ def _port_steps(name: str, port: int, old: SwitchEditor, new: SwitchEditor) -> I
         old.pvid[at] = DISCARD_PVID
     else:
         up = old.enabled[at]
-    yield from _membership_steps(name, port, old, new)
+    yield from _membership_steps(write, name, port, old, new)
     if up != new.enabled[at] or not was:
         step = "port_up" if new.enabled[at] else "port_down"
         yield step, write(step, port=name)
     if (old.negotiation[at], old.speed_mbps[at]) != (new.negotiation[at], new.speed_mbps[at]):
-        words = ("speed", "mbps", "duplex", "full") if new.speed_mbps[at] else ()
         on = "on" if new.negotiation[at] else "off"
-        yield "speed", write("speed", *words, port=name, on=on, mbps=new.speed_mbps[at])
+        yield (
+            "speed",
+            write("speed" if new.speed_mbps[at] else "negotiation", port=name, on=on, mbps=new.speed_mbps[at]),
+        )
     if old.flow_control[at] != new.flow_control[at]:
         negotiated, both = flow_words(FlowControl(new.flow_control[at]))
-        line = write("pause", port=name, on="{}")  # three words of one kind
-        yield "pause", line.format(negotiated, both, both)
+        yield "pause", write("pause", port=name, autoneg=negotiated, rx=both, tx=both)
     if old.eee[at] != new.eee[at]:
         yield "eee", write("eee", port=name, on="on" if new.eee[at] else "off")
 
 
-def _membership_steps(name: str, port: int, old: SwitchEditor, new: SwitchEditor) -> Iterator[Step]:
+def _membership_steps(
+    write: Callable[..., str], name: str, port: int, old: SwitchEditor, new: SwitchEditor
+) -> Iterator[Step]:
     """Write the lines of a port's VLANs; those of its PVIDs, old and new, carry or take the mark at the switch-over."""
-    write, pvid_was, pvid = commands().write, old.pvid[port - 1], new.pvid[port - 1]
+    pvid_was, pvid = old.pvid[port - 1], new.pvid[port - 1]
     joins: dict[Membership, list[int]] = {Membership.UNTAGGED: [], Membership.TAGGED: []}
     leaves: list[int] = []
     for vlan in sorted(old.members.keys() | new.members.keys()):
@@ -112,13 +117,13 @@ def _membership_steps(name: str, port: int, old: SwitchEditor, new: SwitchEditor
             joins[how].append(vlan)
     for how, vlans in joins.items():
         for run in _runs(vlans):
-            yield "member", write("member", *_tag_words(how), port=name, vlans=run)
+            yield "member", write(f"member{_tagging(how)}", port=name, vlans=run)
     kept = pvid_was != DISCARD_PVID and _member(new, pvid_was, port) is not Membership.NONE
     retagged = kept and _member(new, pvid_was, port) != _member(old, pvid_was, port)
     if pvid != DISCARD_PVID and (pvid != pvid_was or retagged):
-        yield "pvid", write("pvid", *_tag_words(_member(new, pvid, port)), port=name, vlan=pvid)
+        yield "pvid", write(f"pvid{_tagging(_member(new, pvid, port))}", port=name, vlan=pvid)
     if kept and pvid != pvid_was and (retagged or pvid == DISCARD_PVID):
-        yield "pvid", write("member", *_tag_words(_member(new, pvid_was, port)), port=name, vlans=pvid_was)
+        yield "pvid", write(f"member{_tagging(_member(new, pvid_was, port))}", port=name, vlans=pvid_was)
     for run in _runs(leaves):
         yield "leave", write("leave", port=name, vlans=run)
 
@@ -127,12 +132,12 @@ def _member(editor: SwitchEditor, vlan: int, port: int) -> Membership:
     return editor.members.get(vlan, {}).get(port, Membership.NONE)
 
 
-def _tag_words(how: Membership) -> tuple[str, ...]:
-    return ("untagged",) if how is Membership.UNTAGGED else ()
+def _tagging(how: Membership) -> str:
+    return "_untagged" if how is Membership.UNTAGGED else ""
 
 
 def _entry_steps(platform: Platform, old: SwitchEditor, new: SwitchEditor) -> Iterator[Step]:
-    write = commands().write
+    write = commands(platform.templates).write
     for (vlan, mac), ports in sorted(new.entries.items()):
         if old.entries.get((vlan, mac)) != ports:
             yield "entry", write("entry", mac=format_mac(mac), port=platform.port_name(ports[0]), vlan=vlan)

@@ -233,7 +233,7 @@ def _write_memberships(todo: _Changes) -> None:
         mode = todo.mode(change.port)
         if mode is PortMode.GENERAL or (mode is PortMode.TRUNK and change.port in leaving):
             # a new trunk takes its PVID along, and nothing else
-            todo.add("pvid", _at(change.port), (change,), pvid=change.after)
+            todo.add("pvid", _at(change.port), (change,), vlan=change.after)
         if mode is not PortMode.GENERAL:
             natives.setdefault(change.port, {}).setdefault(_int(change.after), []).append(change)
     for port, wanted in natives.items():

@@ -1,0 +1,134 @@
+"""Read the words of a family's lines from the macros of its `lines.j2`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jinja2
+from jinja2 import nodes
+
+from tagloom.errors import Finding, InputError
+from tagloom.platforms.family import relatives
+from tagloom.share import share_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The files of a directory of templates as (path in it, text) pairs, ascending: an operator's own travel with a fabric.
+Templates = tuple[tuple[str, str], ...]
+KINDS = frozenset(
+    ("vlans", "vlan", "pvid", "ports", "port", "channels", "mac", "name", "seconds", "mbps", "number", "on", "switch")
+)
+_RULE = "text and {{ parameter | kind }} alone, each parameter once"
+_HOLE = "\0"  # stands in a line for a value; no template has one
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of one line: literal ones, and (parameter, kind) where a value stands; `where` names file and line."""
+
+    name: str
+    parameters: tuple[str, ...]
+    words: tuple[str | tuple[str, str], ...]
+    where: str
+
+    @property
+    def format(self) -> str:
+        """Return the line as a format string with the parameters' names.
+
+        >>> Words("speed", ("mbps",), ("speed", ("mbps", "mbps")), "lines.j2:1").format
+        'speed {mbps}'
+        """
+        escaped = (
+            word.replace("{", "{{").replace("}", "}}") if isinstance(word, str) else f"{{{word[0]}}}"
+            for word in self.words
+        )
+        return " ".join(escaped)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Return of each parameter what kind of value it takes."""
+        return dict(word for word in self.words if not isinstance(word, str))
+
+
+@cache
+def read_words(family: str, own: Templates = ()) -> dict[str, tuple[Words, ...]]:
+    """Return the words of each macro of a family, and of a relative's that it has none of its own for.
+
+    Macros of `own` files come before tagloom's, whose words stay among those to be read. Raises InputError with all
+    that stands in the files and must not.
+    """
+    found: dict[str, tuple[Words, ...]] = {}
+    findings: list[Finding] = []
+    texts = dict(own)
+    for name in reversed(relatives(family)):
+        path = f"{name}/lines.j2"
+        shipped = share_directory() / "templates" / path
+        ours = _macros(shipped.read_text("utf-8"), f"tagloom's {path}", findings) if shipped.is_file() else {}
+        theirs = _macros(texts[path], f"templates/{path}", findings) if path in texts else {}
+        known = found | {key: (each,) for key, each in ours.items()}
+        for key, each in theirs.items():
+            if key not in known:
+                findings.append(Finding(each.where, f"a macro of {shipped.parent.name}/{shipped.name}", key))
+            elif each.kinds != known[key][0].kinds:
+                findings.append(Finding(each.where, _signature(known[key][0]), _signature(each)))
+        found = known | {key: (each, *known.get(key, ())) for key, each in theirs.items()}
+    if findings:
+        raise InputError(findings)
+    return found
+
+
+def _signature(line: Words) -> str:
+    return f"{line.name}({', '.join(f'{name} | {kind}' for name, kind in sorted(line.kinds.items()))})"
+
+
+def _macros(text: str, path: str, findings: list[Finding]) -> Mapping[str, Words]:
+    """Compile the macros of a file, with a finding for each thing that is neither macro nor comment."""
+    try:
+        body = jinja2.Environment(autoescape=False).parse(text).body  # noqa: S701 - switches read text, not HTML
+    except jinja2.TemplateSyntaxError as error:
+        findings.append(Finding(f"{path}:{error.lineno}", "Jinja", str(error.message)))
+        return {}
+    found: dict[str, Words] = {}
+    for node in body:
+        where = f"{path}:{node.lineno}"
+        if isinstance(node, nodes.Macro):
+            line = _compiled(node, where) if node.name not in found else f"{node.name}: a second of that name"
+            problem = line if isinstance(line, str) else ""
+            if not isinstance(line, str):
+                found[node.name] = line
+        else:
+            loose = [each for each in node.find_all(nodes.TemplateData) if each.data.strip()]
+            plain = isinstance(node, nodes.Output) and all(isinstance(each, nodes.TemplateData) for each in node.nodes)
+            problem = repr(loose[0].data.strip()) if loose else "" if plain else type(node).__name__.lower()
+        if problem:
+            findings.append(Finding(where, f"macros of {_RULE}", problem))
+    return found
+
+
+def _compiled(macro: nodes.Macro, where: str) -> Words | str:
+    """Return the words of a macro, or what is wrong with it."""
+    (output, *more) = macro.body or [nodes.Output([])]
+    if more or macro.defaults or not isinstance(output, nodes.Output):
+        return f"{macro.name}: {'a default' if macro.defaults else type([output, *more][-1]).__name__.lower()}"
+    line, values = "", []
+    for node in output.nodes:
+        if isinstance(node, nodes.TemplateData):
+            line += node.data
+        elif isinstance(node, nodes.Filter) and isinstance(node.node, nodes.Name) and not (node.args or node.kwargs):
+            line += _HOLE
+            values.append((node.node.name, node.name))
+        else:
+            return f"{macro.name}: {{{{ {type(node).__name__.lower()} }}}}"
+    parameters = [argument.name for argument in macro.args]
+    if sorted(name for name, _ in values) != sorted(parameters) or line.count(_HOLE) != len(values):
+        return f"{macro.name}({', '.join(parameters)}), which writes {', '.join(name for name, _ in values) or 'none'}"
+    if strange := [kind for _, kind in values if kind not in KINDS]:
+        return f"{macro.name}: no kind {strange[0]}; there are {', '.join(sorted(KINDS))}"
+    words = line.split(" ")
+    if not all(word and word.split() == [word] and (word == _HOLE or _HOLE not in word) for word in words):
+        return f"{macro.name}: {line.replace(_HOLE, '{{ ... }}')!r}, not words and values with one blank between"
+    left = iter(values)
+    return Words(macro.name, tuple(parameters), tuple(next(left) if word == _HOLE else word for word in words), where)
