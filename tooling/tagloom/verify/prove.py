@@ -15,6 +15,7 @@ from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
+from tagloom.verify.foreign import foreign_frames
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import count, walk
 
@@ -51,7 +52,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
     flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts send tagged frames as well;
     the ends of every cable fit, and those of an aggregated link are bound at both; no other port that could be up is in
-    the fabric's VLANs; the models' limits hold; spanning tree blocks nothing. A link that the fabric declares down
+    the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over the fabric's links or reaches
+    a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric declares down
     carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not those of the
     fabric, give `Fabric.with_links_up`.
     """
@@ -72,12 +74,21 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
         both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
         around = _ways(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
+    foreign = foreign_frames(model, state)
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
     findings += _pairs(fabric, sent.lost, "delivery")
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
+    if foreign.storm:
+        where = f"VLAN {int(model.node_vlan[model.way_node[foreign.storm[0]]])}, from ports outside the fabric"
+        around_it = " -> ".join(_ways(model, foreign.storm))
+        findings.append(Finding(where, "no storm", f"copies go round {around_it}, where no spanning tree runs"))
+    findings += [
+        Finding(f"host {fabric.hosts[host].name}", "no frames of a VLAN of others", f"VLAN {vlan} reaches it untagged")
+        for host, vlan in foreign.heard[:WITNESSES]
+    ]
     findings += _down(model, sorted({*shout.down, *plain.down}))
     wrong = [w for w in shout.wrong if not plan.duplicates_allowed or w[2] == 0]
     findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else shout.wrongs)
@@ -92,7 +103,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         pairs=hosts * (hosts - 1),
         reachable_pairs=hosts * (hosts - 1) - count(sent.lost, hosts),
         off_path_pairs=count(sent.off_path, hosts),
-        storm_free=not storm,
+        storm_free=not storm and not foreign.storm,
         broadcast_exactly_once=not storm and shout.once,
         deadlock_free=not cycle,
         channels=channels,
@@ -104,6 +115,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         duplicates_allowed=plan.duplicates_allowed,
         tagged_frames_ports=len(np.unique(model.node_switch[model.tag_node] * ports + model.tag_port)),
         tagged_frames_cycle=tuple(around),
+        foreign_vlans=foreign.vlans,
     )
 
 
