@@ -10,8 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tagloom import pipeline
-from tagloom.pipeline import Wish
 from tagloom.read import read_fabric, read_traffic
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.settings_file import to_json
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "savings.md"
@@ -19,10 +20,10 @@ NPB = tuple(f"{name}.S.16" for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg"
 PATTERNS = ("all-to-all", "bit-reversal", "matrix-transpose")
 CLUSTERS = (("misc", 20), ("supernova", 19), ("supernova64-6248", 19), ("supernova64-5324", 25))
 METHODS = (
-    ("static", Wish("static")),
-    ("greedy, bridges allowed", Wish("greedy", allow_cut=True)),
-    ("greedy", Wish("greedy")),
-    ("optimal", Wish("optimal", time_limit_seconds=300.0)),
+    ("static", RegulateOptions("static")),
+    ("greedy, bridges allowed", RegulateOptions("greedy", allow_cut=True)),
+    ("greedy", RegulateOptions("greedy")),
+    ("optimal", RegulateOptions("optimal", time_limit_seconds=300.0)),
 )
 
 TEXT = """\
@@ -49,7 +50,7 @@ neighbours and 23 ports in use on a switch, can: 19 % are 38 links off on PowerC
 """
 
 
-def row(cluster: str, traffic_name: str, methods: tuple[tuple[str, Wish], ...] = METHODS) -> list[str]:
+def row(cluster: str, traffic_name: str, methods: tuple[tuple[str, RegulateOptions], ...] = METHODS) -> list[str]:
     """Return one line's cells: the traffic, and per method links off and percent saved; last the gap."""
     fabric = read_fabric(ROOT / "inventory" / cluster / "fabric.yml")
     pattern = traffic_name in PATTERNS
@@ -61,7 +62,7 @@ def row(cluster: str, traffic_name: str, methods: tuple[tuple[str, Wish], ...] =
     page = {}
     for _, wish in methods:
         settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda *_: None, wish, time.process_time)
-        page = pipeline.settings_page(fabric, settings)
+        page = to_json(fabric, settings)
         assert page["max_channel_load_after"] <= page["max_channel_load_before"]
         cells.append(f"{page['links_off']}, {page['saving_percent']:.1f} %, {page['gap_percent']:.2f}")
     return cells

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import pipeline
-from tagloom.pipeline import Wish
 from tagloom.read import read_fabric, read_traffic
 from tagloom.read.fabric_file import parse_fabric
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.settings_file import to_json
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
@@ -26,10 +27,10 @@ def measure(fabric: Fabric, name: str, method: str, seconds: float) -> dict[str,
     path = ROOT / "tests" / "data" / "npb" / f"{name}.matrix.csv"
     traffic = read_traffic(path if path.exists() else Path(f"pattern:{name}"), fabric)
     start = time.process_time()
-    wish = Wish(method, time_limit_seconds=seconds)
+    wish = RegulateOptions(method, time_limit_seconds=seconds)
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda *_: None, wish, time.process_time)
     took = time.process_time() - start
-    page = pipeline.settings_page(fabric, settings)
+    page = to_json(fabric, settings)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     cells = [name, f"{page['links_off']} of {len(fabric.links)}", f"{page['saving_percent']:.1f}"]
     cells += [f"{page['gap_percent']:.2f}", f"{took:.1f}", f"{peak:.0f}"]

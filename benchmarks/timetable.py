@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.pipeline import timetabling
-from tagloom.pipeline.timetabling import DayWish
+from tagloom.pipeline.timetabling import planner
 from tagloom.read import read_traffic
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.timetable import History
+from tagloom.regulate.day import TimetableOptions, per_interval, timetable
+from tagloom.regulate.timetable_file import to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,11 +72,11 @@ def program(name: str, busiest: float) -> NDArray[np.float64]:
 def measure(side: int, kind: str, minutes: int, settings: int, *, each: bool) -> None:
     fabric = fabric_of(side)
     history = day_of(fabric, kind, minutes)
-    wish = DayWish(settings)
+    wish = TimetableOptions(settings)
     start = time.process_time()
-    day = timetabling.timetable(fabric, history, ROOT / "templates", wish, lambda *_: None, time.monotonic)
+    day = timetable(fabric, history, planner(fabric, ROOT / "templates"), wish, lambda *_: None, time.monotonic)
     took = time.process_time() - start
-    page = timetabling.day_page(fabric, day, wish, day.schedules[-1])
+    page = to_json(fabric, day, wish, day.schedules[-1])
     print(f"{kind} day, {side}x{side}, {len(history)} matrices: {page['candidates']} candidates, {took:.0f} CPU-s")
     for row in page["by_settings"]:
         print(
@@ -85,7 +86,7 @@ def measure(side: int, kind: str, minutes: int, settings: int, *, each: bool) ->
         )
     if each:
         start = time.process_time()
-        joules = timetabling.per_interval(day, wish, lambda *_: None, time.monotonic)
+        joules = per_interval(day, planner(fabric, ROOT / "templates"), wish, lambda *_: None, time.monotonic)
         took = time.process_time() - start
         kept = 100 * (day.full_joules - day.schedules[-1].joules) / (day.full_joules - joules)
         saving = 100 * (1 - joules / day.full_joules)

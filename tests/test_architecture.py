@@ -26,12 +26,14 @@ MAY = {
     "pipeline": GROUND | {"records", "graph", "platforms"} | VERBS,
     # above the pipeline, which plans and proves what operate brings to the switches
     "operate": GROUND | {"records", "graph", "platforms", "pipeline"} | VERBS,
-    "demo": GROUND | {"records", "graph", "platforms", "read", "report", "pipeline", "operate", "lab", "apply"},
+    "demo": GROUND
+    | {"records", "graph", "platforms", "read", "regulate", "report", "pipeline", "operate", "lab", "apply"},
     "cli": GROUND
     | {
         "records",
         "platforms",
         "read",
+        "regulate",
         "predict",
         "measure",
         "report",

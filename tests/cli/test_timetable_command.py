@@ -13,10 +13,12 @@ import yaml
 from fabrics import ROOT, make_fabric
 from tagloom.adapters.history import History
 from tagloom.cli import main
-from tagloom.pipeline import timetabling
-from tagloom.pipeline.timetabling import DayWish, gravity
+from tagloom.pipeline.timetabling import planner
 from tagloom.read.calendar import read_timetable
+from tagloom.read.counter_history import gravity
 from tagloom.records.observation import Counters, Observation
+from tagloom.regulate.day import TimetableOptions, per_interval, timetable, toggle_joules
+from tagloom.regulate.timetable_file import files_of
 
 spec = importlib.util.spec_from_file_location("timetable", ROOT / "benchmarks" / "timetable.py")
 benchmark = importlib.util.module_from_spec(spec)
@@ -125,14 +127,14 @@ def test_three_settings_keep_nearly_all_that_one_for_each_interval_would_save(tm
     """A smaller day than the benchmark's, of the same jobs: hard enough that one setting is not enough."""
     fabric = benchmark.fabric_of(4)
     history = benchmark.day_of(fabric, "hard", 30)
-    wish = DayWish(3)
-    day = timetabling.timetable(fabric, history, ROOT / "templates", wish, lambda *_: None, time.monotonic)
-    each = timetabling.per_interval(day, wish, lambda *_: None, time.monotonic)
+    wish = TimetableOptions(3)
+    day = timetable(fabric, history, planner(fabric, ROOT / "templates"), wish, lambda *_: None, time.monotonic)
+    each = per_interval(day, planner(fabric, ROOT / "templates"), wish, lambda *_: None, time.monotonic)
     saved = [day.full_joules - schedule.joules for schedule in day.schedules]
     assert saved[0] < 0.95 * (day.full_joules - each)
     assert saved[2] >= 0.95 * (day.full_joules - each)
     assert each >= day.bound_joules
-    for name, text in timetabling.pages(fabric, day, wish, day.schedules[-1], "UTC", "t").items():
+    for name, text in files_of(fabric, day, wish, day.schedules[-1], "UTC", "t").items():
         (tmp_path / name).write_text(text)
     rules = read_timetable(tmp_path / "t.yml").rules  # its changes are no closer than it says itself
     assert len(rules) == day.schedules[-1].changes > 4
@@ -207,7 +209,7 @@ def test_gravity_keeps_every_total_and_sends_nothing_to_oneself():
 
 def test_a_link_costs_its_watts_while_it_changes():
     fabric = make_fabric("ring", 3, model="powerconnect-5324")
-    wish = DayWish(change_seconds=60.0)
+    wish = TimetableOptions(change_seconds=60.0)
     changes = ((1000, 0), (0, 1000), (1000, 100), (100, 1000), (100, 0), (100, 100))
-    joules = [timetabling.toggle_joules(fabric, 0, a, b, wish) for a, b in changes]
+    joules = [toggle_joules(fabric, 0, a, b, wish) for a, b in changes]
     assert joules == pytest.approx([2.4 * 63.2, 2.4 * 63.2, 2.4 * 64.1, 2.4 * 62.4, 1.8 * 63.2, 0.0])

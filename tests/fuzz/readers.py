@@ -27,7 +27,6 @@ from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
 from tagloom.pipeline import observing, read_build, traffic_from
-from tagloom.pipeline.regulating import chosen
 from tagloom.pipeline.sweeping import read_sweep
 from tagloom.read import read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
@@ -37,6 +36,7 @@ from tagloom.records.kept import Measured, Quantity
 from tagloom.records.measurement import Kept, Point
 from tagloom.records.observation import Counters, Observation
 from tagloom.records.timetable import Standing
+from tagloom.regulate.settings_file import read_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +221,7 @@ READERS = (
     Reader("rollout", "r/rollout.json", lambda: (waves.read_order(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),
-    Reader("settings' routes", "s.json", lambda: chosen(read_fabric(Path("f.yml")), Path("s.json"))),
+    Reader("settings' routes", "s.json", lambda: read_result(read_fabric(Path("f.yml")), Path("s.json"))),
     Reader("traffic", "m.csv", command("predict b --traffic m.csv")),
     Reader("traffic of ranks", "ranks.csv", command("predict b --traffic ranks.csv --seconds 60")),
     Reader("flows", "flows.csv", command("predict b --traffic flows.csv")),

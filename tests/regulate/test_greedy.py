@@ -14,10 +14,11 @@ from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.paths import channel_load
-from tagloom.pipeline import Wish
-from tagloom.platforms.power import fabric_watts, lpi_share
+from tagloom.platforms.power import fabric_watts, lpi_share, read_power
 from tagloom.read import read_fabric, read_traffic
 from tagloom.regulate import two_connected
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.settings_file import read_result, to_json, with_links_off
 
 
 def choose(fabric, traffic, wish, clock=lambda: 0.0):
@@ -32,8 +33,8 @@ def misc():
 @pytest.mark.parametrize("name", ["cg.S.4", "ft.S.16", "lu.S.16", "mg.S.16"])
 def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc, npb, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
-    static = choose(misc, traffic, Wish("static"))
-    greedy = choose(misc, traffic, Wish("greedy", allow_cut=True))
+    static = choose(misc, traffic, RegulateOptions("static"))
+    greedy = choose(misc, traffic, RegulateOptions("greedy", allow_cut=True))
     assert greedy.saving_percent >= static.saving_percent
     assert static.max_channel_load_after <= static.max_channel_load_before
     for settings in (static, greedy):
@@ -43,12 +44,12 @@ def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc
 @pytest.mark.parametrize("name", ["cg.S.16", "is.S.16"])
 def test_greedys_plan_proves_carries_what_it_said_and_stays_two_connected(misc, npb, templates, tmp_path, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
-    settings = choose(misc, traffic, Wish("greedy", levels=(0, 10, 100)))
+    settings = choose(misc, traffic, RegulateOptions("greedy", levels=(0, 10, 100)))
     path = tmp_path / "s.json"
-    page = pipeline.settings_page(misc, settings)
+    page = to_json(misc, settings)
     path.write_text(json.dumps(page))
-    smaller = pipeline.with_links_off(misc, [], path)
-    build, proof, _ = pipeline.plan(smaller, templates, brought=pipeline.chosen(smaller, path))
+    smaller = with_links_off(misc, [], path)
+    build, proof, _ = pipeline.plan(smaller, templates, regulated=read_result(smaller, path))
     assert proof.proven
     load = channel_load(smaller, build.routes, traffic.volume_bytes)
     assert round(float(load.max())) == page["max_channel_load_after"] <= page["max_channel_load_before"]
@@ -68,17 +69,17 @@ def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_th
     traffic = replace(read_traffic(Path("pattern:uniform"), fabric), volume_bytes=volume, messages=volume / 1000)
     tight = replace(traffic, seconds=0.008)
     with pytest.raises(PlanError, match="too many"):
-        choose(fabric, tight, Wish("static"))
-    settings = choose(fabric, tight, Wish(method))
+        choose(fabric, tight, RegulateOptions("static"))
+    settings = choose(fabric, tight, RegulateOptions(method))
     assert settings.max_channel_load_after == 1e6
     assert settings.tree_of_host[0] != settings.tree_of_host[1]
     path = tmp_path / "s.json"
-    path.write_text(json.dumps(pipeline.settings_page(fabric, settings)))
-    build, proof, _ = pipeline.plan(fabric, templates, brought=pipeline.chosen(fabric, path))
+    path.write_text(json.dumps(to_json(fabric, settings)))
+    build, proof, _ = pipeline.plan(fabric, templates, regulated=read_result(fabric, path))
     assert proof.proven
     ports = build.state["s0"].pvid
     assert ports[fabric.hosts[0].port - 1] != ports[fabric.hosts[1].port - 1]
-    loose = choose(fabric, traffic, Wish(method, allow_cut=True))
+    loose = choose(fabric, traffic, RegulateOptions(method, allow_cut=True))
     assert len(loose.links_off) == 1
 
 
@@ -86,15 +87,15 @@ def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_th
 def test_optimal_closes_the_gap_on_misc(misc, npb, templates, tmp_path, name, off):
     """A constraint solver outside tagloom found one link more off impossible for cg.S.4, cg.S.16 and is.S.16."""
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
-    settings = choose(misc, traffic, Wish("optimal"))
-    page = pipeline.settings_page(misc, settings)
+    settings = choose(misc, traffic, RegulateOptions("optimal"))
+    page = to_json(misc, settings)
     assert page["gap_percent"] < 1e-3
     assert page["links_off"] == off
     assert page["max_channel_load_after"] <= page["max_channel_load_before"]
     path = tmp_path / "s.json"
     path.write_text(json.dumps(page))
-    smaller = pipeline.with_links_off(misc, [], path)
-    _, proof, _ = pipeline.plan(smaller, templates, brought=pipeline.chosen(smaller, path), texts=False)
+    smaller = with_links_off(misc, [], path)
+    _, proof, _ = pipeline.plan(smaller, templates, regulated=read_result(smaller, path), texts=False)
     assert proof.proven
 
 
@@ -103,7 +104,7 @@ def test_the_bound_is_below_every_choice_of_a_small_fabric(two):
     """All subsets of links are tried; the cheapest that the planner can route within the limit must not beat it."""
     fabric = make_fabric("complete", 4, model="powerconnect-5324")
     traffic = read_traffic(Path("pattern:all-to-all"), fabric)
-    settings = choose(fabric, traffic, Wish("greedy", allow_cut=not two))
+    settings = choose(fabric, traffic, RegulateOptions("greedy", allow_cut=not two))
     best = fabric_watts(fabric)
     for count in range(1, 4):
         for off in combinations(range(len(fabric.links)), count):
@@ -122,16 +123,16 @@ def test_the_bound_is_below_every_choice_of_a_small_fabric(two):
 def test_headroom_needs_seconds_and_says_by_how_much_traffic_does_not_fit(misc, npb):
     traffic = read_traffic(npb / "ft.S.16.matrix.csv", misc)
     with pytest.raises(InputError, match="seconds"):
-        choose(misc, traffic, Wish("greedy", headroom=0.5))
+        choose(misc, traffic, RegulateOptions("greedy", headroom=0.5))
     with pytest.raises(PlanError) as caught:
-        choose(misc, replace(traffic, seconds=0.001), Wish("static", headroom=0.5))
+        choose(misc, replace(traffic, seconds=0.001), RegulateOptions("static", headroom=0.5))
     places = caught.value.witness.split("; ")
     assert len(places) == 11
     assert all(place.endswith(" too many") for place in places[:10])
     excess = [float(place.split(", ")[-1].split()[0].replace(",", "")) for place in places[:10]]
     assert excess == sorted(excess, reverse=True)
     assert places[10].endswith(" more places")
-    roomy = choose(misc, replace(traffic, seconds=3600.0), Wish("greedy", headroom=0.5))
+    roomy = choose(misc, replace(traffic, seconds=3600.0), RegulateOptions("greedy", headroom=0.5))
     assert roomy.links_off
 
 
@@ -144,7 +145,7 @@ def test_what_no_trees_carry_is_told_with_every_channel_that_is_too_busy():
         read_traffic(Path("pattern:uniform"), fabric), volume_bytes=volume, messages=volume, seconds=0.008
     )
     with pytest.raises(PlanError) as caught:
-        choose(fabric, traffic, Wish("greedy"))
+        choose(fabric, traffic, RegulateOptions("greedy"))
     assert "not even flow in fractions" in caught.value.witness
     assert caught.value.witness.endswith("s0:g2 -> s1:g1 carries 4,000,000, 3,000,000 too many")
 
@@ -191,7 +192,7 @@ def test_a_transceiver_stays_on_after_its_port_is_shut(tmp_path):
     fabric = make_fabric("ring", 3, model="n-series")
     power = tmp_path / "p.yml"
     power.write_text("n-series: {base: 20, per_port: {1000: 1.5}, transceiver: 0.7, source: a meter}\n")
-    tables = pipeline.read_power(power)
+    tables = read_power(power)
     assert fabric_watts(fabric, tables) == pytest.approx(3 * 20 + 9 * (1.5 + 0.7))
     assert fabric_watts(fabric.with_links_down({0}), tables) == pytest.approx(3 * 20 + 7 * 1.5 + 9 * 0.7)
 
@@ -200,7 +201,7 @@ def test_a_power_file_takes_a_chassis_from_a_data_sheet_and_says_so(tmp_path):
     fabric = make_fabric("ring", 3, model="n-series")
     power = tmp_path / "p.yml"
     power.write_text("n-series: {datasheet: WS-C3560CX-8PC-S, per_port: {1000: 1.5}, source: a meter}\n")
-    tables = pipeline.read_power(power)
+    tables = read_power(power)
     assert tables["n-series"].source.startswith("a meter; chassis: https://")
     assert fabric_watts(fabric, tables) == pytest.approx(3 * 24 + 9 * 1.5)
     power.write_text(
@@ -208,7 +209,7 @@ def test_a_power_file_takes_a_chassis_from_a_data_sheet_and_says_so(tmp_path):
         "linux-bridge: {datasheet: ASR-9001, base: 3, per_port: {1000: 1.5}, source: a meter}\n"
     )
     with pytest.raises(InputError) as caught:
-        pipeline.read_power(power)
+        read_power(power)
     assert [finding.where.partition(": ")[2] for finding in caught.value.findings] == [
         "n-series.datasheet",
         "linux-bridge",
@@ -220,24 +221,24 @@ def test_sleeping_ports_reach_the_planned_states_and_the_hosts_page(templates, t
     power, path = tmp_path / "p.yml", tmp_path / "s.json"
     power.write_text("powerconnect-5548: {base: 20, per_port: {1000: 1.5}, source: a meter}\n")
     traffic = replace(read_traffic(Path("pattern:uniform"), fabric), seconds=100.0)
-    tables = pipeline.read_power(power)
-    settings = choose(fabric, traffic, Wish("greedy", sleep=True, power=tables))
+    tables = read_power(power)
+    settings = choose(fabric, traffic, RegulateOptions("greedy", sleep=True, power=tables))
     assert settings.hosts_asleep == (0, 1, 2, 3)
     # 1 MB in 100 s leaves a port asleep nearly all the time, less the wakes: at most nine tenths of its watts go
-    awake = choose(fabric, traffic, Wish("greedy", power=tables)).watts_after
+    awake = choose(fabric, traffic, RegulateOptions("greedy", power=tables)).watts_after
     ports = 4 + 2 * len(settings.links_asleep)
     assert 0.5 * 0.9 * 1.5 * ports < awake - settings.watts_after < 0.9 * 1.5 * ports
-    path.write_text(json.dumps(pipeline.settings_page(fabric, settings)))
-    smaller = pipeline.with_links_off(fabric, [], path)
-    brought = pipeline.chosen(smaller, path)
-    build, proof, _ = pipeline.plan(smaller, templates, brought=brought)
+    path.write_text(json.dumps(to_json(fabric, settings)))
+    smaller = with_links_off(fabric, [], path)
+    regulated = read_result(smaller, path)
+    build, proof, _ = pipeline.plan(smaller, templates, regulated=regulated)
     assert proof.proven
     used = {(s.name, p) for s, ports in zip(fabric.switches, fabric.used_ports, strict=True) for p in ports}
     asleep = {(name, p) for name, p in used if build.state[name].eee[p - 1]}
     ends = {(fabric.switches[s].name, p) for i in settings.links_asleep for link in [fabric.links[i]]
             for s, p in ((link.a, link.a_port), (link.b, link.b_port))}  # fmt: skip
     assert asleep == ends | {(fabric.switches[host.switch].name, host.port) for host in fabric.hosts}
-    page = yaml.safe_load(pipeline.host_pages(build, sleeping=brought.sleeping_hosts)["eee.yml"])
+    page = yaml.safe_load(pipeline.host_pages(build, sleeping=regulated.sleeping_hosts)["eee.yml"])
     assert page[0]["hosts"] == "h0,h1,h2,h3"
     assert page[0]["tasks"][0]["ansible.builtin.command"]["argv"][:2] == ["ethtool", "--set-eee"]
 

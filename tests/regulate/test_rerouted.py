@@ -10,10 +10,11 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.graph.paths import channel_load
-from tagloom.pipeline import Wish
 from tagloom.platforms.power import fabric_watts
 from tagloom.read import format_fabric, read_fabric, read_traffic
 from tagloom.regulate import two_connected
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.settings_file import read_result, to_json, with_links_off
 
 
 def choose(fabric, traffic, wish, routing="auto", assignment="renamed"):
@@ -25,17 +26,17 @@ def choose(fabric, traffic, wish, routing="auto", assignment="renamed"):
 def test_a_renamed_plan_with_greedys_links_off_carries_what_it_said_and_proves(npb, templates, tmp_path, routing):
     fabric = make_fabric("mesh", 4, 4, parallel=2, model="powerconnect-6248")
     traffic = read_traffic(npb / "cg.S.16.matrix.csv", fabric)
-    settings = choose(fabric, traffic, Wish("greedy"), routing)
+    settings = choose(fabric, traffic, RegulateOptions("greedy"), routing)
     assert settings.links_off
     assert settings.two_connected
     assert settings.lower_bound_watts <= settings.watts_after
     path = tmp_path / "s.json"
-    path.write_text(json.dumps(pipeline.settings_page(fabric, settings)))
-    smaller = pipeline.with_links_off(fabric, [], path)
+    path.write_text(json.dumps(to_json(fabric, settings)))
+    smaller = with_links_off(fabric, [], path)
     assert two_connected(smaller)
     assert fabric_watts(smaller) == pytest.approx(settings.watts_after)
-    brought = pipeline.chosen(smaller, path)
-    build, proof, _ = pipeline.plan(smaller, templates, routing=routing, assignment="renamed", brought=brought)
+    regulated = read_result(smaller, path)
+    build, proof, _ = pipeline.plan(smaller, templates, routing=routing, assignment="renamed", regulated=regulated)
     assert proof.proven
     load = channel_load(smaller, build.routes, traffic.volume_bytes).max()
     assert load == pytest.approx(settings.max_channel_load_after)
@@ -45,17 +46,17 @@ def test_a_renamed_plan_with_greedys_links_off_carries_what_it_said_and_proves(n
 def test_it_is_never_worse_than_static_where_static_may_not_cut_either(npb):
     misc = read_fabric(ROOT / "inventory" / "misc" / "fabric.yml")
     traffic = read_traffic(npb / "is.S.16.matrix.csv", misc)
-    static = choose(misc, traffic, Wish("static"))
-    greedy = choose(misc, traffic, Wish("greedy", allow_cut=True))
+    static = choose(misc, traffic, RegulateOptions("static"))
+    greedy = choose(misc, traffic, RegulateOptions("greedy", allow_cut=True))
     assert greedy.saving_percent >= static.saving_percent
-    optimal = choose(misc, traffic, Wish("optimal", allow_cut=True, time_limit_seconds=12.0))
+    optimal = choose(misc, traffic, RegulateOptions("optimal", allow_cut=True, time_limit_seconds=12.0))
     assert optimal.saving_percent >= greedy.saving_percent
 
 
 def test_links_are_slowed_and_ports_sleep_with_renamed_too():
     fabric = make_fabric("ring", 4, model="powerconnect-6248")
     traffic = read_traffic(Path("pattern:uniform"), fabric)
-    settings = choose(fabric, traffic, Wish("greedy", levels=(10, 100)))
+    settings = choose(fabric, traffic, RegulateOptions("greedy", levels=(10, 100)))
     assert settings.links_off == ()
     assert settings.max_channel_load_after <= settings.max_channel_load_before
     assert settings.watts_after <= settings.watts_before

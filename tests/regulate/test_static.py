@@ -9,6 +9,7 @@ from fabrics import ROOT, make_fabric, make_irregular
 from tagloom import pipeline
 from tagloom.read import read_fabric, read_traffic
 from tagloom.records.traffic import Traffic
+from tagloom.regulate.settings_file import to_json
 from tagloom.regulate.static import connected, static, two_connected
 from tagloom.route import route
 
@@ -50,7 +51,7 @@ def test_without_traffic_a_tree_is_left_and_no_more():
     settings = choose(fabric, Traffic(nothing, nothing))
     assert len(settings.links_off) == len(fabric.links) - 8
     assert not settings.two_connected
-    page = pipeline.settings_page(fabric, settings)
+    page = to_json(fabric, settings)
     assert page["gap_percent"] == pytest.approx(0, abs=1e-4)  # the solver's tolerance
     assert page["watts_before"] == pytest.approx(9 * 15 + (9 + 2 * 12) * 1.2)
     assert page["watts_after"] == pytest.approx(page["lower_bound_watts"])

@@ -10,7 +10,7 @@ import pytest
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
-from tagloom.pipeline import rollout, with_links_off
+from tagloom.pipeline import rollout
 from tagloom.pipeline.planning import rollout_judge
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.read import format_fabric
@@ -18,6 +18,7 @@ from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.change import Cell, difference
 from tagloom.records.ownership import overlay
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
+from tagloom.regulate.settings_file import with_links_off
 from tagloom.render import render_commands
 from tagloom.route import route
 from tagloom.verify import broadcasts_once

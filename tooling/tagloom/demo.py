@@ -20,6 +20,7 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.operate import applying, prepare, waves
 from tagloom.read import read_fabric
+from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
 
 if TYPE_CHECKING:
@@ -198,10 +199,10 @@ def _save_power(
     )
     traffic = pipeline.traffic_of(matrix, fabric, "", MATRIX_SECONDS)
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
-    page = pipeline.settings_page(fabric, settings)
+    page = to_json(fabric, settings)
     (home / "settings.json").write_text(json.dumps(page, indent=2) + "\n", "utf-8")
     say(*terminal.settings_lines({**page, "off": page["off"][:4]}), f"{'':<10}...")
-    saving_fabric = pipeline.with_links_off(fabric, [], home / "settings.json")
+    saving_fabric = with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
     pipeline.write_build(saving, saving.summary(proof), texts, home / "build-saving", proof)

@@ -29,6 +29,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
+    from tagloom.regulate.settings_file import with_links_off
     from tagloom.report import terminal
 
     all_found = Findings()
@@ -37,7 +38,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     traffic = None
     if build is not None:
         fabric = build.fabric
-        all_found.of(lambda: pipeline.with_links_off(fabric, [], args.settings))
+        all_found.of(lambda: with_links_off(fabric, [], args.settings))
         place = args.placement, args.seconds, args.ranks
         if args.traffic:
             traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
@@ -66,13 +67,13 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
 
 def _assumed(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, Any]:
     """Read what a forecast assumes: rates, the sleep policy and watts of models, None where not given."""
-    from tagloom import pipeline
+    from tagloom.platforms.power import read_power
     from tagloom.predict.energy import Rates
 
     rates = Rates(args.price, args.co2, args.host_watts)
     all_found.findings += rates.findings()
     eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
-    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    power = all_found.of(lambda: read_power(args.power)) if args.power else None
     return rates, eee, power
 
 

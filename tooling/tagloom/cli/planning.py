@@ -38,12 +38,13 @@ def _new(args: argparse.Namespace, screen: Screen) -> int:
 def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
     from tagloom.read import read_fabric
+    from tagloom.regulate.settings_file import read_result, with_links_off
     from tagloom.report import terminal
     from tagloom.share import share_directory
 
     start = time.monotonic()
     whole = read_fabric(args.fabric)
-    fabric = pipeline.with_links_off(whole, args.off, args.settings)
+    fabric = with_links_off(whole, args.off, args.settings)
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
     traffic = None
@@ -51,7 +52,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         traffic = traffic_given(
             args.traffic, whole, lambda: pipeline.own_routes(whole, args.routing, args.assignment), args.placement
         )
-    chosen = pipeline.chosen(fabric, args.settings) if args.settings else None
+    regulated = read_result(fabric, args.settings) if args.settings else None
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
             fabric,
@@ -65,11 +66,11 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             static_arp=args.static_arp,
             effort=args.effort,
             root=args.root,
-            brought=chosen,
+            regulated=regulated,
             learning=args.learning,
         )
         summary = build.summary(proof)
-        sleeping = chosen.sleeping_hosts if chosen is not None else ()
+        sleeping = regulated.sleeping_hosts if regulated is not None else ()
         hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)

@@ -28,22 +28,25 @@ PROMETHEUS_SPAN_SECONDS = 3600.0
 
 def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
+    from tagloom.platforms.power import read_power
     from tagloom.read import read_fabric
+    from tagloom.regulate.choose import RegulateOptions, option_findings, read_levels
+    from tagloom.regulate.settings_file import to_json
     from tagloom.report import terminal
 
     all_found = Findings()
     fabric = all_found.of(lambda: read_fabric(args.fabric))
-    levels, sleep = all_found.of(lambda: pipeline.read_levels(args.levels), ((0,), False))
-    power = all_found.of(lambda: pipeline.read_power(args.power)) if args.power else None
+    levels, sleep = all_found.of(lambda: read_levels(args.levels), ((0,), False))
+    power = all_found.of(lambda: read_power(args.power)) if args.power else None
     traffic = all_found.of(lambda: _traffic(args, fabric)) if fabric is not None else None
-    wish = pipeline.Wish(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
-    all_found.findings += pipeline.wish_findings(wish, traffic)
+    options = RegulateOptions(args.method, levels, sleep, args.allow_cut, args.headroom, args.time_limit, power)
+    all_found.findings += option_findings(options, traffic)
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
     assert traffic is not None  # noqa: S101 - as above
     with screen.progress("links tried") as note:
-        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, wish, time.monotonic)
-    page = pipeline.settings_page(fabric, settings)
+        settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.monotonic)
+    page = to_json(fabric, settings)
     if args.output is not None:
         write_whole(args.output, json.dumps(page, indent=2) + "\n")
     screen.say(*terminal.settings_lines(page))
@@ -81,9 +84,10 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
 
 
 def _timetable(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom import pipeline
     from tagloom.pipeline import timetabling
+    from tagloom.platforms.power import read_power
     from tagloom.read import read_fabric
+    from tagloom.regulate import day, timetable_file
     from tagloom.report import clock
     from tagloom.share import share_directory
 
@@ -100,25 +104,26 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(*clock.calendar_lines(page), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
         screen.answer(page)
         return GOOD
-    wish = timetabling.DayWish(
+    options = day.TimetableOptions(
         args.settings,
         args.headroom,
         seconds_of(args.dwell, "--dwell"),
         args.changes,
         args.change_seconds,
         args.allow_cut,
-        pipeline.read_power(args.power) if args.power else None,
-        timetabling.day_levels(args.levels),
+        read_power(args.power) if args.power else None,
+        day.day_levels(args.levels),
     )
     zone = args.timezone or "UTC"
     history = _history(args, fabric, zone)
     with screen.progress("settings sought") as note:
-        day = timetabling.timetable(fabric, history, share_directory() / "templates", wish, note, time.monotonic)
-    schedule = day.schedules[-1]
-    page = timetabling.day_page(fabric, day, wish, schedule)
+        planner = timetabling.planner(fabric, share_directory() / "templates")
+        found = day.timetable(fabric, history, planner, options, note, time.monotonic)
+    schedule = found.schedules[-1]
+    page = timetable_file.to_json(fabric, found, options, schedule)
     files: dict[str, str] = {}
     if args.output is not None:
-        files = timetabling.pages(fabric, day, wish, schedule, zone, args.output.stem)
+        files = timetable_file.files_of(fabric, found, options, schedule, zone, args.output.stem)
         for name, text in files.items():
             write_whole(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
     screen.say(*clock.day_lines(page))
@@ -134,7 +139,8 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
 def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     """Read a day of traffic: matrices, or the counters that observe kept."""
     from tagloom.adapters.history import History, is_one
-    from tagloom.pipeline import observing, timetabling
+    from tagloom.pipeline import observing
+    from tagloom.read.counter_history import history_of_counters
     from tagloom.read.history import read_history
 
     if not any(is_one(path) for path in args.traffic):
@@ -147,7 +153,7 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
         (max(each.at for each in after.values()), observing.rates_between(before, after))
         for before, after in itertools.pairwise(shots)
     ]
-    return timetabling.history_of_counters(fabric, rates, zone)
+    return history_of_counters(fabric, rates, zone)
 
 
 def add(commands: Commands) -> None:

@@ -13,13 +13,13 @@ from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.operate import applying, prepare
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_build
-from tagloom.pipeline.planning import host_pages, plan, with_links_off
-from tagloom.pipeline.regulating import Chosen, chosen
+from tagloom.pipeline.planning import host_pages, plan
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
 from tagloom.records.settings import withheld
 from tagloom.records.timetable import ALL_ON, ClockStatus, Standing, Watch
+from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
 
 if TYPE_CHECKING:
@@ -241,11 +241,11 @@ class Keeper:
 
     # --- what settings mean ------------------------------------------------------------------------------------------
 
-    def _read(self, path: Path) -> tuple[Fabric, Chosen]:
+    def _read(self, path: Path) -> tuple[Fabric, RegulateResult]:
         smaller = with_links_off(self.fabric, [], path)
-        return smaller, chosen(smaller, path)
+        return smaller, read_result(smaller, path)
 
-    def _target(self, names: tuple[str, ...]) -> tuple[Fabric, Chosen | None]:
+    def _target(self, names: tuple[str, ...]) -> tuple[Fabric, RegulateResult | None]:
         """Return the fabric with the links of several settings on, and the routes, where one of them has just those.
 
         A link that is slower in some of them is at full speed where none has just those.
@@ -256,9 +256,9 @@ class Keeper:
             return self.fabric, None
         each = [self._read(self.table.files.get(name) or Path(name)) for name in names]
         all_lack = frozenset.intersection(*(withheld(self.fabric, fabric) for fabric, _ in each))
-        for fabric, brought in each:
+        for fabric, regulated in each:
             if withheld(self.fabric, fabric) == all_lack:
-                return fabric, brought
+                return fabric, regulated
         off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
         return self.fabric.with_links_down(off), None  # at full speed: nobody knows what paths would carry
 
@@ -268,7 +268,7 @@ class Keeper:
     # --- what is done ------------------------------------------------------------------------------------------------
 
     def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
-        fabric, brought = self._target(names)
+        fabric, regulated = self._target(names)
         what = " + ".join(path.rpartition("/")[2] for path in names)
         off, lacks = _down(self.fabric, fabric), withheld(self.fabric, fabric)
         before = self._withheld(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
@@ -282,7 +282,7 @@ class Keeper:
             return
         self._note("begun", names, why)
         try:
-            switches, stopped = self._lead(fabric, brought)
+            switches, stopped = self._lead(fabric, regulated)
         except (TagloomError, OSError) as error:
             self._may_lack |= before | lacks
             self._failed(str(error).replace("\n", "; "), names)
@@ -302,21 +302,21 @@ class Keeper:
         """Once after a start, make sure that the switches hold what was remembered."""
         if self._sure or self.dry_run:
             return
-        fabric, brought = self._target(names)
-        switches, stopped = self._lead(fabric, brought)
+        fabric, regulated = self._target(names)
+        switches, stopped = self._lead(fabric, regulated)
         if stopped:
             raise KeyboardInterrupt
         self._sure = True
         what = f"put {switches} switches back" if switches else "the switches hold it still"
         self.tell(now, f"{' + '.join(names)}: remembered; {what}")
 
-    def _lead(self, fabric: Fabric, brought: Chosen | None) -> tuple[int, bool]:
+    def _lead(self, fabric: Fabric, regulated: RegulateResult | None) -> tuple[int, bool]:
         """Plan, prove, order and push; return how many switches changed, and whether it was stopped between waves.
 
         A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
         not given to another tree. What was changed by hand is not overwritten.
         """
-        build, push = self._prepared(fabric, brought, None)
+        build, push = self._prepared(fabric, regulated, None)
         wishes = applying.Wishes()
         with self.desk(self._next_site()) as desk:
             run = desk.journal.unfinished(fabric.name)
@@ -327,7 +327,7 @@ class Keeper:
                 result = applying.fresh(desk, push, found, wishes)
             except PlanError:
                 running = prepare.states_of(fabric, {each.switch: each.before for each in found.outcomes if each.read})
-                build, push = self._prepared(fabric, brought, replace(build, state=running))
+                build, push = self._prepared(fabric, regulated, replace(build, state=running))
                 found = survey(desk.ansible, push.directory, fabric, wave=1)
                 result = applying.fresh(desk, push, found, wishes)
             outcomes = self._sound(result)
@@ -347,13 +347,13 @@ class Keeper:
             )
         return outcomes
 
-    def _prepared(self, fabric: Fabric, brought: Chosen | None, previous: Build | None) -> tuple[Build, Push]:
+    def _prepared(self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None) -> tuple[Build, Push]:
         templates = self.site.share / "templates"
-        build, proof, texts = plan(fabric, templates, previous=previous, brought=brought)
+        build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated)
         if not proof.proven:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
         directory = self.home / "build"
-        pages = host_pages(build, sleeping=brought.sleeping_hosts if brought is not None else ())
+        pages = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
         write_build(build, build.summary(proof), texts, directory, proof, pages)
         push = prepare.prepare(directory)
         if not push.proof.proven:

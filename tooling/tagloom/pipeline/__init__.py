@@ -18,25 +18,17 @@ from tagloom.pipeline.planning import (
     rollout_between,
     rollout_page,
     routings,
-    with_links_off,
 )
-from tagloom.pipeline.regulating import Wish, chosen, link_ends, read_levels, settings_page, wish_findings
-from tagloom.pipeline.timetabling import DayWish
-from tagloom.platforms.power import read_power
 from tagloom.rollout import unfit
 from tagloom.verify import assumptions
 
 __all__ = [
     "Build",
-    "DayWish",
     "Question",
-    "Wish",
     "assumptions",
-    "chosen",
     "greenfield",
     "host_pages",
     "interruption_of",
-    "link_ends",
     "may_finish",
     "occupied",
     "own_routes",
@@ -47,8 +39,6 @@ __all__ = [
     "predict_build",
     "prove",
     "read_build",
-    "read_levels",
-    "read_power",
     "read_texts",
     "regulate",
     "render",
@@ -56,12 +46,9 @@ __all__ = [
     "rollout_between",
     "rollout_page",
     "routings",
-    "settings_page",
     "traffic_from",
     "traffic_of",
     "unfit",
-    "wish_findings",
-    "with_links_off",
     "with_profile",
     "write_build",
     "write_rollout",

@@ -9,8 +9,7 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.flows import flows_of
 from tagloom.pipeline.files import read_texts
-from tagloom.pipeline.planning import Build, own_routes, parse, with_links_off
-from tagloom.pipeline.regulating import chosen
+from tagloom.pipeline.planning import Build, own_routes, parse
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548
@@ -19,6 +18,7 @@ from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.performance import Moved, move
 from tagloom.read import read_traffic
 from tagloom.records.pages import RolloutPage
+from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.route import route
 from tagloom.storage.document import checked, read_json
 
@@ -168,9 +168,9 @@ def _compared(build: Build, settings: Path | None) -> tuple[Fabric, Fabric]:
 
 
 def _settled(after: Fabric, build: Build, settings: Path | None) -> tuple[Routes, str]:
-    given = chosen(after, settings).routes if settings is not None else None
+    given = read_result(after, settings).routes if settings is not None else None
     if given is not None:
-        return given, "the paths chosen with them"
+        return given, "the paths read_result with them"
     try:
         return _would_plan(after, build.assignment)
     except PlanError as error:

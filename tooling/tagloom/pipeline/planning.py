@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.pipeline.regulating import Chosen, Wish
-from tagloom.pipeline.regulating import regulate as choose_settings
 from tagloom.platforms.factory import factory_state
-from tagloom.records.pages import RolloutPage, SettingsPage
+from tagloom.platforms.port_names import channel_name
+from tagloom.records.pages import RolloutPage
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.regulate.choose import RegulateOptions
+from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import learning as learning_page
 from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
@@ -26,11 +27,10 @@ from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.storage.document import checked, read_json, shown
+from tagloom.storage.document import checked, read_json
 from tagloom.verify import (
     Plan,
     broadcasts_once,
-    channel_name,
     live_vlans,
     missing_entry,
     prove_frames,
@@ -41,7 +41,7 @@ from tagloom.verify import (
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.traffic import Traffic
     from tagloom.records.wave_proof import WaveProof
+    from tagloom.regulate.settings_file import RegulateResult
     from tagloom.render import Reading
 
     Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -131,7 +132,7 @@ def plan(
     static_arp: bool = False,
     effort: int = 1,
     root: str | None = None,
-    brought: Chosen | None = None,
+    regulated: RegulateResult | None = None,
     learning: bool = False,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
@@ -139,7 +140,7 @@ def plan(
     With `prefer` "load", lanes and trees are chosen host by host so that the busiest channel carries little (of
     `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
     hold it; with "vlans" the routing's own lanes stay.
-    `brought` are the routes that links were turned off for (with fixed assignment and routing auto), and the ports
+    `regulated` are the routes that links were turned off for (with fixed assignment and routing auto), and the ports
     that may sleep; `root` names the switch that up*/down* is rooted at. With `learning`, ports of hosts take tagged
     frames, by which hosts teach the switches, and the plan is refused where those are not safe.
     Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
@@ -151,7 +152,7 @@ def plan(
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
-    given = brought.routes if brought is not None and assignment == "fixed" and routing == "auto" else None
+    given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
     plain = given or route(fabric, routing, assignment, effort, top)
     volume = traffic.volume_bytes if traffic is not None else None
     choices: list[tuple[Routes, Routes, float | None]]
@@ -175,7 +176,7 @@ def plan(
         except PlanError:
             if number == len(choices):
                 raise
-    wanted = _sleeping(fabric, woven.state, brought.asleep) if brought is not None else woven.state
+    wanted = _sleeping(fabric, woven.state, regulated.asleep) if regulated is not None else woven.state
     written = render(fabric, wanted, templates) if texts else {}
     state, unknown = parse(fabric, written) if texts else (wanted, [])
     planned = {**wanted, **dead_states(fabric)} if texts else wanted
@@ -404,62 +405,13 @@ def _prove_whole_texts(
 # --- links off -------------------------------------------------------------------------------------------------------
 
 
-def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -> Fabric:
-    """Want links down: each named by one of its ends, and those of a settings file, which may slow others.
-
-    Raises InputError.
-    """
-    findings: list[Finding] = []
-    off: set[int] = set()
-    slowed: dict[int, int] = {}
-    for end in ends:
-        link = _link_at(fabric, end)
-        if link is None:
-            findings.append(Finding("--off", "switch:port of a link of the fabric", repr(end)))
-        else:
-            off.add(link)
-    if settings is not None:
-        page = checked(SettingsPage, read_json(settings, "settings made by tagloom regulate"), str(settings))
-        named = [(each.ends, 0) for each in page.off] + [(each.ends, each.mbps) for each in page.slowed]
-        for ends_of_link, mbps in named:
-            links = {_link_at(fabric, end) for end in ends_of_link}
-            link = links.pop()
-            if link is None or links:
-                findings.append(Finding(str(settings), "both ends of one link of the fabric", shown(ends_of_link)))
-            elif mbps:
-                slowed[link] = mbps
-            else:
-                off.add(link)
-    kept = fabric.management.links if fabric.management is not None else ()
-    for i in sorted(off.intersection(kept)):
-        name, port = fabric.switches[fabric.links[i].a], fabric.links[i].a_port
-        where = f"{name.name}:{platforms.of(name).port_name(port)}"
-        findings.append(Finding("--off, --settings", "links that do not carry the management VLAN", where))
-    if findings:
-        raise InputError(findings)
-    return fabric.with_links_down(off).with_speeds(slowed)
-
-
-def _link_at(fabric: Fabric, end: str) -> int | None:
-    name, _, word = end.partition(":")
-    s = fabric.index.get(name)
-    if s is None:
-        return None
-    port = platforms.load(fabric.switches[s].model).port_number(word)
-    channel = int(fabric.port_channel[s, port]) if port is not None else -1
-    if channel >= 0:
-        return channel // 2
-    bound = (i for i, x in enumerate(fabric.links) for a, b in x.members if (s, port) in ((x.a, a), (x.b, b)))
-    return next(bound, None)  # a member names its whole link
-
-
 def regulate(
     fabric: Fabric,
     traffic: Traffic,
     routing: str,
     assignment: str,
     progress: Callable[[int, int], None],
-    wish: Wish | None = None,
+    options: RegulateOptions | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> LinkSettings:
     """Choose link settings for traffic, every intermediate set of paths deadlock-free; by default static's links off.
@@ -468,7 +420,8 @@ def regulate(
     """
     plannable(fabric, spoken=False)
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
-    return choose_settings(fabric, traffic, reroute, assignment, wish or Wish(), progress, clock)
+    up_down = partial(route, method="up-down")
+    return choose_settings(fabric, traffic, reroute, up_down, assignment, options or RegulateOptions(), progress, clock)
 
 
 # --- rollout ---------------------------------------------------------------------------------------------------------

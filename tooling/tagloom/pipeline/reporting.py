@@ -12,8 +12,8 @@ from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
-from tagloom.pipeline.planning import prove, with_links_off
-from tagloom.pipeline.regulating import chosen, link_ends
+from tagloom.pipeline.planning import prove
+from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
@@ -22,6 +22,7 @@ from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.pages import RolloutPage
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
+from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def report(
     try:
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
-            asleep = chosen(after, settings).asleep
+            asleep = read_result(after, settings).asleep
     except InputError as error:
         findings += error.findings
     try:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import predict, traffic_of
-from tagloom.pipeline.planning import with_links_off
 from tagloom.predict.eee import POWERCONNECT_5548
+from tagloom.regulate.settings_file import with_links_off
 from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:

@@ -1,27 +1,28 @@
-"""Choose link settings for traffic, say what they save and how far from the best that is, and read them back."""
+"""Choose link settings for traffic, with what they save and how far from the best that is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import channel_load
+from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
-from tagloom.records.pages import SettingsPage
 from tagloom.records.settings import LinkSettings
-from tagloom.regulate import Program, Rules, greedy, optimal, rerouted, routes_of, static, two_connected
-from tagloom.route import route
-from tagloom.storage.document import checked, read_json, shown
-from tagloom.verify import channel_name
+from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.optimal import optimal
+from tagloom.regulate.program import Program
+from tagloom.regulate.rerouted import rerouted
+from tagloom.regulate.settings_file import settings_routes
+from tagloom.regulate.static import static, two_connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
-    from tagloom.regulate import Choice
+    from tagloom.regulate.greedy import Choice
 
 METHODS = ("static", "greedy", "optimal")
 SPEEDS_MBPS = (10, 100, 1000)
@@ -44,7 +45,7 @@ FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wake
 
 
 @dataclass(frozen=True, eq=False)
-class Wish:
+class RegulateOptions:
     """How links are to be chosen: the method, levels in Mb/s (0 = off), whether ports may sleep, and the rules.
 
     `headroom` is the share of every channel's capacity that must stay free, None for no more than before.
@@ -74,31 +75,33 @@ def regulate(
     fabric: Fabric,
     traffic: Traffic,
     route_of: Callable[[Fabric], Routes],
+    up_down: Callable[[Fabric], Routes],
     assignment: str,
-    wish: Wish,
+    options: RegulateOptions,
     progress: Callable[[int, int], None],
     clock: Callable[[], float],
 ) -> LinkSettings:
-    """Choose link settings by the method wished for, with a lower bound of what any choice draws.
+    """Choose link settings by the method asked for, with a lower bound of what any choice draws.
 
-    `route_of` gives the planner's own routes of a fabric; the busiest channel they have with all links on is the limit.
-    Raises PlanError where the traffic does not fit the limit, InputError where a method cannot do what is wished.
+    `route_of` gives the planner's own routes of a fabric, `up_down` those of up*/down*; the busiest channel of the
+    former with all links on is the limit. Raises PlanError where the traffic does not fit the limit, InputError where
+    a method cannot do what is asked.
     """
-    if findings := wish_findings(wish, traffic):
+    if findings := option_findings(options, traffic):
         raise InputError(findings)
     everything = route_of(fabric)
     load = channel_load(fabric, everything, traffic.volume_bytes)
     before = float(load.max(initial=0.0))
-    limit = _limit(fabric, traffic, wish, load, before)
-    watts = partial(fabric_watts, power=wish.power)
-    two = not wish.allow_cut and two_connected(fabric)
+    limit = _limit(fabric, traffic, options, load, before)
+    watts = partial(fabric_watts, power=options.power)
+    two = not options.allow_cut and two_connected(fabric)
 
     def of_link(link: int, mbps: int) -> float:
-        return link_watts(fabric, link, mbps, wish.power) if mbps else 0.0
+        return link_watts(fabric, link, mbps, options.power) if mbps else 0.0
 
     most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
-    slower = tuple(s for s in wish.levels if s)
-    rules = Rules(limit, two and wish.method != "static", 0 in wish.levels, slower, of_link, most)
+    slower = tuple(s for s in options.levels if s)
+    rules = Rules(limit, two and options.method != "static", 0 in options.levels, slower, of_link, most)
     full = watts(fabric)
     fixed = full - sum(of_link(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(fabric.links) if link.up)
 
@@ -119,7 +122,7 @@ def regulate(
             )
         down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
         return LinkSettings(
-            wish.method,
+            options.method,
             choice.off,
             before,
             choice.max_load,
@@ -132,51 +135,55 @@ def regulate(
         )
 
     began = clock()
-    patience = wish.time_limit_seconds if wish.method == "optimal" else min(BOUND_SECONDS, wish.time_limit_seconds)
+    patience = (
+        options.time_limit_seconds if options.method == "optimal" else min(BOUND_SECONDS, options.time_limit_seconds)
+    )
     program = Program(fabric, traffic, rules)
     bound = program.solve(patience / 2, clock)
-    if wish.method == "static":
+    if options.method == "static":
         chosen = static(fabric, traffic, reroute, watts, progress, limit=limit)
     elif assignment != "fixed":
-        until = began + wish.time_limit_seconds
+        until = began + options.time_limit_seconds
 
         def going_on(least: float, tries: int) -> bool:
-            return wish.method == "optimal" and tries < DESCENTS and least > bound.watts + CLOSED and clock() < until
+            return options.method == "optimal" and tries < DESCENTS and least > bound.watts + CLOSED and clock() < until
 
         chosen = settings_of(rerouted(fabric, traffic, reroute, rules, progress, going_on))
     else:
-        starts = _starts(fabric, traffic, everything, reroute, watts, limit, keep_two=two)
-        if wish.method == "greedy":
+        starts = _starts(fabric, traffic, everything, up_down, reroute, watts, limit, keep_two=two)
+        if options.method == "greedy":
             choice = greedy(fabric, traffic, starts, rules, progress)
         else:
-            until = began + wish.time_limit_seconds
+            until = began + options.time_limit_seconds
             choice, bound = optimal(fabric, traffic, starts, rules, progress, program, bound, clock, until)
         chosen = settings_of(choice)
     remarks = list(traffic.remarks)
     remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
-    return _asleep(fabric, traffic, settings, wish, reroute) if wish.sleep else settings
+    return _asleep(fabric, traffic, settings, options, reroute) if options.sleep else settings
 
 
-def wish_findings(wish: Wish, traffic: Traffic | None) -> list[Finding]:
-    """List what is wrong with a wish, as far as can be said without the traffic where there is none."""
+def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[Finding]:
+    """List what is wrong with options, as far as can be said without the traffic where there is none."""
     findings: list[Finding] = []
-    if wish.method == "static" and (set(wish.levels) != {0} or wish.sleep):
+    if options.method == "static" and (set(options.levels) != {0} or options.sleep):
         findings.append(Finding("--levels", "off: static only turns links off", "others (use --method greedy)"))
-    if wish.headroom is not None and not 0 <= wish.headroom < 1:
-        findings.append(Finding("--headroom", "a share from 0 to less than 1", f"{wish.headroom:g}"))
-    if wish.time_limit_seconds <= 0:
-        findings.append(Finding("--time-limit", "seconds above 0", f"{wish.time_limit_seconds:g}"))
-    if (wish.headroom is not None or wish.sleep) and traffic is not None and traffic.seconds is None:
-        what = "--headroom" if wish.headroom is not None else "--levels eee"
+    if options.headroom is not None and not 0 <= options.headroom < 1:
+        findings.append(Finding("--headroom", "a share from 0 to less than 1", f"{options.headroom:g}"))
+    if options.time_limit_seconds <= 0:
+        findings.append(Finding("--time-limit", "seconds above 0", f"{options.time_limit_seconds:g}"))
+    if (options.headroom is not None or options.sleep) and traffic is not None and traffic.seconds is None:
+        what = "--headroom" if options.headroom is not None else "--levels eee"
         findings.append(
             Finding(what, "traffic that says how long it took (# seconds: N, or --seconds)", "nothing said")
         )
     return findings
 
 
-def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float64], before: float) -> float:
+def _limit(
+    fabric: Fabric, traffic: Traffic, options: RegulateOptions, load: NDArray[np.float64], before: float
+) -> float:
     """Return the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
 
     Raises PlanError where the planner's routes over all links exceed that, with the channel and by how much, or where
@@ -184,7 +191,7 @@ def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float6
     """
     if traffic.seconds is None:
         return before
-    capacity = (1 - (wish.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
+    capacity = (1 - (options.headroom or 0.0)) * HOST_MBPS * 1e6 / 8 * traffic.seconds
     volume = traffic.volume_bytes
     over = [
         (f"{host.name} {what}", float(sums[h]))
@@ -193,7 +200,7 @@ def _limit(fabric: Fabric, traffic: Traffic, wish: Wish, load: NDArray[np.float6
         if sums[h] > capacity
     ]
     way_out = "less --headroom, or traffic over more seconds"
-    if wish.method == "static":
+    if options.method == "static":
         over += _overloaded(fabric, load, capacity)
         way_out += ", or --method greedy, which moves hosts to other trees"
     if over:
@@ -222,6 +229,7 @@ def _starts(
     fabric: Fabric,
     traffic: Traffic,
     everything: Routes,
+    up_down: Callable[[Fabric], Routes],
     reroute: Callable[[Fabric], Routes | None],
     watts: Callable[[Fabric], float],
     limit: float,
@@ -234,7 +242,7 @@ def _starts(
     """
     starts = [(fabric, everything)]
     if everything.method != "up-down":
-        starts.append((fabric, route(fabric, "up-down")))
+        starts.append((fabric, up_down(fabric)))
     if len(fabric.links) <= STATIC_LINKS:
         left = static(fabric, traffic, reroute, watts, limit=limit, keep_two=keep_two)
         smaller = fabric.with_links_down(left.links_off)
@@ -247,7 +255,7 @@ def _asleep(
     fabric: Fabric,
     traffic: Traffic,
     settings: LinkSettings,
-    wish: Wish,
+    options: RegulateOptions,
     reroute: Callable[[Fabric], Routes | None],
 ) -> LinkSettings:
     """Set ports to sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
@@ -255,7 +263,7 @@ def _asleep(
     1000BASE-T goes quiet only when both directions are idle, so the shares of both are multiplied. Links and hosts
     send frames of the greatest length at random times, which sleeps longest for their bytes.
     """
-    assert traffic.seconds is not None  # noqa: S101 - wish_findings saw to it
+    assert traffic.seconds is not None  # noqa: S101 - option_findings saw to it
     able = [platforms.load(switch.model).eee for switch in fabric.switches]
     smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
     routes = settings_routes(smaller, settings) or reroute(smaller)
@@ -270,11 +278,11 @@ def _asleep(
     for i, link in enumerate(smaller.links):
         if link.up and load is not None and able[link.a] and able[link.b] and link.speed_mbps in {0, HOST_MBPS}:
             links.append(i)
-            saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=wish.power)
+            saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=options.power)
     hosts = [h for h, host in enumerate(fabric.hosts) if able[host.switch]]
     out, into = traffic.volume_bytes.sum(axis=1), traffic.volume_bytes.sum(axis=0)
     for h in hosts:
-        watts = port_watts(fabric.switches[fabric.hosts[h].switch].model, HOST_MBPS, wish.power)
+        watts = port_watts(fabric.switches[fabric.hosts[h].switch].model, HOST_MBPS, options.power)
         saved += (1 - LPI_POWER) * share(out[h], into[h]) * watts
     remarks = settings.remarks
     if not links and not hosts:
@@ -295,97 +303,3 @@ def _quiet(amount: float, full: float, seconds: float) -> float:
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
-
-
-def settings_page(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
-    """Return chosen settings with the keys of the command line; `off`, `slowed`, `asleep` name links by both ends."""
-    after = settings.watts_after
-    lower = settings.lower_bound_watts
-    return {
-        "method": settings.method,
-        "links_off": len(settings.links_off),
-        "links_slowed": len(settings.links_slowed),
-        "links_asleep": len(settings.links_asleep),
-        "hosts_asleep": len(settings.hosts_asleep),
-        "watts_before": round(settings.watts_before, 6),
-        "watts_after": round(after, 6),
-        "saving_percent": round(settings.saving_percent, 6),
-        "max_channel_load_before": round(settings.max_channel_load_before),
-        "max_channel_load_after": round(settings.max_channel_load_after),
-        "lower_bound_watts": round(lower, 6),
-        "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
-        "bound_source": settings.bound_source,
-        "two_connected": settings.two_connected,
-        "remarks": list(settings.remarks),
-        "off": [{"ends": list(link_ends(fabric, i))} for i in settings.links_off],
-        "slowed": [{"ends": list(link_ends(fabric, i)), "mbps": s} for i, s in settings.links_slowed],
-        "asleep": [{"ends": list(link_ends(fabric, i))} for i in settings.links_asleep],
-        "sleeping_hosts": [fabric.hosts[h].name for h in settings.hosts_asleep],
-        "trees": [list(tree) for tree in settings.forest],
-        "tree_of_host": list(settings.tree_of_host),
-    }
-
-
-def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
-    """Name a link by its ends, in their models' own words."""
-    cable = fabric.links[link]
-    ends = ((cable.a, cable.a_port), (cable.b, cable.b_port))
-    named = [(fabric.switches[s], port) for s, port in ends]
-    a, b = (f"{switch.name}:{platforms.load(switch.model).port_name(port)}" for switch, port in named)
-    return a, b
-
-
-def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
-    """Return the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
-    if not settings.forest:
-        return None
-    forest = [list(tree) for tree in settings.forest]
-    reason = f"{len(forest)} trees chosen for the traffic with the links ({settings.method})"
-    return routes_of(fabric, forest, np.array(settings.tree_of_host), "regulated", reason)
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """What a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
-
-    routes: Routes | None
-    asleep: dict[str, set[int]]
-    sleeping_hosts: tuple[str, ...]
-
-
-def chosen(fabric: Fabric, path: Path) -> Chosen:
-    """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
-    expected = "settings made by tagloom regulate for this fabric"
-    page = checked(SettingsPage, read_json(path, expected), str(path))
-    asleep: dict[str, set[int]] = {}
-    wrong: list[Finding] = []
-    for end in (end for each in page.asleep for end in each.ends):
-        name, _, word = end.partition(":")
-        known = name in fabric.index
-        port = platforms.of(fabric.switches[fabric.index[name]]).port_number(word) if known else None
-        if port is None:
-            wrong.append(Finding(f"{path}: asleep", "switch:port of this fabric", shown(end)))
-        else:
-            asleep.setdefault(name, set()).add(port)
-    hosts = {host.name: host for host in fabric.hosts}
-    for name in page.sleeping_hosts:
-        if name in hosts:
-            asleep.setdefault(fabric.switches[hosts[name].switch].name, set()).add(hosts[name].port)
-        else:
-            wrong.append(Finding(f"{path}: sleeping_hosts", "a host of this fabric", shown(name)))
-    routes = None
-    if page.trees:
-        links = [i for tree in page.trees for i in tree]
-        if len(page.tree_of_host) != len(hosts) or max(page.tree_of_host, default=0) >= len(page.trees):
-            wrong.append(Finding(f"{path}: tree_of_host", "one of the trees for every host of this fabric", "others"))
-        elif max(links, default=0) >= len(fabric.links) or not all(fabric.links[i].up for i in links):
-            wrong.append(Finding(f"{path}: trees", "trees over links of this fabric that are up", "others"))
-        else:
-            reason = f"{len(page.trees)} trees chosen for the traffic with the links ({page.method})"
-            try:
-                routes = routes_of(fabric, page.trees, np.array(page.tree_of_host, np.int64), "regulated", reason)
-            except ValueError as error:
-                wrong.append(Finding(f"{path}: trees", "trees that lead to every host", str(error)))
-    if wrong:
-        raise InputError(wrong)
-    return Chosen(routes, asleep, tuple(page.sleeping_hosts))

@@ -1,0 +1,45 @@
+"""Name ports, channels and links of a fabric in their models' own words, and find links by those names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+
+
+def channel_name(fabric: Fabric, channel: int) -> str:
+    """Write a channel as the ports at its two ends, in their models' own words."""
+    ends = (
+        (int(fabric.tail[channel]), int(fabric.tail_port[channel])),
+        (int(fabric.head[channel]), int(fabric.head_port[channel])),
+    )
+    return " -> ".join(port_name(fabric, switch, port) for switch, port in ends)
+
+
+def port_name(fabric: Fabric, switch: int, port: int) -> str:
+    """Return a port as ``switch:port``, in its model's own words."""
+    named = fabric.switches[switch]
+    return f"{named.name}:{platforms.load(named.model).port_name(port)}"
+
+
+def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
+    """Name a link by its ends, in their models' own words."""
+    cable = fabric.links[link]
+    return port_name(fabric, cable.a, cable.a_port), port_name(fabric, cable.b, cable.b_port)
+
+
+def link_at(fabric: Fabric, end: str) -> int | None:
+    """Return the link at a port, ``switch:port`` in its model's own words; None where none is."""
+    name, _, word = end.partition(":")
+    s = fabric.index.get(name)
+    if s is None:
+        return None
+    port = platforms.load(fabric.switches[s].model).port_number(word)
+    channel = int(fabric.port_channel[s, port]) if port is not None else -1
+    if channel >= 0:
+        return channel // 2
+    bound = (i for i, x in enumerate(fabric.links) for a, b in x.members if (s, port) in ((x.a, a), (x.b, b)))
+    return next(bound, None)  # a member names its whole link

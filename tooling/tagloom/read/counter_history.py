@@ -1,0 +1,67 @@
+"""Read a day of traffic from what switches counted between readings, where nobody knows who sent to whom."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.read.history import Interval, whole_day, zone_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Rates
+    from tagloom.records.timetable import History
+
+
+def history_of_counters(
+    fabric: Fabric, readings: Sequence[tuple[float, Mapping[str, Rates]]], timezone: str
+) -> History:
+    """Return a day of traffic of what the ports of hosts carried between readings (end in seconds since the epoch).
+
+    Who sent to whom no counter says: what hosts sent is spread over what hosts received in proportion (the gravity
+    model), so that every host's totals are as measured. Raises InputError where nothing was measured.
+    """
+    zone = zone_of(timezone, "--timezone")
+    hosts = [(fabric.switches[host.switch].name, host.port) for host in fabric.hosts]
+    intervals = []
+    for end, rates in readings:
+        carried = {
+            (name, port.number): (port.in_bps / 8, port.out_bps / 8)
+            for name, each in rates.items()
+            for port in each.ports
+        }
+        if not all(place in carried for place in hosts) or not hosts:
+            continue  # a reading that lacks a switch says nothing of its hosts: a gap
+        seconds = max(rates[name].seconds for name, _ in hosts)
+        sent, received = np.array([carried[place] for place in hosts]).T
+        start = datetime.fromtimestamp(end - seconds, zone).replace(tzinfo=None)
+        intervals.append(Interval(f"reading of {start:%Y-%m-%d %H:%M:%S}", start, seconds, gravity(sent, received)))
+    remark = "who sends to whom is estimated from host ports' totals (gravity model): counters cannot know it"
+    return whole_day(intervals, (remark,))
+
+
+def gravity(sent: NDArray[np.float64], received: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Spread totals over pairs of different hosts, in proportion to both, by iterative proportional fitting.
+
+    It ends where rows and columns fit to a thousandth, or after 100 rounds where they cannot (what the switches
+    themselves send and receive is in the totals too).
+    """
+    seed = np.outer(sent, received)
+    np.fill_diagonal(seed, 0.0)
+    if not seed.any():
+        return seed.astype(np.float32)
+    wanted = received * (sent.sum() / received.sum())
+    for _ in range(100):
+        rows, columns = seed.sum(axis=1), seed.sum(axis=0)
+        if np.allclose(rows, sent, rtol=1e-3) and np.allclose(columns, wanted, rtol=1e-3):
+            break
+        seed *= np.divide(sent, rows, out=np.zeros_like(rows), where=rows > 0)[:, None]
+        columns = seed.sum(axis=0)
+        seed *= np.divide(wanted, columns, out=np.zeros_like(columns), where=columns > 0)
+    return seed.astype(np.float32)

@@ -1,0 +1,471 @@
+"""Find the few settings worth having over a day of traffic, prove each, and say when each begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.paths import paths_to
+from tagloom.platforms.port_names import channel_name
+from tagloom.platforms.power import fabric_watts, link_watts
+from tagloom.records.settings import LinkSettings, speeds_mbps
+from tagloom.records.timetable import History, Offer
+from tagloom.records.traffic import Traffic
+from tagloom.regulate.choose import HOST_MBPS, read_levels, told_places
+from tagloom.regulate.greedy import Rules, greedy
+from tagloom.regulate.program import Program
+from tagloom.regulate.settings_file import settings_routes
+from tagloom.regulate.static import connected, two_connected
+from tagloom.regulate.timetable import covering, groups, schedules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.platforms import PortWatts
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.timetable import Schedule
+
+BYTES_PER_SECOND = HOST_MBPS * 1e6 / 8
+LEAVES = 8  # groups of intervals alike that settings are first sought for
+PARTS = (1.0, 0.85, 0.7, 0.55)  # of the traffic that covers a group, that settings are sought for
+WINDOWS = (2, 4, 8)  # parts of the day that settings are sought for besides
+POLISHED = 36  # switches up to which the settings in use are sought again with all patience
+ROUNDS = 3  # times settings are sought anew for the intervals that came to share them
+BOUND_SECONDS = 5.0  # for the program that bounds one group of intervals
+DAY_MINUTES = 24 * 60
+
+
+@dataclass(frozen=True, eq=False)
+class TimetableOptions:
+    """What a timetable must keep to.
+
+    headroom        share of every channel's capacity that stays free whenever links are off
+    change_seconds  how long both settings' links are on while one goes over into the other
+    levels          Mb/s that links may be slowed to, 0 for off
+    """
+
+    settings: int = 3
+    headroom: float = 0.5
+    dwell_seconds: float = 900.0
+    changes_a_day: int = 12
+    change_seconds: float = 60.0
+    allow_cut: bool = False
+    power: Mapping[str, PortWatts] | None = None
+    levels: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What a search asks of the rest of tagloom, as functions that the pipeline brings.
+
+    routes     the paths that a plan of a fabric would take
+    build      a proven plan over given routes, or over the planner's own; None where there is none
+    obstacle   why no proven rollout leads from one plan to another; "" where one does
+    """
+
+    routes: Callable[[Fabric], Routes]
+    build: Callable[[Fabric, Routes | None], Any]
+    obstacle: Callable[[Any, Any], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Settings that a day may use, and bytes per second on the busiest channel in each interval, float64[T].
+
+    `part` is of the traffic that covers a group of intervals, for which they were sought.
+    """
+
+    settings: LinkSettings
+    fabric: Fabric
+    busiest: NDArray[np.float64]
+    part: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Day:
+    """A day's timetable: the schedules with 1, 2, ... settings, of which the last is meant.
+
+    full_joules   with everything on; bound_joules is what no settings fall below, one for each interval even
+    """
+
+    history: History
+    candidates: tuple[Candidate, ...]
+    schedules: tuple[Schedule, ...]
+    full_joules: float
+    bound_joules: float
+    two_connected: bool
+    remarks: tuple[str, ...]
+
+
+def timetable(
+    fabric: Fabric,
+    history: History,
+    planner: Planner,
+    options: TimetableOptions,
+    progress: Callable[[int, int], None],
+    clock: Callable[[], float],
+) -> Day:
+    """Choose settings over a day, and prove a plan with each.
+
+    Settings are sought by `regulate.greedy` for merged traffic: for groups of intervals alike, then, as long as it
+    helps, for the intervals that came to share settings. Which holds when is decided exactly among all that were found
+    (`regulate.timetable`). Raises PlanError where traffic does not fit even with everything on, saying when and where.
+    """
+    _check(options)
+    search = _Search(fabric, history, planner, options, clock)
+    members, leaves = groups(history.rate, search.regular, LEAVES)
+    regular = np.flatnonzero(search.regular)
+    members += [part for n in WINDOWS for part in np.array_split(regular, n) if len(part)]
+    work = len(members) + len(leaves) + (ROUNDS + 1) * options.settings
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        progress(min(done, work), work)
+
+    for group in members:
+        for part in PARTS:
+            search.add(covering(history.rate, group), part)
+        step()
+    for polish in [False] * ROUNDS + [True]:
+        for k, mine in search.shares(search.schedules()[-1]):
+            for part in PARTS if not polish else {1.0, k.part}:
+                search.add(covering(history.rate, mine), part, polish=polish)
+            step()
+    table = search.schedules()
+    while not search.proven(table):
+        table = search.schedules()
+        step()
+    bound = search.bound(leaves, step)
+    progress(work, work)
+    return Day(
+        history, tuple(search.candidates), tuple(table), search.full * float(history.seconds.sum()), bound,
+        search.two, history.remarks,
+    )  # fmt: skip
+
+
+def per_interval(
+    day: Day,
+    planner: Planner,
+    options: TimetableOptions,
+    progress: Callable[[int, int], None],
+    clock: Callable[[], float],
+) -> float:
+    """Return the joules of a day with settings of its own for every interval, found by greedy, changes not charged.
+
+    Each interval starts from the cheapest of the day's candidates that carries it, and turns off what it can besides.
+    """
+    search = _Search(day.candidates[0].fabric, day.history, planner, options, clock)
+    offer = search.offer(day.candidates)
+    total = 0.0
+    for t, seconds in enumerate(day.history.seconds):
+        best = int(np.argmin(offer.joules[:, t]))
+        watts = day.candidates[best].settings.watts_after
+        if search.regular[t]:
+            found = search.choose(day.history.rate[t].astype(np.float64), day.candidates[best])
+            watts = min(watts, found.settings.watts_after) if found is not None else watts
+        total += watts * float(seconds)
+        progress(t + 1, len(day.history))
+    return total
+
+
+class _Search:
+    """One question, and the candidates found so far; the first of them has everything on."""
+
+    def __init__(
+        self, fabric: Fabric, history: History, planner: Planner, options: TimetableOptions, clock: Callable[[], float]
+    ) -> None:
+        self.fabric, self.history, self.planner, self.options, self.clock = fabric, history, planner, options, clock
+        self.full = fabric_watts(fabric, options.power)
+        self.limit = (1 - options.headroom) * BYTES_PER_SECOND
+        self.two = two_connected(fabric) and not options.allow_cut
+        most = min((platforms.load(switch.model).max_vlans for switch in fabric.live), default=1)
+        slower = tuple(mbps for mbps in options.levels if mbps)
+        self.rules = Rules(self.limit, self.two, 0 in options.levels, slower, self._watts, most)
+        self.flat = history.rate.reshape(len(history), -1).T
+        self.routes = planner.routes(fabric)
+        load = self._load(fabric, self.routes)
+        _fits(fabric, history, load)
+        busiest = load.max(axis=0, initial=0.0)
+        everything = LinkSettings("greedy", (), 0, 0, self.full, self.full, two_connected(fabric), self.full)
+        self.candidates = [Candidate(everything, fabric, busiest)]
+        self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
+        self._seen: set[bytes] = set()
+        self._ways: dict[tuple[Candidate, Candidate], bool] = {}
+
+    def _watts(self, link: int, mbps: int) -> float:
+        return link_watts(self.fabric, link, mbps, self.options.power) if mbps else 0.0
+
+    def _load(self, fabric: Fabric, routes: Routes) -> NDArray[np.float64]:
+        """Return bytes per second on every channel in each interval, scaled to 1 Gb/s, float64[C, T]."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - takes its time to load
+
+        paths = paths_to(fabric, routes, fabric.host_switch)[routes.source_of_host].reshape(len(self.flat), -1)
+        pair, step = np.nonzero(paths >= 0)
+        capacity_mbps = np.repeat([link.capacity_mbps() for link in fabric.links], 2)
+        channel = paths[pair, step]
+        share = (1000.0 / capacity_mbps)[channel]
+        return np.asarray(csr_matrix((share, (channel, pair)), (len(fabric.tail), len(self.flat))) @ self.flat, float)
+
+    def shares(self, schedule: Schedule) -> list[tuple[Candidate, NDArray[np.int64]]]:
+        """List settings with the intervals that share them, for all but everything on."""
+        return [(self.candidates[k], np.flatnonzero(schedule.setting == k)) for k in schedule.used if k]
+
+    def add(self, cover: NDArray[np.float64], part: float, *, polish: bool = False) -> None:
+        """Seek settings for a part of what covers a group, unless they were sought as well before.
+
+        Pairs do not all send their most at once: what is sought for less may carry the group all the same, and which
+        intervals it does carry is computed for each.
+        """
+        matrix = cover * part
+        if (key := matrix.tobytes() + bytes([polish])) in self._seen:
+            return
+        self._seen.add(key)
+        found = self.choose(matrix, descents=1 if not polish else 0 if len(self.fabric.switches) <= POLISHED else 2)
+        for each in [found, self._at_full_speed(found)] if found is not None else ():
+            known = {(one.settings.links_off, one.settings.links_slowed) for one in self.candidates}
+            fresh = (each.settings.links_off, each.settings.links_slowed) not in known
+            if fresh and self._leads(each, self.candidates[0]):  # load must be able to bring all up
+                self.candidates.append(replace(each, part=part))
+
+    def choose(
+        self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
+    ) -> Candidate | None:
+        """Seek settings for bytes per second, from everything on or from settings that carry them; None where none."""
+        if start is not None and start.settings.forest:
+            smaller = self.fabric.with_links_down(start.settings.links_off)  # speeds are chosen anew
+            routes = settings_routes(smaller, start.settings) or self.routes
+        else:
+            smaller, routes = self.fabric, self.routes
+        traffic = Traffic(matrix, np.zeros_like(matrix), 1.0)
+        if routes.parent is None:
+            return None
+        choice = greedy(self.fabric, traffic, [(smaller, routes)], self.rules, descents=descents)
+        if choice is None or not (choice.off or choice.slowed):
+            return None
+        settings = LinkSettings(
+            "greedy",
+            choice.off,
+            0.0,
+            choice.max_load,
+            self.full,
+            0.0,
+            two_connected=False,
+            links_slowed=tuple(sorted(choice.slowed.items())),
+            forest=tuple(tuple(tree) for tree in choice.forest),
+            tree_of_host=tuple(choice.tree_of_host.tolist()),
+        )
+        return self._candidate(settings)
+
+    def _candidate(self, settings: LinkSettings) -> Candidate:
+        """Return settings as a candidate, with the watts they draw and the load in every interval."""
+        down = self.fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
+        watts = fabric_watts(down, self.options.power)
+        settings = replace(settings, watts_after=watts, two_connected=two_connected(down))
+        routes = settings_routes(down, settings) or self.routes
+        return Candidate(settings, down, self._load(down, routes).max(axis=0, initial=0.0))
+
+    def _at_full_speed(self, candidate: Candidate) -> Candidate:
+        """Return a candidate without slower links: another that more changes lead to."""
+        slowed = candidate.settings.links_slowed
+        return self._candidate(replace(candidate.settings, links_slowed=())) if slowed else candidate
+
+    def offer(self, candidates: Sequence[Candidate]) -> Offer:
+        """Return what each candidate costs in each interval, and each change, inf where no way leads over."""
+        seconds = self.history.seconds
+        joules = np.array([each.settings.watts_after * seconds for each in candidates])
+        for k, each in enumerate(candidates[1:], start=1):
+            joules[k, ~self.history.known | (each.busiest > self.limit * (1 + 1e-6))] = np.inf
+        kinds, level = np.unique([speeds_mbps(each.fabric) for each in candidates], return_inverse=True)
+        links = range(len(self.fabric.links))
+        level = level.reshape(len(candidates), len(links))
+        held = np.array(
+            [[[toggle_joules(self.fabric, i, a, b, self.options) for i in links] for b in kinds] for a in kinds]
+        ).reshape(len(kinds), len(kinds), len(links))
+        change = np.array([held[mine, level, links].sum(axis=1) for mine in level])
+        for a, b in permutations(range(len(candidates)), 2):
+            if not self._leads(candidates[a], candidates[b]):
+                change[a, b] = np.inf
+        return Offer(seconds, joules, np.asarray(change, np.float64))
+
+    def _leads(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether links that keep their speed, or are on on one side alone, connect the fabric meanwhile.
+
+        A link carries nothing while its speed changes: hosts are parked on a tree of the others (`rollout`).
+        """
+        if not self.rules.levels:
+            return True
+        if (one, other) not in self._ways:
+            busy = retrained(one.fabric, other.fabric)
+            dark = {i for i, (a, b) in enumerate(zip(one.fabric.links, other.fabric.links, strict=True))
+                    if not a.up and not b.up}  # fmt: skip
+            self._ways[one, other] = not busy or connected(self.fabric.with_links_down(busy | dark))
+        return self._ways[one, other]
+
+    def schedules(self) -> list[Schedule]:
+        """Decide among the candidates so far, without those that carry no interval more than a thriftier one."""
+        options = self.options
+        offer = self.offer(self.candidates)
+        carries, leads = np.isfinite(offer.joules), np.isfinite(offer.change_joules)
+        watts = [each.settings.watts_after for each in self.candidates]
+
+        def beaten(k: int, by: int) -> bool:
+            better = watts[by] < watts[k] or (watts[by] == watts[k] and by < k)
+            lost = (
+                (carries[k] & ~carries[by]).any()
+                or (leads[k] & ~leads[by]).any()
+                or (leads[:, k] & ~leads[:, by]).any()
+            )
+            return better and not lost
+
+        all_of = range(len(watts))
+        self.candidates = [
+            each for k, each in enumerate(self.candidates) if k == 0 or not any(beaten(k, by) for by in all_of)
+        ]
+        return schedules(self.offer(self.candidates), options.settings, options.dwell_seconds, options.changes_a_day)
+
+    def proven(self, table: Sequence[Schedule]) -> bool:
+        """Plan and prove the settings of the chosen day, and a rollout of changes between them that retrain links.
+
+        What does not prove is a candidate no longer, or such a change. Tells whether all did.
+        """
+        used = [k for k in table[-1].used if k]
+        builds = {k: self.planner.build(e.fabric, settings_routes(e.fabric, e.settings))
+                  for k in used for e in [self.candidates[k]]}  # fmt: skip
+        if bad := [k for k in used if builds[k] is None]:
+            self.candidates = [each for k, each in enumerate(self.candidates) if k not in bad]
+            return False
+        if not self.rules.levels:
+            return True
+        builds[0] = self.planner.build(self.fabric, None)
+        setting = table[-1].setting
+        pairs = list(zip(setting.tolist(), np.roll(setting, -1).tolist(), strict=True))
+        pairs += [pair for k in used for pair in ((k, 0), (0, k))]  # load brings all up, and lets them go again
+        good = True
+        for a, b in dict.fromkeys(pairs):
+            one, other = self.candidates[a], self.candidates[b]
+            if retrained(one.fabric, other.fabric):
+                self._ways[one, other] = not self.planner.obstacle(builds[a], builds[b])
+                good &= self._ways[one, other]
+        shut = [k for k in used if not (self._leads(self.candidates[k], self.candidates[0])
+                                        and self._leads(self.candidates[0], self.candidates[k]))]  # fmt: skip
+        self.candidates = [each for k, each in enumerate(self.candidates) if k not in shut]
+        return good
+
+    def bound(self, leaves: Sequence[NDArray[np.int64]], step: Callable[[], None]) -> float:
+        """Bound the day's joules from below, whatever settings each interval had.
+
+        Intervals of a group send at least the least that any of them sends, so that one program bounds them all.
+        """
+        watts = np.full(len(self.history), self.full)
+        links = [self._watts(i, link.speed_mbps or HOST_MBPS) for i, link in enumerate(self.fabric.links) if link.up]
+        fixed = self.full - sum(links)
+        up = [i for i, link in enumerate(self.fabric.links) if link.up]
+        slow = [self._watts(i, s) for i in up for s in self.rules.levels]
+        floor = min([*links, *slow], default=0.0) * (len(self.fabric.live) - (not self.two))  # a tree's, or a ring's
+        rest = np.flatnonzero(self.history.known & ~self.regular)
+        for group in [*leaves, rest] if len(rest) else leaves:
+            least = self.history.rate[group].min(axis=0).astype(np.float64)
+            traffic = Traffic(least, np.zeros_like(least), 1.0)
+            found = Program(self.fabric, traffic, self.rules).solve(BOUND_SECONDS, self.clock)
+            watts[group] = min(self.full, fixed + max(found.watts, floor))
+            step()
+        return float((watts * self.history.seconds).sum())
+
+
+def retrained(one: Fabric, other: Fabric) -> set[int]:
+    """List the links that are on in both, at different speeds."""
+    speeds = zip(speeds_mbps(one), speeds_mbps(other), strict=True)
+    return {i for i, (a, b) in enumerate(speeds) if a and b and a != b}
+
+
+def toggle_joules(fabric: Fabric, link: int, before_mbps: int, after_mbps: int, options: TimetableOptions) -> float:
+    """Return what a change of a link's speed costs (0 is off): the greater watts are drawn and nothing is carried.
+
+    For the seconds its slower end takes (Koibuchi et al. 2011, table 6) and those of the rollout around it. Off for
+    less than twice as long, it would save less than its two changes cost: such a rest never pays.
+    """
+    if before_mbps == after_mbps:
+        return 0.0
+    watts = max(link_watts(fabric, link, mbps, options.power) for mbps in (before_mbps, after_mbps) if mbps)
+    cable = fabric.links[link]
+    kind = _kind(before_mbps, after_mbps)
+    toggle = max(_toggle_seconds(fabric.switches[s].model, kind) for s in (cable.a, cable.b))
+    return watts * (toggle + options.change_seconds)
+
+
+def _kind(before_mbps: int, after_mbps: int) -> str:
+    return f"{before_mbps}_{after_mbps}" if before_mbps and after_mbps else "on_off"
+
+
+def _toggle_seconds(model: str, kind: str) -> float:
+    """Return the seconds of a change by table 6, those of going on or off where a change of speed is not in it."""
+    known = platforms.load(model).toggle_seconds
+    return known.get(kind, known.get("on_off", 0.0))
+
+
+def day_levels(text: str) -> tuple[int, ...]:
+    """Read ``off,10,100,1000`` as `read_levels` does. Raises InputError for ``eee`` too."""
+    levels, sleep = read_levels(text)
+    if sleep:
+        expected = "some of off, 10, 100, 1000: ports with EEE sleep by themselves, at no set time"
+        raise InputError([Finding("--levels", expected, repr(text))])
+    return levels
+
+
+def _check(options: TimetableOptions) -> None:
+    rows = [
+        ("--settings", options.settings, 1 <= options.settings <= 16, "1 to 16"),
+        ("--headroom", options.headroom, 0 <= options.headroom < 1, "a share from 0 to less than 1"),
+        ("--dwell", options.dwell_seconds, 0 <= options.dwell_seconds <= 86_400, "0 to 24 hours"),
+        ("--changes", options.changes_a_day, 0 <= options.changes_a_day <= 96, "0 to 96 a day"),
+        ("--change-seconds", options.change_seconds, 0 <= options.change_seconds <= 3600, "0 to 3600 seconds"),
+    ]
+    findings = [Finding(where, expected, f"{value:g}") for where, value, good, expected in rows if not good]
+    if findings:
+        raise InputError(findings)
+
+
+def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
+    """Refuse a day whose traffic does not fit with everything on; `load` is that of every channel, float64[C, T].
+
+    Raises PlanError with every place, each with its worst moment.
+    """
+    sent, received = history.rate.sum(axis=2).T, history.rate.sum(axis=1).T
+    rows = [(f"host {host.name} sends", sent[h]) for h, host in enumerate(fabric.hosts)]
+    rows += [(f"host {host.name} receives", received[h]) for h, host in enumerate(fabric.hosts)]
+    rows += [(f"{channel_name(fabric, c)} carries", each) for c, each in enumerate(load)]
+    most = BYTES_PER_SECOND * (1 + 1e-6)
+    worst = [
+        (f"at {clock_text(history.start_seconds[t] / 60)} {what}", float(each[t]), float(each[t]) - BYTES_PER_SECOND)
+        for what, each in rows
+        if len(each) and each[t := int(np.argmax(each))] > most
+    ]
+    if worst:
+        late = np.any([each > most for _, each in rows], axis=0).sum()
+        raise PlanError(
+            "a day's traffic must fit with all links on",
+            f"bytes a second: {told_places(worst)}; {late} of {len(history)} intervals do not fit",
+            "check the history's seconds and units, or plan with faster or more links",
+        )
+
+
+def longest_toggle(fabric: Fabric, options: TimetableOptions) -> float:
+    """Return the seconds of the slowest change there can be."""
+    speeds = {0, *options.levels, *speeds_mbps(fabric)} if any(options.levels) else {0, HOST_MBPS}
+    kinds = {_kind(a, b) for a, b in permutations(speeds, 2)}
+    return max((_toggle_seconds(switch.model, kind) for switch in fabric.live for kind in kinds), default=0.0)
+
+
+def clock_text(minute: float) -> str:
+    """Return a minute of the day as ``HH:MM``."""
+    return f"{int(minute) // 60 % 24:02d}:{int(minute) % 60:02d}"

@@ -1,0 +1,144 @@
+"""Write chosen link settings as JSON, and read them back: links off or slowed, routes, ports that may sleep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError
+from tagloom.platforms.port_names import link_at, link_ends
+from tagloom.records.pages import SettingsPage
+from tagloom.regulate.forest import routes_of
+from tagloom.storage.document import checked, read_json, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.settings import LinkSettings
+
+
+def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
+    """Return chosen settings with the keys of the command line; `off`, `slowed`, `asleep` name links by both ends."""
+    after = settings.watts_after
+    lower = settings.lower_bound_watts
+    return {
+        "method": settings.method,
+        "links_off": len(settings.links_off),
+        "links_slowed": len(settings.links_slowed),
+        "links_asleep": len(settings.links_asleep),
+        "hosts_asleep": len(settings.hosts_asleep),
+        "watts_before": round(settings.watts_before, 6),
+        "watts_after": round(after, 6),
+        "saving_percent": round(settings.saving_percent, 6),
+        "max_channel_load_before": round(settings.max_channel_load_before),
+        "max_channel_load_after": round(settings.max_channel_load_after),
+        "lower_bound_watts": round(lower, 6),
+        "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
+        "bound_source": settings.bound_source,
+        "two_connected": settings.two_connected,
+        "remarks": list(settings.remarks),
+        "off": [{"ends": list(link_ends(fabric, i))} for i in settings.links_off],
+        "slowed": [{"ends": list(link_ends(fabric, i)), "mbps": s} for i, s in settings.links_slowed],
+        "asleep": [{"ends": list(link_ends(fabric, i))} for i in settings.links_asleep],
+        "sleeping_hosts": [fabric.hosts[h].name for h in settings.hosts_asleep],
+        "trees": [list(tree) for tree in settings.forest],
+        "tree_of_host": list(settings.tree_of_host),
+    }
+
+
+def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
+    """Return the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
+    if not settings.forest:
+        return None
+    forest = [list(tree) for tree in settings.forest]
+    reason = f"{len(forest)} trees chosen for the traffic with the links ({settings.method})"
+    return routes_of(fabric, forest, np.array(settings.tree_of_host), "regulated", reason)
+
+
+@dataclass(frozen=True, eq=False)
+class RegulateResult:
+    """What a plan takes from a settings file besides links off: the routes, and ports that may sleep by switch."""
+
+    routes: Routes | None
+    asleep: dict[str, set[int]]
+    sleeping_hosts: tuple[str, ...]
+
+
+def read_result(fabric: Fabric, path: Path) -> RegulateResult:
+    """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
+    expected = "settings made by tagloom regulate for this fabric"
+    page = checked(SettingsPage, read_json(path, expected), str(path))
+    asleep: dict[str, set[int]] = {}
+    wrong: list[Finding] = []
+    for end in (end for each in page.asleep for end in each.ends):
+        name, _, word = end.partition(":")
+        known = name in fabric.index
+        port = platforms.of(fabric.switches[fabric.index[name]]).port_number(word) if known else None
+        if port is None:
+            wrong.append(Finding(f"{path}: asleep", "switch:port of this fabric", shown(end)))
+        else:
+            asleep.setdefault(name, set()).add(port)
+    hosts = {host.name: host for host in fabric.hosts}
+    for name in page.sleeping_hosts:
+        if name in hosts:
+            asleep.setdefault(fabric.switches[hosts[name].switch].name, set()).add(hosts[name].port)
+        else:
+            wrong.append(Finding(f"{path}: sleeping_hosts", "a host of this fabric", shown(name)))
+    routes = None
+    if page.trees:
+        links = [i for tree in page.trees for i in tree]
+        if len(page.tree_of_host) != len(hosts) or max(page.tree_of_host, default=0) >= len(page.trees):
+            wrong.append(Finding(f"{path}: tree_of_host", "one of the trees for every host of this fabric", "others"))
+        elif max(links, default=0) >= len(fabric.links) or not all(fabric.links[i].up for i in links):
+            wrong.append(Finding(f"{path}: trees", "trees over links of this fabric that are up", "others"))
+        else:
+            reason = f"{len(page.trees)} trees chosen for the traffic with the links ({page.method})"
+            try:
+                routes = routes_of(fabric, page.trees, np.array(page.tree_of_host, np.int64), "regulated", reason)
+            except ValueError as error:
+                wrong.append(Finding(f"{path}: trees", "trees that lead to every host", str(error)))
+    if wrong:
+        raise InputError(wrong)
+    return RegulateResult(routes, asleep, tuple(page.sleeping_hosts))
+
+
+def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -> Fabric:
+    """Want links down: each named by one of its ends, and those of a settings file, which may slow others.
+
+    Raises InputError.
+    """
+    findings: list[Finding] = []
+    off: set[int] = set()
+    slowed: dict[int, int] = {}
+    for end in ends:
+        link = link_at(fabric, end)
+        if link is None:
+            findings.append(Finding("--off", "switch:port of a link of the fabric", repr(end)))
+        else:
+            off.add(link)
+    if settings is not None:
+        page = checked(SettingsPage, read_json(settings, "settings made by tagloom regulate"), str(settings))
+        named = [(each.ends, 0) for each in page.off] + [(each.ends, each.mbps) for each in page.slowed]
+        for ends_of_link, mbps in named:
+            links = {link_at(fabric, end) for end in ends_of_link}
+            link = links.pop()
+            if link is None or links:
+                findings.append(Finding(str(settings), "both ends of one link of the fabric", shown(ends_of_link)))
+            elif mbps:
+                slowed[link] = mbps
+            else:
+                off.add(link)
+    kept = fabric.management.links if fabric.management is not None else ()
+    for i in sorted(off.intersection(kept)):
+        name, port = fabric.switches[fabric.links[i].a], fabric.links[i].a_port
+        where = f"{name.name}:{platforms.of(name).port_name(port)}"
+        findings.append(Finding("--off, --settings", "links that do not carry the management VLAN", where))
+    if findings:
+        raise InputError(findings)
+    return fabric.with_links_down(off).with_speeds(slowed)

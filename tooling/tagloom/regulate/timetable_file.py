@@ -1,0 +1,134 @@
+"""Write a day's timetable: its figures as JSON, and the files of its rules and settings."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom.records.settings import withheld
+from tagloom.records.timetable import ALL_ON
+from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, longest_toggle
+from tagloom.regulate.settings_file import to_json as settings_json
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.timetable import Schedule
+    from tagloom.regulate.day import Day, TimetableOptions
+
+
+def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Schedule) -> dict[str, Any]:
+    """Return a day's timetable with the keys of the command line."""
+    span = float(day.history.seconds.sum())
+    names = names_of(schedule)
+    can = day.full_joules - day.bound_joules
+    rows = [
+        {
+            "settings": n,
+            "saving_percent": percent(day.full_joules - each.joules, day.full_joules),
+            "kept_percent": percent(day.full_joules - each.joules, can),
+            "joules": round(each.joules, 3),
+            "changes": each.changes,
+            "exact": each.exact,
+        }
+        for n, each in enumerate(day.schedules, start=1)
+    ]
+    return {
+        "intervals": len(day.history),
+        "seconds": span,
+        "candidates": len(day.candidates),
+        "by_settings": rows,
+        "settings": [
+            {
+                "name": names[k],
+                "links_off": len(day.candidates[k].settings.links_off),
+                "links_slowed": len(day.candidates[k].settings.links_slowed),
+                "watts": round(day.candidates[k].settings.watts_after, 6),
+                "seconds": float(day.history.seconds[schedule.setting == k].sum()),
+                "max_channel_share": round(
+                    float(day.candidates[k].busiest[schedule.setting == k].max(initial=0.0)) / BYTES_PER_SECOND, 6
+                ),
+                "two_connected": day.candidates[k].settings.two_connected,
+            }
+            for k in schedule.used
+        ],
+        "times": [{"at": at, "settings": name} for at, name in times_of(day, schedule, options)],
+        "joules_before": round(day.full_joules, 3),
+        "joules_after": round(schedule.joules, 3),
+        "lower_bound_joules": round(day.bound_joules, 3),
+        "watts_before": round(day.full_joules / span, 6),
+        "watts_after": round(schedule.joules / span, 6),
+        "saving_percent": percent(day.full_joules - schedule.joules, day.full_joules),
+        "most_percent": percent(can, day.full_joules),
+        "kept_percent": percent(day.full_joules - schedule.joules, can),
+        "changes": schedule.changes,
+        "toggle_seconds": longest_toggle(fabric, options),
+        "lost_bytes": 0,  # paths are moved away before a link is shut, and back after it is up
+        "exact": schedule.exact,
+        "remarks": list(day.remarks),
+    }
+
+
+def percent(part: float, whole: float) -> float:
+    """Return a share of something in percent; 100 of nothing where all of it is there."""
+    return round(100.0 * part / whole, 6) if whole > 0 else 100.0 if part == whole else 0.0
+
+
+def names_of(schedule: Schedule) -> dict[int, str]:
+    """Name the settings of a day in the order in which they first hold; the first candidate has everything on."""
+    order = list(dict.fromkeys(k for k in schedule.setting.tolist() if k))
+    return {0: ALL_ON} | {k: f"settings-{n}" for n, k in enumerate(order, start=1)}
+
+
+def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tuple[str, str]]:
+    """List when each settings begin, ``HH:MM`` by the clock on the wall.
+
+    Links that come on, or get faster, begin to do so early enough to be up when needed; others change then, not before.
+    """
+    names, setting = names_of(schedule), schedule.setting
+    whole = day.candidates[0].fabric
+    lacks = [withheld(whole, each.fabric) for each in day.candidates]
+    rows = []
+    for t, k in enumerate(setting):
+        before = setting[t - 1]
+        if k != before or (t == 0 and schedule.changes == 0):
+            lead = _lead_minutes(day, options) if lacks[before] - lacks[k] else 0
+            minute = int(day.history.start_seconds[t] // 60) - lead
+            rows.append((minute % DAY_MINUTES, names[int(k)]))
+    return [(clock_text(minute), name) for minute, name in sorted(rows)]
+
+
+def _lead_minutes(day: Day, options: TimetableOptions) -> int:
+    return math.ceil((options.change_seconds + longest_toggle(day.candidates[0].fabric, options)) / 60)
+
+
+def files_of(
+    fabric: Fabric, day: Day, options: TimetableOptions, schedule: Schedule, timezone: str, stem: str
+) -> dict[str, str]:
+    """Write a timetable and its settings files, by file name; the first is the timetable."""
+    names = names_of(schedule)
+    file_of = {ALL_ON: ALL_ON} | {name: f"{stem}.{name}.json" for k, name in names.items() if k}
+    rules = []
+    for at, name in times_of(day, schedule, options):
+        hour, minute = (int(part) for part in at.split(":"))
+        rules.append({"when": f"{minute} {hour} * * *", "settings": file_of[name]})
+    page = {
+        "timezone": timezone,
+        "dwell_seconds": max(
+            0.0, options.dwell_seconds - 60 * _lead_minutes(day, options)
+        ),  # what comes on begins so early
+        "changes_a_day": options.changes_a_day,
+        "rules": rules,
+    }
+    found = {f"{stem}.yml": yaml.safe_dump(page, sort_keys=False)}
+    for k, name in names.items():
+        if k:
+            settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))
+            row = settings_json(fabric, settings)
+            for key in ("lower_bound_watts", "gap_percent", "bound_source", "max_channel_load_before"):
+                del row[key]  # of a day, not of one matrix: the timetable's own figures say it
+            found[file_of[name]] = json.dumps(row, indent=2) + "\n"
+    return found
