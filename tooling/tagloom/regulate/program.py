@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.search import all_hops
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -293,9 +295,6 @@ def _degrees(
     sources: NDArray[np.int64],
 ) -> None:
     """Add what must leave and enter every switch, and bytes times least hops in all."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
-    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
-
     n, unit = len(demand), max(capacity.values())
     touching: list[list[int]] = [[] for _ in range(n)]
     for b, (u, v) in enumerate(bundles.ends.tolist()):
@@ -305,8 +304,7 @@ def _degrees(
     for v in np.flatnonzero(most).tolist():
         rows.add({x: capacity[x] / unit for x in touching[v]}, most[v] / unit, np.inf)
     u, v = bundles.ends.T
-    graph = csr_matrix((np.ones(2 * len(u)), (np.r_[u, v], np.r_[v, u])), (n, n))
-    hops = shortest_path(graph, unweighted=True, indices=sources)
+    hops = all_hops(n, np.r_[u, v], np.r_[v, u], sources)
     work = float((demand[sources] * np.where(np.isfinite(hops), hops, 0.0)).sum())
     rows.add({x: 2 * amount / unit for x, amount in capacity.items()}, work / unit, np.inf)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.search import hops_from
 from tagloom.records.switch_state import OWNED_VLAN_NAME, Frames, Membership, SwitchState
 from tagloom.rollout.acyclic import Acyclic, acyclic, tree_turns
 
@@ -138,7 +139,7 @@ def _orders(
             turns = np.bincount(fabric.head[held], minlength=len(fabric.switches))[roots]
             first += roots[np.argsort(-turns, kind="stable")[:TURNING]].tolist()
     for root in dict.fromkeys([*first, *np.unique(chosen).tolist()]):
-        depth = _depths(fabric, usable, root)
+        depth = _hops(fabric, usable, root)
         ends = depth[fabric.tail[2 * links]], depth[fabric.head[2 * links]]
         yield links[np.lexsort((np.maximum(*ends), np.minimum(*ends)))]
     chance = np.random.default_rng(0)  # the same orders in every run: a rollout must come out the same
@@ -146,28 +147,19 @@ def _orders(
         yield chance.permutation(links)
 
 
-def _depths(fabric: Fabric, usable: NDArray[np.bool_], root: int) -> NDArray[np.int64]:
-    open_ = np.repeat(usable, 2)
-    tail, head = fabric.tail[open_], fabric.head[open_]
-    depth = np.full(len(fabric.switches), len(fabric.switches), np.int64)
-    depth[root] = 0
-    level = 0
-    while True:
-        onward = head[(depth[tail] == level) & (depth[head] > level + 1)]
-        if not len(onward):
-            return depth
-        level += 1
-        depth[onward] = level
+def _hops(fabric: Fabric, usable: NDArray[np.bool_], root: int) -> NDArray[np.int64]:
+    channels = np.repeat(usable, 2)
+    return hops_from(len(fabric.switches), fabric.tail[channels], fabric.head[channels], root)
 
 
 def _joins(fabric: Fabric, tree: Tree, wanted: NDArray[np.bool_]) -> bool:
     root = int(np.flatnonzero(wanted)[0])
-    return bool(np.all(_depths(fabric, tree, root)[wanted] < len(fabric.switches)))
+    return bool(np.all(_hops(fabric, tree, root)[wanted] < len(fabric.switches)))
 
 
 def _hang(fabric: Fabric, tree: Tree, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Hang a tree from `root`: the channel into each switch, -1 where none leads, and the switches it reaches."""
-    depth = _depths(fabric, tree, root)
+    depth = _hops(fabric, tree, root)
     parent = np.full(len(fabric.switches), -1, np.int64)
     channels = np.flatnonzero(np.repeat(tree, 2))
     down = channels[depth[fabric.tail[channels]] < depth[fabric.head[channels]]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
-from tagloom.graph.kernel import kernel
+from tagloom.graph.breadth_first import ranks_as_met
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def lay_out(fabric: Fabric) -> Net:
     hosts = np.bincount(fabric.host_switch, minlength=n) if len(fabric.hosts) else np.zeros(n, np.int64)
     inside = np.zeros(n, np.bool_)
     if len(fabric.hosts):
-        inside = breadth_first(out_start, head[out], int(fabric.host_switch[0])) >= 0
+        inside = ranks_as_met(out_start, head[out], int(fabric.host_switch[0])) >= 0
     if np.any(hosts[~inside]):
         lost = fabric.switches[int(np.flatnonzero(~inside & (hosts > 0))[0])].name
         raise PlanError("all hosts are connected by links that are up", f"{lost} is cut off", "switch a link on")
@@ -92,29 +92,6 @@ def lay_out(fabric: Fabric) -> Net:
     weight = hosts[switch].astype(np.float64)
     target = np.flatnonzero(weight > 0).astype(np.int32)
     return Net(switch, channel, tail, head, _lanes(len(switch), tail, head), weight, target, out_start, out)
-
-
-@kernel
-def breadth_first(start: NDArray[np.int32], near: NDArray[np.int32], top: int) -> NDArray[np.int32]:
-    """Rank the switches by distance from `top`, then as they are met, int32[n]; -1 where no way leads.
-
-    The neighbours of switch v are near[start[v] : start[v + 1]].
-    """
-    n = len(start) - 1
-    rank = np.full(n, -1, np.int32)
-    queue = np.empty(n, np.int32)
-    queue[0], rank[top] = top, 0
-    begin, end = 0, 1
-    while begin < end:
-        u = queue[begin]
-        begin += 1
-        for j in range(start[u], start[u + 1]):
-            v = near[j]
-            if rank[v] < 0:
-                rank[v] = end
-                queue[end] = v
-                end += 1
-    return rank
 
 
 def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.breadth_first import ranks_by_number
 from tagloom.graph.kernel import kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tagloom.route.net import Net
@@ -95,34 +98,12 @@ def _total_distance(start: NDArray[np.int32], near: NDArray[np.int32], hosts: ND
 
 def ranks(net: Net, top: int) -> NDArray[np.int32]:
     """Rank the switches by distance from the switch the fabric numbers `top`, then by number, int32[n]."""
-    return _ranked(net.out_start, net.head[net.out], int(np.searchsorted(net.switch, top)))
-
-
-@kernel
-def _ranked(start: NDArray[np.int32], near: NDArray[np.int32], top: int) -> NDArray[np.int32]:
-    n = len(start) - 1
-    level = np.full(n, -1, np.int32)
-    queue = np.empty(n, np.int32)
-    level[top], queue[0] = 0, top
-    end = 1
-    for begin in range(n):
-        u = queue[begin]
-        for j in range(start[u], start[u + 1]):
-            v = near[j]
-            if level[v] < 0:
-                level[v] = level[u] + 1
-                queue[end] = v
-                end += 1
-    place = np.zeros(n + 1, np.int32)
-    for v in range(n):
-        place[level[v] + 1] += 1
-    for d in range(n):
-        place[d + 1] += place[d]
-    rank = np.empty(n, np.int32)
-    for v in range(n):
-        rank[v] = place[level[v]]
-        place[level[v]] += 1
+    rank: NDArray[np.int32] = _ranks(net, [top])[0]
     return rank
+
+
+def _ranks(net: Net, tops: Sequence[int] | NDArray[np.int32]) -> NDArray[np.int32]:
+    return ranks_by_number(net.out_start, net.head[net.out], np.searchsorted(net.switch, tops).astype(np.int32))
 
 
 @kernel
@@ -152,8 +133,7 @@ def compare(net: Net, tops: NDArray[np.int32]) -> NDArray[np.int64]:
     The sum goes over pairs of hosts, the first of them at SAMPLE switches at most, evenly taken.
     """
     some = net.target[:: max(1, -(-len(net.target) // SAMPLE))]
-    numbers = np.searchsorted(net.switch, tops).astype(np.int32)
-    return _compared(net.out_start, net.head[net.out], net.weight.astype(np.int64), some, numbers)
+    return _compared(net.out_start, net.head[net.out], net.weight.astype(np.int64), some, _ranks(net, tops))
 
 
 @kernel
@@ -162,7 +142,7 @@ def _compared(
     near: NDArray[np.int32],
     hosts: NDArray[np.int64],
     some: NDArray[np.int32],
-    tops: NDArray[np.int32],
+    ranks: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     n, whole = len(start) - 1, hosts.sum()
     after = np.empty((n, SAMPLE), np.int16)  # channels to a switch, and one more
@@ -173,9 +153,9 @@ def _compared(
         lane[some[i]] = i
     by_rank, middle = np.empty(n, np.int32), np.empty(n, np.int32)
     slot = np.empty(len(near), np.int32)
-    sums = np.zeros(len(tops), np.int64)
-    for t in range(len(tops)):
-        _parted(start, near, _ranked(start, near, tops[t]), by_rank, slot, middle)
+    sums = np.zeros(len(ranks), np.int64)
+    for t in range(len(ranks)):
+        _parted(start, near, ranks[t], by_rank, slot, middle)
         for at in range(n - 1, -1, -1):
             v = by_rank[at]
             best[:] = NO_WAY

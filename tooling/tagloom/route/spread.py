@@ -15,6 +15,7 @@ import numpy as np
 
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths, paths_to
+from tagloom.graph.search import all_hops
 from tagloom.graph.trees import rooted
 from tagloom.records.routes import UNUSED, Relation, Routes
 
@@ -313,14 +314,10 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
 
     Units of channel_load.
     """
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
-
     up, n = fabric.channel_up, len(fabric.switches)
     if not up.any():
         return 0.0
-    graph = csr_matrix((np.ones(int(up.sum()), np.int8), (fabric.tail[up], fabric.head[up])), (n, n))
-    hops = shortest_path(graph, unweighted=True)[np.ix_(fabric.host_switch, fabric.host_switch)]
+    hops = all_hops(n, fabric.tail[up], fabric.head[up])[np.ix_(fabric.host_switch, fabric.host_switch)]
     hops = np.where(np.isfinite(hops), hops, 0.0)
     crossed = hops.sum() if volume is None else (hops * volume).sum()
     return float(crossed / (1.0 / _scale(fabric, volume)[up]).sum())
@@ -371,7 +368,7 @@ def _program(
     one lane holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it still gives a bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
-    from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - as above
+    from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     rows = np.concatenate(share)
     if np.count_nonzero(rows) > PROGRAM_TERMS:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.errors import PlanError
+from tagloom.graph.search import all_hops, hops_from
 from tagloom.graph.trees import per_switch, pruned, rooted_at
 from tagloom.records.routes import Routes
 
@@ -91,12 +92,8 @@ def central(fabric: Fabric) -> list[int]:
     """
     hosts = _hosts(fabric)
     if len(hosts) < COMPILED:
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-        from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
-
         up = fabric.channel_up
-        graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (len(hosts), len(hosts)))
-        total = shortest_path(graph, unweighted=True)[:, fabric.host_switch].sum(axis=1)
+        total = all_hops(len(hosts), fabric.tail[up], fabric.head[up])[:, fabric.host_switch].sum(axis=1)
         found = [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
         if not found:
             raise PlanError("all hosts are connected by links that are up", way_out="switch a link on")
@@ -114,15 +111,8 @@ def _hosts(fabric: Fabric) -> NDArray[np.int64]:
 
 def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
     """Rank the switches by distance from `top`, then by number, int64[N]; up is towards the lower rank."""
-    n = len(fabric.switches)
-    level = np.full(n, n, np.int64)
-    level[top] = 0
-    tail, head = fabric.tail[fabric.channel_up], fabric.head[fabric.channel_up]
-    for d in range(n):
-        nxt = head[(level[tail] == d) & (level[head] == n)]
-        if not len(nxt):
-            break
-        level[nxt] = d + 1
+    n, up = len(fabric.switches), fabric.channel_up
+    level = hops_from(n, fabric.tail[up], fabric.head[up], top)
     rank = np.empty(n, np.int64)
     rank[np.lexsort((np.arange(n), level))] = np.arange(n)
     return rank

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.graph.search import reached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,19 +94,13 @@ def _follow(
 
     Gives the steps taken, as (way, next way).
     """
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
-
     ways, channels = len(model.way_node), max(1, len(model.fabric.tail))
     before, after = model.steps(allowed)
-    rows = np.concatenate([before, np.full(len(start), ways)])
-    graph = csr_matrix((np.ones(len(rows), np.int8), (rows, np.concatenate([after, start]))), (ways + 1, ways + 1))
-    live = np.zeros(ways + 1, np.bool_)
-    live[breadth_first_order(graph, ways, return_predecessors=False)] = True
+    live = reached(ways, before, after, start)
     seen = live[before]
     before, after = before[seen], after[seen]
     result.storm = find_cycle(ways, before, after)
-    result.down = np.flatnonzero(live[:ways] & model.way_down).tolist()
+    result.down = np.flatnonzero(live & model.way_down).tolist()
     held, wanted = model.way_channel[before].astype(np.int64), model.way_channel[after].astype(np.int64)
     links = (held >= 0) & (wanted >= 0)
     keys = np.unique(held[links] * channels + wanted[links])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.paths import COMPILED_FROM, paths_to
+from tagloom.graph.search import reached
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
@@ -197,9 +198,6 @@ def _note(
 
 def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.int64], result: Unicast) -> None:
     """Find which flooded frames arrive all the same, by following every copy."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
-
     ways = len(model.way_node)
     usable = ~model.way_down
     flooded: dict[int, list[int]] = {}
@@ -212,12 +210,7 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
         allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.way_port))
         before, after = model.steps(allowed)
         arrivals = np.flatnonzero(allowed & (model.way_host == d))
-        end = ways  # one more vertex that every arrival leads to; search backwards from it
-        rows = np.concatenate([after, np.full(len(arrivals), end)])
-        cols = np.concatenate([before, arrivals])
-        graph = csr_matrix((np.ones(len(rows), np.int8), (rows, cols)), (ways + 1, ways + 1))
-        good = np.zeros(ways + 1, np.bool_)
-        good[breadth_first_order(graph, end, return_predecessors=False)] = True
+        good = reached(ways, after, before, arrivals)  # backwards from where frames arrive
         host, first = model.injections(allowed)
         lost = np.setdiff1d(np.array(sources, np.int64), host[good[first]])
         pairs = lost, np.full(len(lost), d)

@@ -9,6 +9,7 @@ import numpy as np
 from tagloom.errors import PlanError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import dependencies
+from tagloom.graph.search import all_hops
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -71,12 +72,8 @@ def _around(fabric: Fabric, links: Collection[int]) -> dict[int, list[int]]:
 
 def _breadth_first(fabric: Fabric) -> Iterator[list[int]]:
     """Order the links that are up by their distance from a root, for each root, the one nearest to all hosts first."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - as above
-
     n, up = len(fabric.switches), fabric.channel_up
-    graph = csr_matrix((np.ones(int(up.sum())), (fabric.tail[up], fabric.head[up])), (n, n))
-    distance = shortest_path(graph, unweighted=True)
+    distance = all_hops(n, fabric.tail[up], fabric.head[up])
     links = np.flatnonzero(up[::2])
     a, b = fabric.tail[2 * links], fabric.head[2 * links]
     total = distance[:, fabric.host_switch].sum(axis=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tagloom.graph.breadth_first import ranks_as_met
 from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
@@ -14,7 +15,7 @@ from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, esc
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
-from tagloom.route.net import breadth_first, lay_out
+from tagloom.route.net import lay_out
 from tagloom.route.ranked_trees import grown_rows, total_distance
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[Cand
         found = by_lane + found
     found = found if effort.finalists > 1 or effort.passes else found[:1]
     for root in rng.permutation(n)[: effort.roots].tolist():
-        found.append(("breadth-first up*/down*", by_rank(net, breadth_first(net.out_start, net.head[net.out], root))))
+        found.append(("breadth-first up*/down*", by_rank(net, ranks_as_met(net.out_start, net.head[net.out], root))))
         found.append(("depth-first up*/down*", by_rank(net, depth_first(net, root))))
     return found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.breadth_first import distances
 from tagloom.graph.kernel import kernel
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Ground:
 def ground(net: Net) -> Ground:
     """Measure the shortest paths of a net and list its turns."""
     near = net.head[net.out]
-    distance = _distances(net.out_start, near, net.target)
+    distance = distances(net.out_start, near, net.target)
     weight = net.weight[net.target]
     shortest = float(weight @ distance.astype(np.float64) @ net.weight)
     m = len(net.tail)
@@ -58,27 +59,6 @@ def _starts(m: int, where: NDArray[np.int32]) -> NDArray[np.int32]:
     start = np.zeros(m + 1, np.int32)
     np.cumsum(np.bincount(where, minlength=m), out=start[1:])
     return start
-
-
-@kernel
-def _distances(start: NDArray[np.int32], near: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.int16]:
-    n = len(start) - 1
-    distance = np.full((len(target), n), FAR, np.int16)
-    queue = np.empty(n, np.int32)
-    for k in range(len(target)):
-        row = distance[k]
-        queue[0], row[target[k]] = target[k], 0
-        begin, end = 0, 1
-        while begin < end:
-            u = queue[begin]
-            begin += 1
-            for i in range(start[u], start[u + 1]):
-                v = near[i]
-                if row[v] == FAR:
-                    row[v] = row[u] + 1
-                    queue[end] = v
-                    end += 1
-    return distance
 
 
 @dataclass(frozen=True, eq=False)
