@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.predict.application import by_calls, by_messages
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from judges.application import Profile, by_calls, by_messages
+from judges.networks import SWITCH_SECONDS, all_to_all, exchange, network, row, star, stream
+from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, Fit, fit_overhead
 from tagloom.predict.link import one_link
-from tagloom.predict.networks import SWITCH_SECONDS, all_to_all, exchange, network, row, star, stream
-from tagloom.predict.simulate import simulate
-from tagloom.predict.trace import by_trace
-from tagloom.records.profile import Profile
+from tagloom.predict.trace import added_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from tagloom.records.simulation import Network, Program, Run
+    from judges.simulate import Run
+    from tagloom.records.simulation import Network, Program
 
     Make = Callable[[int, np.random.Generator], list[Program]]
 
@@ -106,7 +107,7 @@ def compare(programs: list[Program], network: Network, awake: Network, eee: Eee,
         began = process_time()
         true = simulate(network, program).seconds
         simulated = process_time()
-        traced = by_trace(network, program, base)
+        traced = base.seconds + added_seconds(network, program)
         clock.append((simulated - began, process_time() - simulated))
         said = traced, by_calls(known, eee, rate), by_messages(known, fit, rate)
         rows.append([*(s / true - 1 for s in said), true / base.seconds - 1])
@@ -282,12 +283,12 @@ def page(steps: int = 40) -> str:
         "# Run time under EEE: forecasts against the simulation",
         "",
         "Written by `python benchmarks/eee_error.py`; tests hold the bounds on a part of it. The judge is our",
-        "frame-by-frame simulation, `tagloom.predict.simulate`; the last table sets it against an independent one.",
+        "frame-by-frame simulation, `tests/judges/simulate.py`; the last table sets it against an independent one.",
         "Errors are of the run time: who always said 'no slow-down' would err by about the slow-down itself.",
         "All models see only the run without sleep:",
         "",
         "- from a trace: its messages are replayed over links that sleep, as flows, not frames (`predict.trace`);",
-        "- from calls: calls, bytes and the spread of the gaps, closed form (`predict.application.by_calls`);",
+        "- from calls: calls, bytes and the spread of the gaps, closed form (`tests/judges/application.py`);",
         "- the paper's model: eq. 1-4, messages and bytes, (c, alpha, t) fitted to a simulated ping-pong. Miwa et al.",
         "  give 2.63 / 20.0 % (4 processes) and 1.11 / 15.3 % (16) for it, mean / worst, on their own cluster.",
         "",

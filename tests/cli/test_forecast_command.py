@@ -75,6 +75,61 @@ def test_a_rollout_that_pauses_hosts_is_forecast_pair_by_pair(tmp_path, build, r
     assert "cut off" in run(*words)[1]
 
 
+def test_the_messages_of_a_run_are_replayed_over_links_that_sleep(tmp_path, build, run):
+    """h0 and h1 answer each other every 4 ms: each message finds its two links asleep, and one wake after the other."""
+    trace, messages, wake = tmp_path / "run.csv", 100, 60e-6
+    rows = [f"{k},h{k % 2},h{1 - k % 2},1000,0.004" for k in range(messages)]
+    trace.write_text("step,source,destination,bytes,compute_seconds\n" + "\n".join(rows) + "\n")
+    words = ["predict", build, "--trace", trace]
+    status, out, _ = run(*words, "--eee", "1e-3,182e-6,60e-6", "--json")
+    page = json.loads(out)
+    assert status == 0
+    keys = "watts_before watts_after saving_percent joules seconds_base seconds_predicted slowdown_percent lost_bytes"
+    assert set(page) >= set(keys.split())
+    assert page["trace"]["messages"] == page["trace"]["steps"] == messages
+    assert page["seconds_base"] == pytest.approx(page["trace"]["seconds"])
+    assert page["seconds_base"] == pytest.approx(0.4, rel=0.01)
+    assert page["trace"]["network_seconds"] == 0
+    assert page["trace"]["sleep_seconds"] == pytest.approx(2 * wake * messages, rel=0.05)
+    assert page["seconds_predicted"] - page["seconds_base"] == pytest.approx(page["trace"]["sleep_seconds"])
+    low, high = page["intervals"]["seconds_predicted"]
+    assert low < page["seconds_predicted"] < high
+    said = run(*words, "--eee", "1e-3,182e-6,60e-6", "--seconds", 2)[1]
+    assert "replayed" in said
+    assert "2 s -> 2.012 s" in said
+    assert json.loads(run(*words, "--json")[1])["trace"]["sleep_seconds"] == 0  # a PowerConnect 5324 has no EEE
+
+
+def test_all_that_is_wrong_with_a_trace_is_told_at_once(tmp_path, build, run):
+    trace = tmp_path / "run.csv"
+    trace.write_text("step,source,destination,bytes\n0,h0,h99,1\nx,h0,h1,1\n1,h0,h1,much\n2,,h1,1\n")
+    status, _, err = run("predict", build, "--trace", trace, "--traffic", "pattern:all-to-all")
+    assert status == 2
+    for where in ("--trace", *(f"{trace}:{row}" for row in (2, 3, 4, 5))):
+        assert any(line.startswith(where) for line in err.splitlines()), where
+    trace.write_text("a,b\n1,2\n")
+    assert run("predict", build, "--trace", trace)[0] == 2
+
+
+def test_links_that_change_speed_would_lose_what_comes_while_they_are_away(tmp_path, build, run):
+    settings, pattern = tmp_path / "s.json", "pattern:all-to-all"
+    assert run("regulate", build.parent / "f.yml", "--traffic", pattern, "-o", settings)[0] == 0
+    page = json.loads(settings.read_text())
+    slowed = [{"ends": ["s0:g3", "s1:g1"], "mbps": 100}]
+    settings.write_text(json.dumps({**page, "off": [], "slowed": slowed}))
+    words = ["predict", build, "--settings", settings, "--traffic", pattern, "--seconds", 1000]
+    status, out, err = run(*words, "--json")
+    assert status == 0, err
+    switched = json.loads(out)["rate_switch"]
+    assert switched["links"] == 1
+    assert 0 < switched["lost_bytes"] <= 2 * 72e6 * switched["outage_seconds"] / 1000
+    assert switched["lost_packets"] >= switched["lost_bytes"] / 1500
+    assert "in place" in run(*words)[1]
+    assert (
+        json.loads(run("predict", build, "--traffic", pattern, "--seconds", 1000, "--json")[1])["rate_switch"] is None
+    )
+
+
 def test_all_that_is_wrong_with_a_question_is_told_at_once(build, run):
     words = ["--price", "nan", "--co2", 400, "--host-watts", -1, "--eee", "1e-4,182e-6,60e-6", "--traffic", "none.csv"]
     status, _, err = run("predict", build, *words, "--profile", PROFILES / "cg.S.4.mpisummary.txt")

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from fabrics import ROOT
-from tagloom.predict.application import by_calls, call_seconds
+from judges.application import Profile, by_calls, call_seconds
+from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, overhead_seconds
-from tagloom.predict.simulate import simulate
 from tagloom.predict.trace import replay
-from tagloom.records.profile import Profile
 
 SPEC = importlib.util.spec_from_file_location("eee_error", ROOT / "benchmarks" / "eee_error.py")
 eee_error = importlib.util.module_from_spec(SPEC)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fabrics import ROOT, make_fabric
+from judges.application import predicted_seconds
 from tagloom.errors import InputError
 from tagloom.pipeline import predict
 from tagloom.platforms.power import fabric_watts
@@ -18,7 +19,7 @@ from tagloom.predict import (
     overhead_seconds,
     step_overhead_seconds,
 )
-from tagloom.predict.eee import check_policy, most_overhead_seconds, predicted_seconds, sleeping_share
+from tagloom.predict.eee import check_policy, most_overhead_seconds, sleeping_share
 from tagloom.read import read_fabric
 from tagloom.records.traffic import Traffic
 from tagloom.route import route

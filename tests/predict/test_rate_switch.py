@@ -5,14 +5,9 @@ import importlib.util
 import pytest
 
 from fabrics import ROOT
+from judges.transfers import tcp_transfer, udp_transfer
 from tagloom.errors import InputError
-from tagloom.predict.rate_switch import (
-    longest_pause_seconds,
-    lost_bytes,
-    lost_packets,
-    tcp_transfer,
-    udp_transfer,
-)
+from tagloom.predict.rate_switch import longest_pause_seconds, lost_bytes, lost_packets
 
 SPEC = importlib.util.spec_from_file_location("rate_switch_page", ROOT / "benchmarks" / "rate_switch.py")
 page = importlib.util.module_from_spec(SPEC)

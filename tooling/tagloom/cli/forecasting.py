@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,19 +30,28 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     import io
 
     from tagloom import pipeline
+    from tagloom.read import read_messages
     from tagloom.regulate.settings_file import with_links_off
     from tagloom.report import terminal
 
     all_found = Findings()
     rates, eee, power = _assumed(args, all_found)
     build = all_found.of(lambda: pipeline.read_build(args.build, states=False))
-    traffic = None
+    traffic = program = None
     if build is not None:
         fabric = build.fabric
         all_found.of(lambda: with_links_off(fabric, [], args.settings))
         place = args.placement, args.seconds, args.ranks
         if args.traffic:
             traffic = all_found.of(lambda: traffic_given(args.traffic, fabric, lambda: build.routes, *place))
+        if args.trace:
+            both = all_found.of(lambda: read_messages(args.trace, fabric))
+            program, traffic = both if both is not None else (None, None)
+            if args.traffic or args.profile:
+                found = Finding("--trace", "the messages of a run, or --traffic and --profile", "both")
+                all_found.findings.append(found)
+            elif traffic is not None and args.seconds is not None:
+                traffic = replace(traffic, seconds=args.seconds)
         if args.profile:
             profile = all_found.of(lambda: pipeline.traffic_of(args.profile, fabric, *place))
             if profile is not None:
@@ -49,7 +59,7 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     assert build is not None  # noqa: S101 - else there are findings
     every = args.eee_links == "all"
-    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout)
+    question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout, program)
     with screen.waiting("forecasting"):
         page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
     lines = terminal.forecast_lines(page)
@@ -310,6 +320,12 @@ def add(commands: Commands) -> None:
         type=Path,
         metavar="FILE",
         help="what a run was made of, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+    )
+    predict.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="the messages of a run, step,source,destination,bytes,compute_seconds, to be replayed over sleeping links",
     )
     predict.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
     predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")

@@ -16,7 +16,10 @@ from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.energy import Rates, energy
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.performance import Moved, move
+from tagloom.predict.rate_switch import switched_in_place
+from tagloom.predict.trace import awake, network_of, replay
 from tagloom.read import read_traffic
+from tagloom.records.forecast import Replay
 from tagloom.records.pages import RolloutPage
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.route import route
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.forecast import Forecast, Interruption
     from tagloom.records.routes import Routes
+    from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
@@ -45,6 +49,7 @@ class Question:
     eee          how host ports sleep; None: with a PowerConnect 5548's times where a model can sleep, else not at all
     every_link   links between switches sleep as well as those of hosts, whatever the models
     rollout      a rollout directory, whose waves may interrupt
+    program      the messages of a run, whose sum `traffic` is, to be replayed
     """
 
     traffic: Traffic | None = None
@@ -54,6 +59,7 @@ class Question:
     rates: Rates | None = None
     power: Mapping[str, PortWatts] | None = None
     rollout: Path | None = None
+    program: Program | None = None
 
 
 def predict(
@@ -65,10 +71,12 @@ def predict(
     moved: tuple[Moved, Moved] | None = None,
     power: Mapping[str, PortWatts] | None = None,
     rates: Rates | None = None,
+    replayed: Replay | None = None,
 ) -> Forecast:
     """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well.
 
-    `moved` is how both move the traffic, where bandwidth and latency are to count.
+    `moved` is how both move the traffic, where bandwidth and latency are to count; `replayed`, where a run's messages
+    were replayed, says instead what it takes longer.
     """
     flows = None
     if routes is not None and traffic is not None:
@@ -80,7 +88,7 @@ def predict(
     def toggle_seconds(model: str) -> float:
         return platforms.load(model).toggle_seconds.get("on_off", 0.0)
 
-    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power)
+    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power, replayed)
     saved = _saved(before, after, watts)
     assumed = _assumed(before, traffic, eee, moved)
     found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
@@ -97,8 +105,8 @@ def predict_build(build: Build, question: Question) -> Forecast:
     traffic, moved = question.traffic, None
     remarks: tuple[str, ...] = ()
     routes = build.routes
+    old = new = build.routes
     if traffic is not None:
-        old, new = build.routes, build.routes
         if _up(before) != _up(build.fabric):
             old, how = _would_plan(before, build.assignment)
             remarks += (f"with every link on: {how}",)
@@ -110,13 +118,30 @@ def predict_build(build: Build, question: Question) -> Forecast:
         routes = new
     eee = question.eee or (POWERCONNECT_5548 if question.every_link or _sleeps(after) else None)
     every = routes if question.every_link else None
-    found = predict(before, after, traffic, eee, every, moved, question.power, question.rates)
+    replayed = None
+    if question.program is not None and traffic is not None:
+        replayed = _replayed(question.program, (before, old), (after, new), eee, every_link=question.every_link)
+        traffic = replace(traffic, seconds=traffic.seconds or replayed.seconds)
+    found = predict(before, after, traffic, eee, every, moved, question.power, question.rates, replayed)
+    if traffic is not None and traffic.seconds and moved is not None:
+        found = replace(found, rate_switch=switched_in_place(before, after, moved[0].flows, traffic.seconds))
     if question.rollout is not None:
         cut = interruption_of(build.fabric, question.rollout, traffic)
         lost = {"loss": tuple((f"wave {name}: {why}", seconds) for name, why, seconds in cut.waves)}
         causes = {**found.causes, **lost}
         found = replace(found, interruption=cut, lost_bytes=lost_figure(cut, traffic), causes=causes)
     return replace(found, assumed=(*found.assumed, *remarks))
+
+
+def _replayed(
+    program: Program, before: tuple[Fabric, Routes], after: tuple[Fabric, Routes], eee: Eee | None, *, every_link: bool
+) -> Replay:
+    """Replay a run's messages with every link on and awake, then as forecast, with sleep and without."""
+    asleep = network_of(*after, program, eee, every_link=every_link)
+    first = replay(network_of(*before, program, None, every_link=False), program)
+    second = replay(awake(asleep), program)
+    third = replay(asleep, program) if eee is not None else second
+    return Replay(len(program.destination), len(program.compute_seconds), first, third - second, second - first)
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:

@@ -207,8 +207,3 @@ def most_overhead_seconds(gap_seconds: float, eee: Eee) -> float:
     """
     worst = eee.sleep_seconds + eee.wake_seconds
     return worst * min(1.0, gap_seconds / eee.timeout_seconds) if eee.timeout_seconds > 0 else worst
-
-
-def predicted_seconds(seconds: float, messages: float, overhead: float, sleeping_links: float) -> float:
-    """Return the run time with sleep, eq. 1-2: T + n f(I), counted on every link a message crosses that may sleep."""
-    return seconds + messages * sleeping_links * overhead

@@ -70,14 +70,20 @@ def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
     else:
         seconds, rate = least, max_min_rates(flows)
     stuck = float((bits[bits > 0] / rate[bits > 0]).max(initial=0.0))
-    enters = np.concatenate([fabric.host_switch, np.zeros(len(fabric.hosts), np.int32), fabric.head])
-    late = np.array([latency_seconds(switch.model) for switch in fabric.switches])[enters]
-    late[len(fabric.hosts) : 2 * len(fabric.hosts)] = 0.0  # a host's link enters no switch on the way to the host
-    of_flow = messages * flows.along(late)
+    of_flow = messages * flows.along(arrival_latency(fabric))
     waiting = np.bincount(flows.source, of_flow, len(fabric.hosts)).max(initial=0.0)
     mean = float(of_flow.sum() / messages.sum()) if messages.sum() else 0.0
     busy = channel_seconds / seconds if seconds else channel_seconds
     return Moved(flows, seconds, least, max(stuck, seconds), ends, mean, float(waiting), busy)
+
+
+def arrival_latency(fabric: Fabric) -> NDArray[np.float64]:
+    """Return what the switch at the end of each channel adds to a message, float64[2H + C] in seconds."""
+    hosts = len(fabric.hosts)
+    enters = np.concatenate([fabric.host_switch, np.zeros(hosts, np.int32), fabric.head])
+    late: NDArray[np.float64] = np.array([latency_seconds(switch.model) for switch in fabric.switches])[enters]
+    late[hosts : 2 * hosts] = 0.0  # a host's link enters no switch on the way to the host
+    return late
 
 
 def performance(before: Moved, after: Moved) -> Performance:

@@ -34,12 +34,6 @@ class Phy:
     timeout_seconds: float | None = None
     source: str = TABLES
 
-    @property
-    def refresh_duty(self) -> float:
-        """Return the share of a long LPI that goes to refresh signals, Tr / (Tq + Tr)."""
-        cycle = self.quiet_seconds + self.refresh_seconds
-        return self.refresh_seconds / cycle if cycle else 0.0
-
 
 @cache
 def phys() -> dict[str, Phy]:

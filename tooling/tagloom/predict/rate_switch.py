@@ -1,27 +1,50 @@
-"""Model what a link loses, and how long a transfer takes, while its rate is switched.
+"""Forecast what links lose whose speed is switched while they carry traffic.
 
-F. Blanquicet and K. Christensen, on Rapid PHY Selection; its eq. 1 and Tables I and II.
+F. Blanquicet and K. Christensen, on Rapid PHY Selection; its eq. 1.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, floor, isfinite
+from math import ceil, isfinite
+from typing import TYPE_CHECKING
 
+from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.records.forecast import RateSwitch
+
+if TYPE_CHECKING:
+    from tagloom.graph.flows import Flows
+    from tagloom.records.fabric import Fabric
 
 PAUSE_QUANTA, QUANTUM_BITS = 65535, 512  # IEEE 802.3 clause 31B: the longest one PAUSE frame can ask for
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """A transfer over a link that is switched now and then: its time in seconds, its losses."""
+PACKET_BYTES = 1500.0
 
-    seconds: float
-    switches: int
-    lost_bytes: float
-    lost_packets: int
-    loss_share: float
+
+def switched_in_place(before: Fabric, after: Fabric, flows: Flows, seconds: float) -> RateSwitch | None:
+    """Return what links lose that change speed while they carry `flows`, which take `seconds`; None where none does.
+
+    A rollout moves paths away first and loses nothing; this is the price of not doing so. Each direction is away for
+    as long as its slower end takes (Koibuchi et al. 2011, table 6) and loses what its mean rate brings meanwhile.
+    """
+    hosts = len(before.hosts)
+    volume = flows.add_up(flows.volume_bytes)
+    links, outage, lost, packets = 0, 0.0, 0.0, 0
+    for i, (old, new) in enumerate(zip(before.links, after.links, strict=True)):
+        speeds = old.speed_mbps or DEFAULT_SPEED_MBPS, new.speed_mbps or DEFAULT_SPEED_MBPS
+        if not (old.up and new.up) or speeds[0] == speeds[1]:
+            continue
+        known = [platforms.load(before.switches[s].model).toggle_seconds for s in (old.a, old.b)]
+        away = max(times.get(f"{speeds[0]}_{speeds[1]}", times.get("on_off", 0.0)) for times in known)
+        links, outage = links + 1, max(outage, away)
+        for sent in volume[2 * hosts + 2 * i : 2 * hosts + 2 * i + 2].tolist():
+            each = lost_bytes(sent, 8.0 * sent / seconds, away, 0.0) if sent else 0.0
+            lost, packets = lost + each, packets + lost_packets(each, PACKET_BYTES)
+    if not links:
+        return None
+    return RateSwitch(links, outage, lost, packets, longest_pause_seconds(1e6 * DEFAULT_SPEED_MBPS))
 
 
 def lost_bytes(burst_bytes: float, rate_bps: float, outage_seconds: float, buffer_bytes: float) -> float:
@@ -52,46 +75,9 @@ def longest_pause_seconds(rate_bps: float) -> float:
     return PAUSE_QUANTA * QUANTUM_BITS / rate_bps
 
 
-def tcp_transfer(seconds: float, outage_seconds: float, period_seconds: float, held_seconds: float = 0.0) -> Transfer:
-    """Return the time of a TCP transfer that takes `seconds` undisturbed and is interrupted once a period.
-
-    Every interruption costs its own length: with PAUSE the sender waits, without it TCP sends again, and both have
-    delivered nothing meanwhile. Nothing is lost for good. `held_seconds` is what a PAUSE frame that nobody takes back
-    holds the sender beyond the interruption (`longest_pause_seconds` at most).
-    """
-    _check(seconds=seconds, outage_seconds=outage_seconds, period_seconds=period_seconds, held_seconds=held_seconds)
-    switches = floor(seconds / period_seconds)
-    return Transfer(seconds + switches * (outage_seconds + held_seconds), switches, 0.0, 0, 0.0)
-
-
-def udp_transfer(
-    volume_bytes: float,
-    rate_bps: float,
-    outage_seconds: float,
-    period_seconds: float,
-    buffer_bytes: float = 0.0,
-    packet_bytes: float = 1472.0,
-    *,
-    pause: bool = False,
-) -> Transfer:
-    """Return time and loss of a UDP transfer at a steady rate that is interrupted once a period.
-
-    Without PAUSE the sender keeps its pace and eq. 1 is lost every time; with it the sender waits instead, as long as
-    one PAUSE frame can hold it, and only what it sends after that is lost.
-    """
-    _check(volume_bytes=volume_bytes, rate_bps=rate_bps, period_seconds=period_seconds, packet_bytes=packet_bytes)
-    seconds = 8.0 * volume_bytes / rate_bps
-    switches = floor(seconds / period_seconds)
-    held = min(outage_seconds, longest_pause_seconds(rate_bps)) if pause else 0.0
-    each = lost_bytes(volume_bytes, rate_bps, outage_seconds - held, buffer_bytes)
-    packets = switches * lost_packets(each, packet_bytes)
-    total = switches * each
-    return Transfer(seconds + switches * held, switches, total, packets, total / volume_bytes if volume_bytes else 0.0)
-
-
 def _check(**values: float) -> None:
-    """Raise InputError with every value that is no finite number from 0 (rates, periods, packets: above 0)."""
-    above = {"rate_bps", "period_seconds", "packet_bytes"}
+    """Raise InputError with every value that is no finite number from 0 (rates, packets: above 0)."""
+    above = {"rate_bps", "packet_bytes"}
     findings = [
         Finding(name, f"a finite number {'above' if name in above else 'from'} 0", f"{value:g}")
         for name, value in values.items()

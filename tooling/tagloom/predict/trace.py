@@ -8,25 +8,64 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.flows import flows_of
 from tagloom.graph.kernel import kernel
-from tagloom.records.simulation import NEVER
+from tagloom.predict.performance import arrival_latency
+from tagloom.records.simulation import NEVER, Network
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.records.simulation import Network, Program, Run
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+    from tagloom.records.simulation import Program
+    from tagloom.records.sleep import Eee
 
 CALL, FIRST, LAST = 0, 1, 2
 
 
-def by_trace(network: Network, program: Program, trace: Run) -> float:
-    """Return the run time in seconds on `network`, whose links sleep, from a `trace` of it on links that do not.
+def added_seconds(network: Network, program: Program) -> float:
+    """Return what the sleep of a network's links adds to a run: a replay with it less one without.
 
-    What the trace took, and what the replayed run takes longer with sleep than without: what a replay leaves out it
-    leaves out of both.
+    What a replay leaves out it leaves out of both.
     """
-    awake = replace(network, timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
-    return trace.seconds + replay(network, program) - replay(awake, program)
+    return replay(network, program) - replay(awake(network), program)
+
+
+def awake(network: Network) -> Network:
+    """Return the same network with links that never sleep."""
+    return replace(network, timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
+
+
+def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None, *, every_link: bool) -> Network:
+    """Return a fabric as the links that a program of its hosts' messages crosses, by the planned paths.
+
+    Channels are numbered as in `Flows`. Links of hosts sleep by `eee`, with `every_link` those between switches too.
+    Raises ValueError where a path is missing.
+    """
+    hosts, inner = len(fabric.hosts), len(fabric.tail)
+    step_rank = np.repeat(np.arange(len(program.first_message) - 1), np.diff(program.first_message))
+    sent = np.zeros((hosts, hosts))
+    sent[step_rank % hosts, program.destination] = 1.0
+    flows = flows_of(fabric, routes, sent)
+    length = np.zeros(hosts * hosts, np.int64)
+    length[flows.source.astype(np.int64) * hosts + flows.destination] = flows.hops + 2  # a channel more than switches
+    path = np.insert(flows.channel.astype(np.int64), flows.first[1:], -1)
+    sleeps = np.arange(2 * hosts + inner) < (2 * hosts + inner if every_link else 2 * hosts)
+    sleep, wake, timeout = (eee.sleep_seconds, eee.wake_seconds, eee.timeout_seconds) if eee else (0.0, 0.0, NEVER)
+    return Network(
+        flows.capacity_bps,
+        np.concatenate([np.arange(hosts) + hosts, np.arange(hosts), 2 * hosts + (np.arange(inner) ^ 1)]).astype(
+            np.int64
+        ),
+        np.where(sleeps, timeout, NEVER),
+        np.where(sleeps, sleep, 0.0),
+        np.where(sleeps, wake, 0.0),
+        sleeps & (eee is not None and eee.together),
+        arrival_latency(fabric),
+        np.concatenate([[0], np.cumsum(length)]),
+        path,
+    )
 
 
 def replay(network: Network, program: Program) -> float:

@@ -3,6 +3,7 @@
 from tagloom.read.fabric_file import read_fabric
 from tagloom.read.fabric_text import format_fabric, format_family
 from tagloom.read.families import FAMILIES
+from tagloom.read.messages import read_messages
 from tagloom.read.snmp_settings import SnmpSettings, read_snmp_settings
 from tagloom.read.traffic import place, read_traffic
 
@@ -13,6 +14,7 @@ __all__ = [
     "format_family",
     "place",
     "read_fabric",
+    "read_messages",
     "read_snmp_settings",
     "read_traffic",
 ]

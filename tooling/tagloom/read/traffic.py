@@ -49,12 +49,8 @@ def read_traffic(path: Path, fabric: Fabric, placement: str = "", ranks: int | N
         raise InputError([Finding(str(path), "Open MPI .prof files or TAU profiles in it", "neither")])
     lines = read_text(path, "a readable traffic file").splitlines()
     findings: list[Finding] = []
-    seconds: float | None = None
+    seconds = stated_seconds(path, lines, findings)
     rows = split_rows(lines, str(path))
-    for number, line in enumerate(lines, start=1):
-        key, _, value = line[1:].partition(":") if line.startswith("#") else ("", "", "")
-        if key.strip() == "seconds":
-            seconds = _number(f"{path}:{number}  seconds", value, findings, least=1e-9)
     if not rows:
         raise InputError([Finding(str(path), "a header line and rows", "nothing")])
     header = tuple(cell.strip() for cell in rows[0][1])
@@ -117,8 +113,8 @@ def _flows(path: Path, fabric: Fabric, placement: str) -> Traffic:
             for c, end in zip(("sa", "da"), ends, strict=True)
             if end is None
         ]
-        size = _number(f"{where}  ibyt", row["ibyt"], findings)
-        count = _number(f"{where}  ipkt", row["ipkt"], findings)
+        size = number_in(f"{where}  ibyt", row["ibyt"], findings)
+        count = number_in(f"{where}  ipkt", row["ipkt"], findings)
         try:  # without a zone, as nfdump writes them
             times += [datetime.fromisoformat(row[c].strip()).replace(tzinfo=None) for c in ("ts", "te")]
         except ValueError:
@@ -159,8 +155,8 @@ def _fill(
         for cell, end in zip(cells, ends, strict=False):
             if end is None:
                 findings.append(Finding(where, "a host of the fabric", shown(cell)))
-        size = _number(f"{where}  bytes", cells[columns[0]], findings)
-        count = _number(f"{where}  messages", cells[columns[1]], findings) if columns[1] >= 0 else 1.0
+        size = number_in(f"{where}  bytes", cells[columns[0]], findings)
+        count = number_in(f"{where}  messages", cells[columns[1]], findings) if columns[1] >= 0 else 1.0
         a, b = ends
         if a is not None and b is not None and a != b:
             volume[a, b] += size
@@ -235,7 +231,18 @@ def _named_places(fabric: Fabric, placement: str) -> dict[str, int]:
     return places
 
 
-def _number(where: str, text: str, findings: list[Finding], least: float = 0.0) -> float:
+def stated_seconds(path: Path, lines: Sequence[str], findings: list[Finding]) -> float | None:
+    """Return what a line ``# seconds: N`` says, None where there is none."""
+    seconds: float | None = None
+    for at, line in enumerate(lines, start=1):
+        key, _, value = line[1:].partition(":") if line.startswith("#") else ("", "", "")
+        if key.strip() == "seconds":
+            seconds = number_in(f"{path}:{at}  seconds", value, findings, least=1e-9)
+    return seconds
+
+
+def number_in(where: str, text: str, findings: list[Finding], least: float = 0.0) -> float:
+    """Return a number from `least` to ABSURD_BYTES, or 0 and a finding."""
     try:
         value = float(text)
     except ValueError:

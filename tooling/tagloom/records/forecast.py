@@ -106,6 +106,37 @@ class Interruption:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """The messages of a run, replayed over the links as forecast: what sleep adds, and what the paths and speeds do.
+
+    seconds   of the replay before, with every link on and awake
+    sleep_seconds, network_seconds   what the replay takes longer by sleep, and by other paths and speeds
+    """
+
+    messages: int
+    steps: int
+    seconds: float
+    sleep_seconds: float
+    network_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RateSwitch:
+    """What links lose whose speed is switched while they carry the traffic, both directions and all links together.
+
+    links            how many change speed; outage_seconds: how long the slowest of them is away
+    lost_packets     of 1500 bytes
+    pause_seconds    how long one PAUSE frame could hold a gigabit sender instead
+    """
+
+    links: int
+    outage_seconds: float
+    lost_bytes: float
+    lost_packets: int
+    pause_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """The dry run of one configuration; seconds are those of one run of the application.
 
@@ -128,6 +159,8 @@ class Forecast:
     performance: Performance | None = None
     energy: Energy | None = None
     interruption: Interruption | None = None
+    replay: Replay | None = None
+    rate_switch: RateSwitch | None = None
     causes: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
 

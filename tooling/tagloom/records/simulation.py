@@ -1,8 +1,8 @@
-"""What a simulation of sleeping links is given, links and a program of messages, and what it found."""
+"""Links that sleep, with the path of every pair of hosts, and the messages of a parallel program."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,33 +78,3 @@ class Program:
     def wire_bits(self) -> NDArray[np.float64]:
         """Count the bits every message puts on the wire, float64[M]."""
         return np.asarray(8.0 * (self.volume_bytes + self.frames * self.overhead_bytes), np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What one simulated run found.
-
-    seconds          how long it took, until the last rank was done and the last frame delivered
-    step_seconds     float64[K, R], when each rank was done with each step
-    released_seconds, delivered_seconds  float64[M], when each message was sent and wholly there; inf where it was lost
-    state_seconds    float64[C, 4]: awake, falling asleep, in LPI, waking
-    busy_seconds     float64[C], sending
-    wakes            int64[C]
-    paused_seconds   float64[C], held by the other end
-    lost_frames      int
-    """
-
-    seconds: float
-    step_seconds: NDArray[np.float64]
-    released_seconds: NDArray[np.float64]
-    delivered_seconds: NDArray[np.float64]
-    state_seconds: NDArray[np.float64]
-    busy_seconds: NDArray[np.float64]
-    wakes: NDArray[np.int64]
-    paused_seconds: NDArray[np.float64]
-    lost_frames: int = field(default=0)
-
-    @property
-    def lpi_share(self) -> NDArray[np.float64]:
-        """Return the share of the time each channel was in LPI, float64[C]."""
-        return np.asarray(self.state_seconds[:, 2] / self.seconds, np.float64)

@@ -305,6 +305,8 @@ def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str,
     page["warnings"] = _warnings(page)
     cut = forecast.interruption
     page["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
+    page["trace"] = None if forecast.replay is None else asdict(forecast.replay)
+    page["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
     return page
 
 
@@ -370,6 +372,18 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
         lines += row("lost by", f"{count(pairs, 'pair')} cut off for up to {worst:.1f} s: {waves}")
     else:
         lines += row("lost by", f"nothing: {page['sources']['lost_bytes']}")
+    if switched := page.get("rate_switch"):
+        lines += row(
+            "in place",
+            f"{count(switched['links'], 'link')} that change speed under traffic, without a rollout, would lose "
+            f"{switched['lost_bytes']:,.0f} bytes in up to {switched['outage_seconds']:.1f} s",
+        )
+    if traced := page.get("trace"):
+        lines += row(
+            "replayed",
+            f"{count(traced['messages'], 'message')} in {count(traced['steps'], 'step')}: {traced['seconds']:.4g} s "
+            f"awake, {traced['network_seconds']:+.3g} s by paths and speeds, {traced['sleep_seconds']:+.3g} s by sleep",
+        )
     saved = [f"{name} {amount:.1f} W" for name, amount in page["causes"].get("saving", ())]
     lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
     if base and "joules_before" in page:

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tagloom.predict.eee import idle_seconds, overhead_seconds, predicted_seconds
+from tagloom.predict.eee import idle_seconds, overhead_seconds
 
 if TYPE_CHECKING:
     from tagloom.predict.eee import Fit
-    from tagloom.records.profile import Profile
     from tagloom.records.sleep import Eee
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One process's view of a run, and its host's.
+
+    seconds              the whole run without sleep
+    messages             what this process sent
+    message_bits         the mean size of one, on the wire
+    calls                how often its host began to send after computing: ranks that call together share one call
+    call_bits            what its host's busier direction carried per call, on the wire
+    variation            standard deviation over mean of the idle time between calls; 1 (exponential) where nobody knows
+    skew_seconds         how much earlier the first frame of a call wakes the links that the last message of it needs
+    """
+
+    seconds: float
+    messages: float
+    message_bits: float
+    calls: float
+    call_bits: float
+    variation: float = 1.0
+    skew_seconds: float = 0.0
+
+
+def predicted_seconds(seconds: float, messages: float, overhead: float, sleeping_links: float) -> float:
+    """Return the run time with sleep, eq. 1-2: T + n f(I), counted on every link a message crosses that may sleep."""
+    return seconds + messages * sleeping_links * overhead
 
 
 def by_messages(profile: Profile, fit: Fit, bandwidth_bps: float) -> float:

@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.graph.kernel import kernel
-from tagloom.records.simulation import Network, Program, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tagloom.records.simulation import Network, Program
 
 AWAKE, FALLING, LPI, WAKING = 0, 1, 2, 3
 CALL, SENT, ARRIVED, TIMED_OUT, ASLEEP, WOKEN = 0, 1, 2, 3, 4, 5
 NOTHING, CONTROL = -1, -2
 NO_ORDER, STOP, GO = 0, 1, 2
 CONTROL_BITS = 672.0  # a 64-byte MAC control frame with preamble and gap, IEEE 802.3 clause 31
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one simulated run found.
+
+    seconds          how long it took, until the last rank was done and the last frame delivered
+    step_seconds     float64[K, R], when each rank was done with each step
+    released_seconds, delivered_seconds  float64[M], when each message was sent and wholly there; inf where it was lost
+    state_seconds    float64[C, 4]: awake, falling asleep, in LPI, waking
+    busy_seconds     float64[C], sending
+    wakes            int64[C]
+    paused_seconds   float64[C], held by the other end
+    lost_frames      int
+    """
+
+    seconds: float
+    step_seconds: NDArray[np.float64]
+    released_seconds: NDArray[np.float64]
+    delivered_seconds: NDArray[np.float64]
+    state_seconds: NDArray[np.float64]
+    busy_seconds: NDArray[np.float64]
+    wakes: NDArray[np.int64]
+    paused_seconds: NDArray[np.float64]
+    lost_frames: int = field(default=0)
+
+    @property
+    def lpi_share(self) -> NDArray[np.float64]:
+        """Return the share of the time each channel was in LPI, float64[C]."""
+        return np.asarray(self.state_seconds[:, 2] / self.seconds, np.float64)
 
 
 def simulate(network: Network, program: Program) -> Run:

@@ -1,0 +1,76 @@
+"""Read the messages of a run, step by step, as a program that can be replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding, InputError
+from tagloom.read.traffic import number_in, stated_seconds
+from tagloom.records.simulation import Program
+from tagloom.records.traffic import Traffic
+from tagloom.storage.document import shown, split_rows
+from tagloom.storage.text import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+
+HEADER = ("step", "source", "destination", "bytes", "compute_seconds")
+MOST_CELLS = 10_000_000  # steps x hosts that are replayed; beyond it the steps are likely numbered by time
+
+
+def read_messages(path: Path, fabric: Fabric) -> tuple[Program, Traffic]:
+    """Read ``step,source,destination,bytes[,compute_seconds]``: the program, and all its bytes by pair of hosts.
+
+    In every step, counted from 0, a host computes, sends its messages of the step, and waits for those to it. A row
+    without a destination says only how long its source computes before it sends. ``# seconds: N`` says how long the
+    run took with all links awake. Raises InputError with all findings.
+    """
+    lines = read_text(path, "a readable file of a run's messages").splitlines()
+    findings: list[Finding] = []
+    seconds = stated_seconds(path, lines, findings)
+    rows = split_rows(lines, str(path))
+    header = tuple(cell.strip() for cell in rows[0][1]) if rows else ()
+    if header not in {HEADER, HEADER[:4]}:
+        raise InputError([Finding(str(path), f"the header {','.join(HEADER)}", shown(",".join(header)) or "nothing")])
+    names = {host.name: h for h, host in enumerate(fabric.hosts)}
+    messages: list[tuple[int, int, int, float]] = []
+    computed: dict[tuple[int, int], float] = {}
+    for at, cells in rows[1:]:
+        where = f"{path}:{at}"
+        step, source, destination, size, compute = (cell.strip() for cell in [*cells, "", "", "", "", ""][:5])
+        a, b = names.get(source), names.get(destination)
+        if not step.isdecimal() or len(step) > len(str(MOST_CELLS)):
+            findings.append(Finding(f"{where}  step", f"a whole number from 0 to {MOST_CELLS}", shown(step)))
+            continue
+        for name, host in ((source, a), (destination, b)):
+            if host is None and (name or name is source):
+                findings.append(Finding(where, "a host of the fabric", shown(name)))
+        if compute and a is not None:
+            computed[int(step), a] = number_in(f"{where}  compute_seconds", compute, findings)
+        if destination:
+            amount = number_in(f"{where}  bytes", size, findings)
+            if a is not None and b is not None and a != b:
+                messages.append((int(step), a, b, amount))
+    hosts, steps = len(fabric.hosts), 1 + max([m[0] for m in messages] + [k for k, _ in computed], default=-1)
+    if not messages:
+        findings.append(Finding(str(path), "messages between hosts", "none"))
+    if steps * hosts > MOST_CELLS:
+        findings.append(Finding(str(path), f"at most {MOST_CELLS // hosts} steps of {hosts} hosts", str(steps)))
+    if findings:
+        raise InputError(findings)
+    messages.sort(key=lambda message: message[:2])
+    step_of, source_of, target_of, volume = (np.array(column) for column in zip(*messages, strict=True))
+    compute_seconds = np.zeros((steps, hosts))
+    for (k, h), value in computed.items():
+        compute_seconds[k, h] = value
+    counts = np.bincount(step_of * hosts + source_of, minlength=steps * hosts)
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    program = Program(np.arange(hosts), compute_seconds, first, target_of.astype(np.int64), volume.astype(np.float64))
+    total, sent = np.zeros((hosts, hosts)), np.zeros((hosts, hosts))
+    np.add.at(total, (source_of, target_of), volume)
+    np.add.at(sent, (source_of, target_of), 1.0)
+    return program, Traffic(total, sent, seconds)
