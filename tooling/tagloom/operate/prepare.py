@@ -16,7 +16,7 @@ from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, w
 from tagloom.pipeline.planning import dead_states, flooding, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration
-from tagloom.verify import Plan, verify
+from tagloom.verify import Plan, foreign_findings, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -121,6 +121,7 @@ def order(push: Push, before: FabricState, after: FabricState, site: Site, *, al
         push.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
     )  # the hosts may have static ARP
     if not running.proven:
+        refuse_harm_to_others(push.fabric, after)
         return push
     repeats = push.proof.duplicates_allowed or not running.broadcast_exactly_once
     change = rollout(push.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
@@ -134,6 +135,17 @@ def order(push: Push, before: FabricState, after: FabricState, site: Site, *, al
     build = replace(read_build(push.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
     return replace(push, directory=directory, waves=len(change.waves), proven=())
+
+
+def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
+    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts."""
+    harm = foreign_findings(fabric.with_links_up(), after)
+    if harm:
+        raise PlanError(
+            "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts",
+            "; ".join(map(str, harm)),
+            "take those VLANs off the named ports, until what is left of them is a tree",
+        )
 
 
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:

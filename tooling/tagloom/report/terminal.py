@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import platforms
+from tagloom.units import format_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -114,6 +115,10 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         around = "; ".join(proof.tagged_frames_cycle)
         ports = count(proof.tagged_frames_ports, "port")
         lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
+    if proof.foreign_vlans:
+        harmless = not any("others" in finding.expected or "outside" in finding.where for finding in proof.findings)
+        vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
+        lines.append(_verdict("", "VLANs of others neither storm nor reach a host", vlans, harmless))
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
         figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"

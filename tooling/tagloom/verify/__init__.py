@@ -3,7 +3,7 @@
 from tagloom.verify.assumptions import assumptions
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
-from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, verify
+from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, foreign_findings, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "broadcasts_once",
     "channel_name",
     "dependencies",
+    "foreign_findings",
     "live_vlans",
     "missing_entry",
     "prove_frames",

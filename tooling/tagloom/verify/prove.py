@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.broadcast import Broadcast
+    from tagloom.verify.foreign import ForeignFrames
     from tagloom.verify.forwarding import Forwarding
     from tagloom.verify.unicast import Trouble
 
@@ -81,14 +82,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
-    if foreign.storm:
-        where = f"VLAN {int(model.node_vlan[model.way_node[foreign.storm[0]]])}, from ports outside the fabric"
-        around_it = " -> ".join(_ways(model, foreign.storm))
-        findings.append(Finding(where, "no storm", f"copies go round {around_it}, where no spanning tree runs"))
-    findings += [
-        Finding(f"host {fabric.hosts[host].name}", "no frames of a VLAN of others", f"VLAN {vlan} reaches it untagged")
-        for host, vlan in foreign.heard[:WITNESSES]
-    ]
+    findings += _foreign(model, foreign)
     findings += _down(model, sorted({*shout.down, *plain.down}))
     wrong = [w for w in shout.wrong if not plan.duplicates_allowed or w[2] == 0]
     findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else shout.wrongs)
@@ -130,6 +124,28 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
     """Return whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
     return flood(forwarding(fabric, state, unicast=False), repeats=False).once
+
+
+def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
+    """Find what frames from ports outside the fabric do wrong: the storm they raise, the hosts they reach."""
+    model = forwarding(fabric, state, unicast=False)
+    return _foreign(model, foreign_frames(model, state))
+
+
+def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
+    findings: list[Finding] = []
+    if foreign.storm:
+        where = f"VLAN {int(model.node_vlan[model.way_node[foreign.storm[0]]])}, from ports outside the fabric"
+        around = " -> ".join(_ways(model, foreign.storm))
+        findings.append(Finding(where, "no storm", f"copies go round {around}, where no spanning tree runs"))
+    return findings + [
+        Finding(
+            f"host {model.fabric.hosts[host].name}",
+            "no frames of a VLAN of others",
+            f"VLAN {vlan} reaches it untagged",
+        )
+        for host, vlan in foreign.heard[:WITNESSES]
+    ]
 
 
 def _plain(model: Forwarding, shout: Broadcast) -> Broadcast:
