@@ -53,7 +53,8 @@ def with_foreign(draw, fabric, state):
             editor.set_member(vlan, port, draw(st.sampled_from(list(Membership))))
             editor.set_member(1, port, Membership.NONE)
             editor.set_pvid(port, vlan)
-            editor.ingress_filter[port - 1] = True
+        for port in (*OUTSIDE, *fabric.used_ports[s]):
+            editor.ingress_filter[port - 1] = not draw(rarely)
         editor.spanning_tree = draw(st.booleans())
         for port in fabric.used_ports[s]:
             editor.port_spanning_tree[port - 1] = not draw(rarely)

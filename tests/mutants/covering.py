@@ -8,7 +8,8 @@ TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configu
 
 VERIFIED = (
     "verify gadgets laws/test_compiled_loops_agree.py laws/test_verifier_agrees_with_frames.py "
-    "laws/test_other_paths_than_planned.py laws/test_frames_that_hosts_tag.py laws/test_waves_over_aggregated_links.py"
+    "laws/test_other_paths_than_planned.py laws/test_frames_that_hosts_tag.py laws/test_foreign_vlans.py "
+    "laws/test_waves_over_aggregated_links.py"
 )
 
 ROLLED_OUT = " ".join(
@@ -36,6 +37,8 @@ COVERING = [
     ("verify/wave.py", "rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py"),
     ("verify/mixture.py", "rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py"),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
+    ("verify/guard.py", "rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
+    ("verify/foreign.py", "laws/test_foreign_vlans.py"),
     ("verify/*", VERIFIED),
     ("weave/merge.py", "weave/test_merge.py weave/test_weave.py"),
     ("weave/broadcast.py", "weave/test_broadcast.py weave/test_weave.py"),

@@ -104,3 +104,13 @@ def test_rules_that_begin_all_the_time_or_at_once_are_refused(tmp_path):
         with pytest.raises(InputError) as caught:
             read_timetable(tmp_path / "t.yml")
         assert len(caught.value.findings) == 1
+
+
+def test_a_name_that_no_file_can_have_is_a_finding(tmp_path):
+    path = tmp_path / "t.yml"
+    path.write_text(f"- {{when: '0 8 * * *', settings: {'a' * 5000}}}\n")
+    with pytest.raises(InputError) as raised:
+        read_timetable(path)
+    (found,) = raised.value.findings
+    assert found.expected == "a settings file, or all-on"
+    assert len(str(found)) < 500

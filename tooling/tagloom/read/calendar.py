@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -60,8 +61,9 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
         file = path.parent / settings
         if settings != ALL_ON:
             files[settings] = file
-            if not file.is_file():
-                findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", f"{file}: no such file"))
+            if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for names that are too long
+                actual = f"{shown(str(file))}: no such file"
+                findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
     dwell = _least(path, page, "dwell_seconds", Timetable.dwell_seconds, findings)
     most = _least(path, page, "changes_a_day", Timetable.changes_a_day, findings)
     name = timezone or str(page.get("timezone", "UTC"))
