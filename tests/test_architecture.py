@@ -27,12 +27,13 @@ MAY = {
     # above the pipeline, which plans and proves what operate brings to the switches
     "operate": GROUND | {"records", "graph", "platforms", "pipeline"} | VERBS,
     "demo": GROUND
-    | {"records", "graph", "platforms", "read", "regulate", "report", "pipeline", "operate", "lab", "apply"},
+    | {"records", "graph", "platforms", "read", "regulate", "predict", "report", "pipeline", "operate", "lab", "apply"},
     "cli": GROUND
     | {
         "records",
         "platforms",
         "read",
+        "observe",
         "regulate",
         "predict",
         "measure",

@@ -69,6 +69,12 @@ def test_a_verbose_plan_lists_what_other_routings_would_cost(tmp_path, run):
     assert rows == {"dor": ["12", "4.11", "36"], "dor-r7": ["12", "4.22", "36"], "dor-r1": ["18", "4.00", "30"]}
 
 
+def test_verify_tells_every_file_that_is_missing(answer, tmp_path):
+    status, page = answer("verify", "--fabric", tmp_path / "f.yml", "--configs", tmp_path / "configs")
+    assert status == 2
+    assert [each["where"] for each in page["findings"]] == [str(tmp_path / "f.yml"), str(tmp_path / "configs")]
+
+
 def test_verify_says_the_same_from_text_alone(torus, answer):
     fabric, build = torus
     for words in ((build,), ("--fabric", fabric, "--configs", build / "configs")):

@@ -27,7 +27,7 @@ from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
 from tagloom.pipeline import observing, read_build, traffic_from
-from tagloom.pipeline.sweeping import read_sweep
+from tagloom.predict.sweep import read_sweep
 from tagloom.read import read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.read.history import read_history

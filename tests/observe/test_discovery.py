@@ -9,7 +9,7 @@ from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.mib import Neighbour as FarEnd
 from tagloom.observe import cabling_of, differences, next_agents
-from tagloom.pipeline import observing
+from tagloom.observe.discover import discover
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.fabric import Link, Switch
 from tagloom.records.observation import Neighbour, Observation
@@ -164,7 +164,7 @@ def test_a_switch_of_no_known_model_is_named_and_model_says_what_it_is():
         with pytest.raises(
             DeviceError, match=r"no model answers with sysObjectID 1\.3\.6\.1\.4\.1\.9\.1\.1, 'Strange'"
         ):
-            observing.discover("x", [seed], wire.ask)
-        found = observing.discover("x", [seed], wire.ask, "powerconnect-5324")
+            discover("x", [seed], wire.ask)
+        found = discover("x", [seed], wire.ask, "powerconnect-5324")
     assert [s.model for s in found.fabric.switches] == ["powerconnect-5324"]
     assert [each.why for each in found.unreached] == ["the agent at 127.0.0.1 is s0, not this switch"]

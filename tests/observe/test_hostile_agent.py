@@ -16,6 +16,7 @@ from tagloom import observe, platforms
 from tagloom.adapters import snmp as adapter
 from tagloom.adapters.history import History
 from tagloom.lab import ber
+from tagloom.observe.discover import discover
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.pipeline import observing
 from tagloom.records.snmp import Raw, Wanted
@@ -324,7 +325,7 @@ def test_agents_that_tell_of_others_for_ever_come_to_an_end(monkeypatch):
     """Whoever is asked is the switch that was told of, and tells of one more."""
     monkeypatch.setattr(observing, "DISCOVERED", 40)
     asked = itertools.count()
-    found = observing.discover(
+    found = discover(
         "x",
         [("127.0.0.0", 161)],
         lambda places, _: {key: telling(next(asked)) for key in places},
@@ -344,6 +345,6 @@ def test_an_agent_is_one_switch():
             each.columns[COLUMNS["lldpRemManAddrIfSubtype"]] = {(0, 1, 1, 1, 4, 127, 0, 0, 1): 2}
         return answers
 
-    found = observing.discover("x", [("127.0.0.1", 161)], ask, "powerconnect-5324")
+    found = discover("x", [("127.0.0.1", 161)], ask, "powerconnect-5324")
     assert len(found.fabric.switches) == 1
     assert [each.why for each in found.unreached] == ["the agent at 127.0.0.1 said before that it is another switch"]

@@ -7,10 +7,10 @@ import pytest
 
 from fabrics import ROOT, make_fabric
 from tagloom.errors import InputError
-from tagloom.pipeline import predict
 from tagloom.platforms.power import fabric_watts, latency_seconds, switch_watts
 from tagloom.predict.energy import Rates, energy, transition_joules
 from tagloom.predict.interruption import interruption, lost_figure
+from tagloom.predict.links import predict
 from tagloom.predict.performance import move, performance
 from tagloom.read import read_traffic
 from tagloom.read.patterns import pattern

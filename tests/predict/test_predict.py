@@ -8,7 +8,6 @@ import pytest
 from fabrics import ROOT, make_fabric
 from judges.application import predicted_seconds
 from tagloom.errors import InputError
-from tagloom.pipeline import predict
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict import (
     Eee,
@@ -20,6 +19,7 @@ from tagloom.predict import (
     step_overhead_seconds,
 )
 from tagloom.predict.eee import check_policy, most_overhead_seconds, sleeping_share
+from tagloom.predict.links import predict
 from tagloom.read import read_fabric
 from tagloom.records.traffic import Traffic
 from tagloom.route import route

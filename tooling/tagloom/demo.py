@@ -19,6 +19,7 @@ from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.operate import applying, prepare, waves
+from tagloom.predict.links import predict
 from tagloom.read import read_fabric
 from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
@@ -230,7 +231,7 @@ def _save_power(
         "Predict what it saves and costs",
         "Watts by the paper's table 2; run time if host ports slept as a PowerConnect 5548's do (a 5324's cannot).",
     )
-    forecast = terminal.forecast_page(pipeline.predict(fabric, saving_fabric, traffic))
+    forecast = terminal.forecast_page(predict(fabric, saving_fabric, traffic))
     demo.page["predict"] = forecast
     say(*terminal.forecast_lines(forecast))
 

@@ -195,7 +195,8 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
 
 def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.workers import workers
-    from tagloom.pipeline.sweeping import csv_text, read_sweep, sweep
+    from tagloom.pipeline.forecasting import run_cell
+    from tagloom.predict.sweep import csv_text, read_sweep, sweep
     from tagloom.report.scores import sweep_lines
 
     all_found = Findings()
@@ -206,7 +207,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     cells = all_found.of(lambda: read_sweep(args.sweep))
     all_found.end()
     with screen.progress("forecasts") as note, workers(args.scheduler, args.jobs) as executor:
-        rows = sweep(cells, executor, note)
+        rows = sweep(cells, executor, run_cell, note)
     failed = sum(bool(row["error"]) for row in rows)
     if args.output is not None:
         as_csv = args.output.suffix == ".csv"

@@ -95,6 +95,7 @@ def _show_observation(page: Mapping[str, Any], screen: Screen, args: argparse.Na
 
 
 def _discover(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.observe.discover import discover
     from tagloom.pipeline import observing
     from tagloom.read import format_fabric, read_fabric
     from tagloom.report import terminal
@@ -104,7 +105,7 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     observing.check_discovery(args.name, args.model)
     seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
     with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
-        found = observing.discover(args.name, seeds, snmp.ask, args.model)
+        found = discover(args.name, seeds, snmp.ask, args.model)
     page = observing.discovery_page(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:

@@ -114,7 +114,10 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
         repeats = build.duplicates_allowed
     else:
-        fabric, routes, configs, repeats = read_fabric(args.fabric), None, args.configs, False
+        all_found = Findings()
+        fabric, routes, configs, repeats = all_found.of(lambda: read_fabric(args.fabric)), None, args.configs, False
+        all_found.of(lambda: pipeline.folder_of_texts(configs))
+        all_found.end()
     with screen.waiting("proving"):
         texts = pipeline.read_texts(fabric, configs)
         state, proof = pipeline.prove(

@@ -64,6 +64,7 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     """Read the traffic that `regulate` is given: a file, a history of `observe`, or what a Prometheus kept."""
     from tagloom import pipeline
     from tagloom.adapters import prometheus
+    from tagloom.platforms.port_names import port_numbers
 
     def paths() -> Routes:
         return pipeline.own_routes(fabric, args.routing, args.assignment)
@@ -73,7 +74,7 @@ def _traffic(args: argparse.Namespace, fabric: Fabric) -> Traffic:
     where = str(args.prometheus or args.traffic)
     if args.prometheus:
         span = args.span or PROMETHEUS_SPAN_SECONDS
-        seen = prometheus.snapshots(args.prometheus, span, time.time(), pipeline.port_numbers(fabric))
+        seen = prometheus.snapshots(args.prometheus, span, time.time(), port_numbers(fabric))
         traffic = pipeline.traffic_from(fabric, paths(), seen, where)
     else:
         given = args.placement, args.seconds, args.ranks, args.span

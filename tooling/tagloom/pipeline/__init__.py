@@ -1,8 +1,22 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.counting import port_numbers, traffic_from
-from tagloom.pipeline.files import occupied, read_build, read_texts, write_build, write_rollout, write_texts
-from tagloom.pipeline.forecasting import Question, interruption_of, predict, predict_build, traffic_of, with_profile
+from tagloom.pipeline.files import (
+    folder_of_texts,
+    occupied,
+    read_build,
+    read_texts,
+    write_build,
+    write_rollout,
+    write_texts,
+)
+from tagloom.pipeline.forecasting import (
+    Question,
+    interruption_of,
+    predict_build,
+    traffic_from,
+    traffic_of,
+    with_profile,
+)
 from tagloom.pipeline.planning import (
     Build,
     greenfield,
@@ -26,6 +40,7 @@ __all__ = [
     "Build",
     "Question",
     "assumptions",
+    "folder_of_texts",
     "greenfield",
     "host_pages",
     "interruption_of",
@@ -34,8 +49,6 @@ __all__ = [
     "own_routes",
     "parse",
     "plan",
-    "port_numbers",
-    "predict",
     "predict_build",
     "prove",
     "read_build",

@@ -112,14 +112,19 @@ def write_texts(directory: Path, texts: Mapping[str, str]) -> None:
         (directory / f"{name}.cfg").write_text(text, "utf-8")
 
 
+def folder_of_texts(directory: Path) -> Path:
+    """Return a directory of configurations. Raises InputError where there is none."""
+    if not directory.is_dir():
+        raise InputError([Finding(str(directory), "a directory of configurations", "none")])
+    return directory
+
+
 def read_texts(fabric: Fabric, directory: Path) -> dict[str, str]:
     """Read one ``<switch>.cfg`` per switch. Raises InputError for files that are missing or belong to no switch."""
     texts: dict[str, str] = {}
     findings: list[Finding] = []
-    if not directory.is_dir():
-        raise InputError([Finding(str(directory), "a directory of configurations", "none")])
     for switch in fabric.live:
-        path = directory / f"{switch.name}.cfg"
+        path = folder_of_texts(directory) / f"{switch.name}.cfg"
         try:
             texts[switch.name] = read_text(path, "a readable configuration", CONFIGURATION_BYTES)
         except InputError as error:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.flows import flows_of
-from tagloom.pipeline.files import read_texts
+from tagloom.errors import Finding, InputError, PlanError, TagloomError
+from tagloom.observe.counted import counted
+from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.planning import Build, own_routes, parse
-from tagloom.platforms.power import fabric_watts
-from tagloom.predict import forecast
 from tagloom.predict.eee import POWERCONNECT_5548
-from tagloom.predict.energy import Rates, energy
 from tagloom.predict.interruption import interruption, lost_figure
-from tagloom.predict.performance import Moved, move
+from tagloom.predict.links import predict
+from tagloom.predict.performance import move
 from tagloom.predict.rate_switch import switched_in_place
+from tagloom.predict.sweep import FIGURES, NONE, row_of
 from tagloom.predict.trace import awake, network_of, replay
 from tagloom.read import read_traffic
+from tagloom.read.estimate import estimate
 from tagloom.records.forecast import Replay
 from tagloom.records.pages import RolloutPage
 from tagloom.regulate.settings_file import read_result, with_links_off
@@ -26,12 +28,14 @@ from tagloom.route import route
 from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from tagloom.platforms import PortWatts
+    from tagloom.predict.energy import Rates
+    from tagloom.predict.sweep import Cell
     from tagloom.records.fabric import Fabric
     from tagloom.records.forecast import Forecast, Interruption
+    from tagloom.records.observation import Observation
     from tagloom.records.routes import Routes
     from tagloom.records.simulation import Program
     from tagloom.records.sleep import Eee
@@ -60,39 +64,6 @@ class Question:
     power: Mapping[str, PortWatts] | None = None
     rollout: Path | None = None
     program: Program | None = None
-
-
-def predict(
-    before: Fabric,
-    after: Fabric,
-    traffic: Traffic | None,
-    eee: Eee | None = POWERCONNECT_5548,
-    routes: Routes | None = None,
-    moved: tuple[Moved, Moved] | None = None,
-    power: Mapping[str, PortWatts] | None = None,
-    rates: Rates | None = None,
-    replayed: Replay | None = None,
-) -> Forecast:
-    """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well.
-
-    `moved` is how both move the traffic, where bandwidth and latency are to count; `replayed`, where a run's messages
-    were replayed, says instead what it takes longer.
-    """
-    flows = None
-    if routes is not None and traffic is not None:
-        flows = moved[1].flows if moved else flows_of(after, routes, traffic.volume_bytes, traffic.messages)
-
-    def watts(fabric: Fabric) -> float:
-        return fabric_watts(fabric, power)
-
-    def toggle_seconds(model: str) -> float:
-        return platforms.load(model).toggle_seconds.get("on_off", 0.0)
-
-    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power, replayed)
-    saved = _saved(before, after, watts)
-    assumed = _assumed(before, traffic, eee, moved)
-    found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
-    return replace(found, energy=energy(before, after, found, rates or Rates(), power))
 
 
 def predict_build(build: Build, question: Question) -> Forecast:
@@ -164,6 +135,11 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
     return replace(traffic, seconds=seconds) if seconds is not None else traffic
 
 
+def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
+    """Estimate the host matrix of readings, over routes. Raises InputError where they do not suffice."""
+    return estimate(fabric, routes, counted(snapshots, where))
+
+
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
     """Return traffic the run time of a profile and its split; without a matrix, the profile's own messages.
 
@@ -222,27 +198,28 @@ def _sleeps(fabric: Fabric) -> bool:
     return fabric.eee is not False and any(platforms.of(switch).eee for switch in fabric.live)
 
 
-def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> tuple[tuple[str, float], ...]:
-    """Split the watts saved: links off, links slowed."""
-    off = {i for i, (a, b) in enumerate(zip(before.links, after.links, strict=True)) if a.up and not b.up}
-    by_off = watts(before) - watts(before.with_links_down(off))
-    rest = watts(before) - watts(after) - by_off
-    slowed = sum(a.up and b.up and a.speed_mbps != b.speed_mbps for a, b in zip(before.links, after.links, strict=True))
-    parts = [(f"{len(off)} links off", by_off), (f"{slowed} links slowed", rest)]
-    return tuple(sorted((p for p in parts if abs(p[1]) > 1e-9), key=lambda p: -p[1]))
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Forecast one cell, where the worker is."""
+    try:
+        build = _build(cell.build)
+        settings = None if cell.settings == NONE else Path(cell.settings)
+        after = with_links_off(build.fabric, [], settings)
+        traffic = traffic_of(Path(cell.traffic), after, cell.placement, cell.seconds)
+        times = cell.timeout_seconds, cell.sleep_seconds, cell.wake_seconds
+        eee = replace(
+            POWERCONNECT_5548, timeout_seconds=times[0], sleep_seconds=times[1], wake_seconds=times[2], source="swept"
+        )
+        found = predict(build.fabric.with_links_up(), after, traffic, eee)
+    except TagloomError as error:
+        return row_of(cell, str(error).replace("\n", "; "))
+    row = row_of(cell, "") | {key: getattr(found, key).value for key in FIGURES}
+    before, watts, base, seconds = (row[key] for key in FIGURES[:4])
+    row["saving_percent"] = 100.0 * (before - watts) / before if before else 0.0
+    row["slowdown_percent"] = 100.0 * (seconds - base) / base if base else 0.0
+    row["joules"] = watts * seconds
+    return row
 
 
-def _assumed(
-    before: Fabric, traffic: Traffic | None, eee: Eee | None, moved: tuple[Moved, Moved] | None
-) -> tuple[str, ...]:
-    said = []
-    if traffic is not None and moved is not None:
-        said.append("all traffic begins at once, flows share channels max-min fair, hosts send at 1 Gb/s")
-        if traffic.communication_seconds is None:
-            said.append("only what the network takes longer counts: no --profile says how much was communication")
-    if traffic is not None and eee is not None:
-        said.append(f"host ports sleep after {eee.timeout_seconds * 1e6:g} us ({eee.source}); Poisson messages")
-    unmeasured = sorted({s.model for s in before.live if platforms.load(s.model).latency_seconds is None})
-    if traffic is not None and moved is not None and unmeasured:
-        said.append(f"latency of {', '.join(unmeasured)} as a PowerConnect 5324's, 2.75 us")
-    return (*said, *(traffic.remarks if traffic is not None else ()))
+@cache
+def _build(directory: str) -> Build:
+    return read_build(Path(directory))

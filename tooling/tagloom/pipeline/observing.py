@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tagloom import observe, platforms
-from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.observe import EVERYTHING, LINKS, PORTS, SCALARS, Cabling, Unreached
-from tagloom.plain_text import printable
-from tagloom.platforms.detect import by_object_id, by_text
+from tagloom.errors import Finding, InputError
+from tagloom.observe import EVERYTHING, PORTS, Cabling
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
 from tagloom.storage.document import read_yaml
@@ -27,9 +24,6 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
     Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
-
-SEED = "seed"
-DISCOVERED = 10_000  # switches that are asked: an agent may tell of others for ever
 
 
 def observe_all(
@@ -80,77 +74,6 @@ def busiest_link(
 def second_witness(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
     """List where SNMP and a state differ."""
     return observe.disagreements(fabric, states, seen)
-
-
-@dataclass(slots=True)
-class _Walk:
-    """Keep what a discovery has seen, by chassis id."""
-
-    found: dict[str, Observation] = field(default_factory=dict)
-    models: dict[str, str] = field(default_factory=dict)
-    addresses: dict[str, str] = field(default_factory=dict)
-    unreached: list[Unreached] = field(default_factory=list)
-    complaints: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
-    agents: dict[Address, str] = field(default_factory=dict)
-
-    def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
-        """Take one answer in; return why it is no switch of the fabric, or ""."""
-        if raw.error:
-            return raw.error
-        object_id, words = raw.scalars.get(SCALARS["sysObjectID"]), raw.scalars.get(SCALARS["sysDescr"])
-        dotted = ".".join(map(str, object_id)) if isinstance(object_id, tuple) else ""
-        described = printable(words[:255].decode("utf-8", "replace")) if isinstance(words, bytes) else ""
-        seen = (by_object_id(dotted) if dotted else by_text(described)).models or by_text(described).models
-        is_a = model if model in seen or not seen else seen[0]
-        if is_a is None:
-            return f"no model answers with sysObjectID {dotted or 'missing'}, {described!r}; --model names one for all"
-        shown = observe.interpret(key, raw, platforms.load(is_a))
-        seed = key.startswith(SEED)
-        if not seed and shown.chassis and shown.chassis != key:
-            return f"the agent at {address[0]} is {shown.name or shown.chassis}, not this switch"
-        chassis = (shown.chassis or key) if seed else key
-        if self.agents.setdefault(address, chassis) != chassis:
-            return f"the agent at {address[0]} said before that it is another switch"
-        self.told.add(chassis)
-        if chassis not in self.found:
-            name = shown.name or chassis
-            self.found[chassis], self.models[chassis], self.addresses[chassis] = shown, is_a, address[0]
-            self.complaints += [f"{name}: {words}" for words in shown.complaints]
-        return ""
-
-
-def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = None) -> Cabling:
-    """Walk LLDP from seeds until no switch tells of one that was not asked, and make a fabric of it.
-
-    Whole rings of neighbours are asked at once. Raises DeviceError where no seed can be read.
-    """
-    walk = _Walk()
-    told_by: dict[str, str] = {}
-    ring: dict[str, tuple[tuple[Address, ...], str]] = {
-        f"{SEED} {host}:{port}": (((host, port),), SEED) for host, port in seeds
-    }
-    while ring:
-        why = dict.fromkeys(ring, "it tells no management address")
-        left = {key: list(places) for key, (places, _) in ring.items()}
-        while asking := {key: places.pop(0) for key, places in left.items() if places}:
-            for key, raw in ask(asking, LINKS).items():
-                why[key] = walk.take(key, raw, asking[key], model)
-                if not why[key]:
-                    left[key] = []
-        walk.told |= ring.keys()
-        told_by |= {key: teller for key, (_, teller) in ring.items()}
-        walk.unreached += [Unreached(key, told_by[key], words) for key, words in why.items() if words]
-        if not walk.found:
-            raise DeviceError(next(iter(ring)).removeprefix(f"{SEED} "), "", next(iter(why.values())))
-        ring = observe.next_agents(walk.found.values(), walk.told, seeds[0][1])
-        if len(walk.told) + len(ring) > DISCOVERED:
-            walk.complaints.append(f"{len(walk.told) + len(ring)} switches are told of: only {DISCOVERED} are asked")
-            ring = dict(islice(ring.items(), max(0, DISCOVERED - len(walk.told))))
-    cabling = observe.cabling_of(name, walk.found, walk.models, walk.addresses)
-    called = {n.chassis: n.name for each in walk.found.values() for n in each.neighbours if n.name}
-    unreached = tuple(replace(each, name=called.get(each.name, each.name)) for each in walk.unreached)
-    return replace(cabling, unreached=unreached, complaints=(*walk.complaints, *cabling.complaints))
 
 
 def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[str, Address]:

@@ -12,7 +12,6 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.factory import factory_state
-from tagloom.platforms.port_names import channel_name
 from tagloom.records.pages import RolloutPage
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, Terms
@@ -31,6 +30,7 @@ from tagloom.storage.document import checked, read_json
 from tagloom.verify import (
     Plan,
     broadcasts_once,
+    channel_name,
     live_vlans,
     missing_entry,
     prove_frames,

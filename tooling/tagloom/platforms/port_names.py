@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tagloom.records.fabric import Fabric
 
 
@@ -43,3 +45,14 @@ def link_at(fabric: Fabric, end: str) -> int | None:
         return channel // 2
     bound = (i for i, x in enumerate(fabric.links) for a, b in x.members if (s, port) in ((x.a, a), (x.b, b)))
     return next(bound, None)  # a member names its whole link
+
+
+def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:
+    """Return what finds a port's number by switch and name, 0 for the switch itself (no name), None for strangers."""
+
+    def number(switch: str, port: str) -> int | None:
+        if switch not in fabric.index:
+            return None
+        return platforms.load(fabric.switches[fabric.index[switch]].model).port_number(port) if port else 0
+
+    return number

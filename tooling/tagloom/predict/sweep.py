@@ -5,24 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from concurrent.futures import as_completed
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.errors import Finding, InputError, TagloomError
-from tagloom.pipeline.files import read_build
-from tagloom.pipeline.forecasting import predict, traffic_of
+from tagloom.errors import Finding, InputError
 from tagloom.predict.eee import POWERCONNECT_5548
-from tagloom.regulate.settings_file import with_links_off
 from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Executor, Future
 
-    from tagloom.pipeline.planning import Build
 
 KEYS = {"build", "traffic", "seconds", "placement", "settings", "timeouts", "sleep_seconds", "wake_seconds"}
 NONE = "none"  # the settings that turn nothing off
@@ -94,8 +89,13 @@ def read_sweep(path: Path) -> list[Cell]:
     return [Cell(build, file, chosen, at, *times, seconds, placement) for file, chosen, at in combinations]
 
 
-def sweep(cells: Sequence[Cell], executor: Executor, progress: Callable[[int, int], None]) -> list[dict[str, Any]]:
-    """Forecast all cells, in their order. A cell that fails says why in `error`, and costs no other."""
+def sweep(
+    cells: Sequence[Cell],
+    executor: Executor,
+    run_cell: Callable[[Cell], dict[str, Any]],
+    progress: Callable[[int, int], None],
+) -> list[dict[str, Any]]:
+    """Forecast all cells with `run_cell`, in their order. A cell that fails says why in `error`, and costs no other."""
     rows: list[dict[str, Any]] = [{} for _ in cells]
     waiting: dict[Future[dict[str, Any]], int] = {executor.submit(run_cell, cell): n for n, cell in enumerate(cells)}
     progress(0, len(cells))
@@ -104,39 +104,13 @@ def sweep(cells: Sequence[Cell], executor: Executor, progress: Callable[[int, in
         try:
             rows[number] = future.result()
         except Exception as error:  # noqa: BLE001 - a worker that died, or could not be reached, in any way
-            rows[number] = _row(cells[number], f"{type(error).__name__}: {error}")
+            rows[number] = row_of(cells[number], f"{type(error).__name__}: {error}")
         progress(done, len(cells))
     return rows
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
-    """Forecast one cell, where the worker is."""
-    try:
-        build = _build(cell.build)
-        settings = None if cell.settings == NONE else Path(cell.settings)
-        after = with_links_off(build.fabric, [], settings)
-        traffic = traffic_of(Path(cell.traffic), after, cell.placement, cell.seconds)
-        times = cell.timeout_seconds, cell.sleep_seconds, cell.wake_seconds
-        eee = replace(
-            POWERCONNECT_5548, timeout_seconds=times[0], sleep_seconds=times[1], wake_seconds=times[2], source="swept"
-        )
-        found = predict(build.fabric.with_links_up(), after, traffic, eee)
-    except TagloomError as error:
-        return _row(cell, str(error).replace("\n", "; "))
-    row = _row(cell, "") | {key: getattr(found, key).value for key in FIGURES}
-    before, watts, base, seconds = (row[key] for key in FIGURES[:4])
-    row["saving_percent"] = 100.0 * (before - watts) / before if before else 0.0
-    row["slowdown_percent"] = 100.0 * (seconds - base) / base if base else 0.0
-    row["joules"] = watts * seconds
-    return row
-
-
-@cache
-def _build(directory: str) -> Build:
-    return read_build(Path(directory))
-
-
-def _row(cell: Cell, error: str) -> dict[str, Any]:
+def row_of(cell: Cell, error: str) -> dict[str, Any]:
+    """Return a cell by its columns, without figures."""
     names = {"traffic": Path(cell.traffic).name, "settings": Path(cell.settings).name}
     return dict.fromkeys(COLUMNS) | names | {"timeout_seconds": cell.timeout_seconds, "error": error}
 

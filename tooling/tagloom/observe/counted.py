@@ -1,22 +1,18 @@
-"""Lead readings of counters to traffic: what every port carried, and the matrix that fits it."""
+"""Add up what every port carried from reading to reading."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tagloom import observe, platforms
 from tagloom.errors import Finding, InputError
-from tagloom.read.estimate import estimate
+from tagloom.observe.rates import rates
 from tagloom.records.counted import Counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
-    from tagloom.records.routes import Routes
-    from tagloom.records.traffic import Traffic
 
 
 def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Counted:
@@ -43,32 +39,16 @@ def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Count
     for name, mine in readings.items():
         sums: dict[int, tuple[float, float, float]] = {}
         for before, after in pairwise(mine):
-            rates = observe.rates(before, after)
-            if rates.why_none:
+            between = rates(before, after)
+            if between.why_none:
                 gaps.add(name)
-            for port in rates.ports:
+            for port in between.ports:
                 old = sums.get(port.number, (0.0, 0.0, 0.0))
-                into, out = (bps / 8 * rates.seconds for bps in (port.in_bps, port.out_bps))
-                sums[port.number] = old[0] + into, old[1] + out, old[2] + rates.seconds
+                into, out = (bps / 8 * between.seconds for bps in (port.in_bps, port.out_bps))
+                sums[port.number] = old[0] + into, old[1] + out, old[2] + between.seconds
         for number, (into, out, seconds) in sums.items():
             carried[name, number] = into * span / seconds, out * span / seconds
     remarks = []
     if gaps := gaps | failed.keys():
         remarks.append(f"between some readings {', '.join(sorted(gaps))} gave no rates: the others stand for them")
     return Counted(span, intervals, carried, tuple(remarks))
-
-
-def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
-    """Estimate the host matrix of readings, over routes. Raises InputError where they do not suffice."""
-    return estimate(fabric, routes, counted(snapshots, where))
-
-
-def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:
-    """Return what finds a port's number by switch and name, 0 for the switch itself (no name), None for strangers."""
-
-    def number(switch: str, port: str) -> int | None:
-        if switch not in fabric.index:
-            return None
-        return platforms.load(fabric.switches[fabric.index[switch]].model).port_number(port) if port else 0
-
-    return number

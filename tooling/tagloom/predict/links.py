@@ -1,0 +1,83 @@
+"""Forecast the change from one set of links to another: seconds, watts, joules, and what was assumed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.graph.flows import flows_of
+from tagloom.platforms.power import fabric_watts
+from tagloom.predict.eee import POWERCONNECT_5548
+from tagloom.predict.energy import Rates, energy
+from tagloom.predict.forecast import forecast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tagloom.platforms import PortWatts
+    from tagloom.predict.performance import Moved
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.forecast import Forecast, Replay
+    from tagloom.records.routes import Routes
+    from tagloom.records.sleep import Eee
+    from tagloom.records.traffic import Traffic
+
+
+def predict(
+    before: Fabric,
+    after: Fabric,
+    traffic: Traffic | None,
+    eee: Eee | None = POWERCONNECT_5548,
+    routes: Routes | None = None,
+    moved: tuple[Moved, Moved] | None = None,
+    power: Mapping[str, PortWatts] | None = None,
+    rates: Rates | None = None,
+    replayed: Replay | None = None,
+) -> Forecast:
+    """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well.
+
+    `moved` is how both move the traffic, where bandwidth and latency are to count; `replayed`, where a run's messages
+    were replayed, says instead what it takes longer.
+    """
+    flows = None
+    if routes is not None and traffic is not None:
+        flows = moved[1].flows if moved else flows_of(after, routes, traffic.volume_bytes, traffic.messages)
+
+    def watts(fabric: Fabric) -> float:
+        return fabric_watts(fabric, power)
+
+    def toggle_seconds(model: str) -> float:
+        return platforms.load(model).toggle_seconds.get("on_off", 0.0)
+
+    found = forecast(before, after, traffic, watts, toggle_seconds, eee, flows, moved, power, replayed)
+    saved = _saved(before, after, watts)
+    assumed = _assumed(before, traffic, eee, moved)
+    found = replace(found, causes={**found.causes, "saving": saved}, assumed=assumed)
+    return replace(found, energy=energy(before, after, found, rates or Rates(), power))
+
+
+def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> tuple[tuple[str, float], ...]:
+    """Split the watts saved: links off, links slowed."""
+    off = {i for i, (a, b) in enumerate(zip(before.links, after.links, strict=True)) if a.up and not b.up}
+    by_off = watts(before) - watts(before.with_links_down(off))
+    rest = watts(before) - watts(after) - by_off
+    slowed = sum(a.up and b.up and a.speed_mbps != b.speed_mbps for a, b in zip(before.links, after.links, strict=True))
+    parts = [(f"{len(off)} links off", by_off), (f"{slowed} links slowed", rest)]
+    return tuple(sorted((p for p in parts if abs(p[1]) > 1e-9), key=lambda p: -p[1]))
+
+
+def _assumed(
+    before: Fabric, traffic: Traffic | None, eee: Eee | None, moved: tuple[Moved, Moved] | None
+) -> tuple[str, ...]:
+    said = []
+    if traffic is not None and moved is not None:
+        said.append("all traffic begins at once, flows share channels max-min fair, hosts send at 1 Gb/s")
+        if traffic.communication_seconds is None:
+            said.append("only what the network takes longer counts: no --profile says how much was communication")
+    if traffic is not None and eee is not None:
+        said.append(f"host ports sleep after {eee.timeout_seconds * 1e6:g} us ({eee.source}); Poisson messages")
+    unmeasured = sorted({s.model for s in before.live if platforms.load(s.model).latency_seconds is None})
+    if traffic is not None and moved is not None and unmeasured:
+        said.append(f"latency of {', '.join(unmeasured)} as a PowerConnect 5324's, 2.75 us")
+    return (*said, *(traffic.remarks if traffic is not None else ()))
