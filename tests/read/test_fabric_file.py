@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT, make_fabric
+from tagloom import pipeline
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric, read_fabric
 from tagloom.read.fabric_text import format_fabric, format_family
+from tagloom.report import terminal
 
 ERRORS = sorted((ROOT / "tests" / "golden" / "errors").glob("*.yml"))
 
@@ -309,3 +311,15 @@ def test_a_reserved_port_that_is_named_is_a_finding():
 def test_a_part_with_two_faults_is_left_out_once():
     text = f"{RING}hosts: {{'{'h' * 80}': {{mac: 1, port: 2}}}}\n"
     assert len(findings(text)) == 3
+
+
+def test_addresses_that_tagloom_made_up_are_known_and_counted_wherever_they_are_read():
+    real = "".join(f'  h{n}: {{mac: "00:1e:c9:00:00:0{n}"}}\n' for n in range(3))
+    fabric = parse_fabric(f"{RING}hosts:\n{real}", "f")
+    assert [host.invented for host in fabric.hosts] == [False, False, False, True]
+    again = parse_fabric(format_fabric(fabric), "again")
+    assert [host.invented for host in again.hosts] == [False, False, False, True]
+    _, proof, _ = pipeline.plan(again, ROOT / "templates", texts=False)
+    assert proof.proven
+    assert proof.as_json()["invented_addresses"] == 1
+    assert any("made up, of 1 of 4 hosts" in line for line in terminal.proof_lines(proof, 4))

@@ -26,7 +26,7 @@ from tagloom.read.fabric_page import (
     nearest,
     plain_words,
 )
-from tagloom.records.fabric import Fabric, Host, Link, Management, Shape, Switch
+from tagloom.records.fabric import FIRST_INVENTED_MAC, Fabric, Host, Link, Management, Shape, Switch
 from tagloom.storage.document import YAML_BYTES, parse_yaml, shown
 from tagloom.storage.text import read_text
 from tagloom.units import format_mac, parse_mac, split_address
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
 SSH_PORT = 22  # IANA's
-FIRST_HOST_MAC = 0x0200_0000_0000  # locally administered, IEEE 802-2014, 8.4.4.2
 Path_ = tuple[str | int, ...]
 
 
@@ -231,7 +230,7 @@ class _Reader:
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
-                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), FIRST_HOST_MAC + h)
+                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), FIRST_INVENTED_MAC + h)
                 h += 1
         return True
 
@@ -376,7 +375,7 @@ class _Reader:
         for name, given in page.hosts.items():
             part = given or HostPage()
             path: Path_ = ("hosts", name)
-            switch, port, mac = draft.hosts.get(name, ("", None, FIRST_HOST_MAC + len(draft.hosts)))
+            switch, port, mac = draft.hosts.get(name, ("", None, FIRST_INVENTED_MAC + len(draft.hosts)))
             if part.switch is not None and part.switch != switch:
                 switch, port = part.switch, None
             if switch not in draft.switches:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_SPEED_MBPS = 1000  # of a link that names no speed
+# Addresses for hosts whose own are not known yet: locally administered (IEEE 802-2014, 8.4.4.2), so no card has one.
+FIRST_INVENTED_MAC, INVENTED_MACS = 0x0200_0000_0000, 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Host:
     switch: int
     port: int
     mac: int
+
+    @property
+    def invented(self) -> bool:
+        """Return whether the MAC address is one that tagloom made up."""
+        return FIRST_INVENTED_MAC <= self.mac < FIRST_INVENTED_MAC + INVENTED_MACS
 
 
 @dataclass(frozen=True, slots=True)

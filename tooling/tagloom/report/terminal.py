@@ -119,6 +119,9 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         harmless = not any("others" in finding.expected or "outside" in finding.where for finding in proof.findings)
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
         lines.append(_verdict("", "VLANs of others neither storm nor reach a host", vlans, harmless))
+    if proof.invented_addresses:
+        those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
+        lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
         figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"

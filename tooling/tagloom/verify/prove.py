@@ -110,6 +110,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         tagged_frames_ports=len(np.unique(model.node_switch[model.tag_node] * ports + model.tag_port)),
         tagged_frames_cycle=tuple(around),
         foreign_vlans=foreign.vlans,
+        invented_addresses=sum(host.invented for host in fabric.hosts),
     )
 
 
