@@ -28,14 +28,31 @@ lab: $(READY) ## start the virtual rack of the testbed, to play with (end it wit
 	@$(BIN)/tagloom lab up inventory/testbed/fabric.yml
 
 # One process more than there are processors, since half of them wait for switches; a file's tests stay in one, since
-# they share racks.
-test: $(READY) ## all tests
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile
+# they share racks. Files begin in the order that tests/conftest.py gives, not with those of most tests.
+PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
 
-test-long: $(READY) ## campaigns of minutes, every law on examples drawn anew, some mutants; what failed once is kept and tried again
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM -m long --hypothesis-profile explore
-	@$(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --shuffle $$RANDOM tests/laws --hypothesis-profile explore
-	@$(BIN)/python tests/mutants/run.py --sample 42
+test: $(READY) ## all tests but campaigns; some cases and most examples of laws are left to test-long
+	@$(PYTEST)
+
+# What needs no rack and no minutes.
+QUICK := $(wildcard tests/test_*.py) $(addprefix tests/,gadgets golden judges platforms predict read render rollout \
+	storage verify weave cli/test_cli.py cli/test_rollout_command.py \
+	laws/test_compiled_loops_agree.py laws/test_exploring.py laws/test_fabric_text.py laws/test_grids_with_dead_parts.py \
+	laws/test_paste_order.py laws/test_render_parse.py laws/test_verifier_agrees_with_frames.py)
+NOT_QUICK := predict/test_application.py render/test_linux_bridge.py rollout/test_greenfield.py rollout/test_per_port.py \
+	rollout/test_rollout.py rollout/test_terms.py rollout/test_wave_proof.py weave/test_table_3.py weave/test_broadcast.py
+
+quick: $(READY) ## before each commit: what needs no rack and no minutes
+	@$(PYTEST) $(QUICK) $(addprefix --ignore tests/,$(NOT_QUICK))
+
+# Begins nothing more after LONG_MINUTES of its cases, nor after as many of its laws.
+LONG_MINUTES := 600
+LONG_MUTANTS := 42
+
+test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
+	@$(PYTEST) --shuffle $$RANDOM --minutes $(LONG_MINUTES) -m long --hypothesis-profile explore
+	@$(PYTEST) --shuffle $$RANDOM --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
+	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
 SAMPLE := 240
 SEED := 1
@@ -86,4 +103,4 @@ lock: ## renew requirements.lock within the ranges of pyproject.toml
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test test-long mutants fuzz dataplane check man bench lock clean
+.PHONY: help setup demo lab test quick test-long mutants fuzz dataplane check man bench lock clean

@@ -1,15 +1,23 @@
 """Templates and traffic matrices for every test; Hypothesis's profiles; campaigns only where they are asked for."""
 
+import fcntl
 import json
+import math
+import os
 import random
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 from fabrics import ROOT
+from golden_files import Golden
 
-settings.register_profile("tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=30
+)
 # `make test-long`: examples are drawn anew each time, and what failed once is kept and tried again.
 # `derandomize` takes the database of failed examples away, and a profile made from another inherits that.
 settings.register_profile(
@@ -22,13 +30,56 @@ settings.register_profile(
 )
 # `make mutants`: that a law fails is all that is asked, not by how small an example.
 settings.register_profile(
-    "mutants", settings.get_profile("tagloom"), phases=[Phase.explicit, Phase.generate], print_blob=False
+    "mutants",
+    settings.get_profile("tagloom"),
+    max_examples=100,
+    phases=[Phase.explicit, Phase.generate],
+    print_blob=False,
 )
 settings.load_profile("tagloom")
+
+# The folders whose files take longest, on running racks: begun last, they would keep one process busy alone.
+LONGEST_FIRST = ("apply", "faults", "whole", "run")
+PACKAGE = ROOT / "tooling" / "tagloom"
+ENDS = pytest.StashKey()
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+
+
+def compile_each_kernel_once():
+    """Let one of several test processes compile a kernel, while others that need it wait and then load it."""
+    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 - a single process needs no lock
+
+    compile_kernel = Dispatcher.compile
+
+    def compile_alone(self, signature):
+        kernel = self.py_func.__code__
+        source = Path(kernel.co_filename)
+        if PACKAGE not in source.parents:  # what numba brings calls itself
+            return compile_kernel(self, signature)
+        with (source.with_name("__pycache__") / f"{source.stem}.{kernel.co_name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return compile_kernel(self, signature)
+
+    Dispatcher.compile = compile_alone
+
+
+if WORKER:
+    compile_each_kernel_once()
 
 
 def pytest_addoption(parser):
     parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests of a file, in an order by chance")
+    parser.addoption("--update-golden", action="store_true", help="write and remove the reviewed texts in tests/golden")
+    parser.addoption("--minutes", type=float, default=math.inf, metavar="M", help="begin no test after that time")
+
+
+def pytest_configure(config):
+    config.stash[ENDS] = time.monotonic() + 60 * config.option.minutes
+
+
+def pytest_runtest_setup(item):
+    if time.monotonic() > item.config.stash[ENDS]:
+        pytest.skip("the time that --minutes gives is over")
 
 
 def pytest_report_header(config):
@@ -36,7 +87,8 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Put tests into an order by chance where `--shuffle` asks; leave campaigns out unless `-m` asks for markers."""
+    """Sort tests: the longest first, or by chance with `--shuffle`; leave campaigns out unless `-m` asks for any."""
+    items.sort(key=lambda item: item.path.parent.name not in LONGEST_FIRST)
     if config.option.shuffle is not None:  # a file's tests stay together, since they share racks
         chance = random.Random(config.option.shuffle)
         place = {path: chance.random() for path in dict.fromkeys(item.path for item in items)}
@@ -60,6 +112,11 @@ def templates():
 @pytest.fixture(scope="session")
 def npb():
     return ROOT / "tests" / "data" / "npb"
+
+
+@pytest.fixture(scope="session")
+def golden(pytestconfig):
+    return Golden(update=pytestconfig.option.update_golden)
 
 
 @pytest.fixture

@@ -5,6 +5,18 @@ from pathlib import Path
 from tagloom.read.fabric_file import parse_fabric
 
 ROOT = Path(__file__).resolve().parents[1]
+# Small ones of every kind, as `make_fabric` takes them, for laws that follow every frame.
+SMALL_FABRICS = [
+    ("mesh", (3, 2), {}),
+    ("ring", (4,), {}),
+    ("ring", (5,), {"parallel": 2}),
+    ("torus", (3, 3), {}),
+    ("clos", (2, 3), {}),
+    ("complete", (4,), {"hosts": 2}),
+    ("fat-tree", (2, 4, 1), {"hosts": 2}),
+    ("tree", (2, 2), {}),
+    ("dragonfly", (3, 2), {}),
+]
 
 
 def make_fabric(family, *dims, parallel=1, hosts=1, model="linux-bridge", extra="", lag=False):

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 
 import pytest
 
@@ -29,14 +28,3 @@ def make_site(tmp_path_factory):
     rules = '- {when: "30 6 * * *", settings: all-on}\n- {when: "0 20 * * *", settings: night.json}\n'
     (home / "day.yml").write_text(rules)
     return home
-
-
-@pytest.fixture(name="answer")
-def make_answer(capsys):
-    """Run a command with --json in this process: (exit status, the object)."""
-
-    def answer(*words):
-        status = main([*(str(word) for word in words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return answer

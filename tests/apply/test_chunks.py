@@ -9,13 +9,14 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from netmiko.base_connection import BaseConnection
 
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.platforms import load
 from tagloom.render.shows import read_addresses, read_status, read_vlans
+from thinned import examples
 
 PAGES = Path(__file__).parents[1] / "data" / "shows"
 COMMAND = "show something"
@@ -57,7 +58,7 @@ class Wire(BaseConnection):
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_a_page_in_any_pieces_has_the_same_rows(reader, name, data):
     page = (PAGES / f"{name}.txt").read_text("utf-8")

@@ -23,17 +23,6 @@ def run(capsys):
 
 
 @pytest.fixture
-def answer(run):
-    """Run a command with --json: (exit status, the object)."""
-
-    def answer(*words):
-        status, out, _ = run(*words, "--json")
-        return status, json.loads(out)
-
-    return answer
-
-
-@pytest.fixture
 def torus(tmp_path, run):
     """Plan the issue's torus: (fabric file, build)."""
     fabric, build = tmp_path / "f.yml", tmp_path / "b"

@@ -1,24 +1,11 @@
 """The command line of sleeping links: one link, and a forecast whose links sleep."""
 
-import json
-
 import pytest
 
 from fabrics import ROOT
 from tagloom.cli import main
 
 KEYS = {"power_relative", "lpi_share", "mean_delay_seconds", "wakes_per_second"}
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json; give its exit status and its page."""
-
-    def run(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return run
 
 
 def test_one_link_is_answered_by_the_keys_of_the_contract(answer):

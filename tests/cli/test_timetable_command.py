@@ -12,7 +12,6 @@ import yaml
 
 from fabrics import ROOT, make_fabric
 from tagloom.adapters.history import History
-from tagloom.cli import main
 from tagloom.pipeline.timetabling import planner
 from tagloom.read.calendar import read_timetable
 from tagloom.read.counter_history import gravity
@@ -23,17 +22,6 @@ from tagloom.regulate.timetable_file import files_of
 spec = importlib.util.spec_from_file_location("timetable", ROOT / "benchmarks" / "timetable.py")
 benchmark = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(benchmark)
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json in this process: (exit status, the object)."""
-
-    def answer(*words):
-        status = main([*(str(word) for word in words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return answer
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import asyncssh
 from tagloom import platforms
 from tagloom.lab.console import Console
 from tagloom.lab.device import Device
+from tagloom.lab.shell_console import ShellConsole
+from tagloom.platforms import iproute2
 
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 FLOOD = 1 << 16  # bytes at a time
@@ -96,7 +98,7 @@ class Switch(asyncssh.SSHServer):
         return asyncssh.SSHServerProcess(self.talk, None, 3, False) if self.ssh != "session refused" else False
 
     async def talk(self, process):
-        console = Console(self.device)
+        console = (ShellConsole if self.device.platform.grammar == iproute2.FAMILY else Console)(self.device)
         wire = Wire(process, console)
         self.wires.append(wire)
         with contextlib.suppress(asyncssh.Error, OSError):

@@ -5,14 +5,17 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
 from hostile_switch import FLOOD, PROMPT, Loop, Switch
 from tagloom import platforms
 from tagloom.adapters import ssh
+from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.errors import DeviceError
+from tagloom.platforms import iproute2
 
 ANSWER_BYTES, SESSION_BYTES = 1 << 20, 4 << 20  # of the tests, so that a flood need not take long
 WINDOW = 4 << 20  # what is under way when the client hangs up: SSH's window, and the buffers of TCP
@@ -158,6 +161,14 @@ class Mode:
     echo: bool = True
 
 
+def printed(data, status=0):
+    """Answer as a shell does: what a command prints, and its status."""
+    data = data.replace(b"BRIDGE", iproute2.commands().bridge.encode())
+    return lambda wire: wire.say(data + b"\r\ntagloom-status=%d\r\n" % status)
+
+
+shell = partial(Mode, at="ip .*", model="linux-bridge")
+
 TOO_LONG = "an answer of more than 1,048,576 bytes"
 NO_ANSWER = "no answer in 1 s"
 DROPPED = "the session was dropped"
@@ -299,6 +310,32 @@ MODES = {
     "a save that asks for ever": Mode(
         lambda wire: wire.trickle(b"\r\nAre you sure (y/n) "), at="copy.*|y", do=save, says=NO_ANSWER
     ),
+    # by a Linux machine's shell, which echoes nothing and ends every answer with a status
+    "shell: silence": shell(lambda wire: wire.silence(), says=NO_ANSWER),
+    "shell: silence at the login": shell(lambda wire: wire.silence(), at="stty .*", says=NO_ANSWER),
+    "shell: banner without end": shell(flood(b"welcome\r\n"), at="login", says="it sent more than 262,144 bytes"),
+    "shell: lines without end": shell(flood(b"[]\r\n"), says=TOO_LONG),
+    "shell: one line without end": shell(flood(b"["), says=TOO_LONG),
+    "shell: half a status without end": shell(flood(b"\r\ntagloom-status="), says=TOO_LONG),
+    "shell: a status that is no number": shell(flood(b"tagloom-status=9999\r\n"), says=TOO_LONG),
+    "shell: trickled beyond the deadline": shell(lambda wire: wire.trickle(b"["), says=NO_ANSWER),
+    "shell: cut at once": shell(cut, says=DROPPED),
+    "shell: the session ends": shell(end, says=DROPPED),
+    "shell: lists within lists": shell(printed(b"[" * 200_000), says="no JSON of links"),
+    "shell: links that are none": shell(printed(b"[1, [], null]"), says="no JSON of links"),
+    "shell: more ports than there are": shell(
+        printed(b"[" + b", ".join(b'{"ifname": "p%d", "master": "BRIDGE"}' % port for port in range(2000)) + b"]"),
+        says="2000 ports on one bridge",
+    ),
+    "shell: an error that steers the terminal": shell(
+        printed("no \x07 \x9b \u202e".encode(), 1), at="vlan database.*", do=send, says=r"\\x07 \\x9b \\u202e"
+    ),
+    "shell: an error that shows secrets": shell(
+        printed(b"radius-server host 192.0.2.1 key hush-key", 1), at="vlan database.*", do=send, says="key <hidden>"
+    ),
+    "shell: a long error": shell(
+        printed(b"radius-server " * 50_000, 1), at="vlan database.*", do=send, says=r"radius-server .{0,1000} \.\.\.$"
+    ),
 }
 
 
@@ -322,7 +359,7 @@ def attacked():
         )
         began = time.thread_time()
         try:
-            with SshSwitch("s0", platforms.load(mode.model), access) as session:
+            with connect("s0", platforms.load(mode.model), access) as session:
                 outcome = mode.do(session)
         except DeviceError as error:
             outcome = error

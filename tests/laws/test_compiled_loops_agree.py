@@ -4,10 +4,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from fabrics import make_fabric
+from fabrics import SMALL_FABRICS, make_fabric
 from tagloom.graph import paths
 from tagloom.graph.paths import channel_load, departures, dependencies, path_lengths
 from tagloom.records.routes import Routes
@@ -15,7 +15,8 @@ from tagloom.route import route
 from tagloom.verify import Plan, unicast, verify
 from tagloom.weave import weave
 from test_every_plan_is_what_frames_do import damaged, graphs
-from test_verifier_agrees_with_frames import FABRICS, damage
+from test_verifier_agrees_with_frames import damage
+from thinned import examples
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def same(one, other):
     )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(graphs(), st.data())
 def test_walks_over_trees(fabric, data):
     fabric = damaged(data.draw, fabric)
@@ -60,10 +61,10 @@ def test_walks_over_trees(fabric, data):
     assert same(relation, relation_too)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_proofs_of_damaged_configurations(data):
-    family, dims, options = data.draw(st.sampled_from(FABRICS))
+    family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS))
     assignment = data.draw(st.sampled_from(["fixed", "renamed"]))
     fabric = make_fabric(family, *dims, **options)
     routes = route(fabric, "auto", assignment)

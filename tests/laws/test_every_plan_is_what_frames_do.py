@@ -6,7 +6,7 @@ The data plane that follows the frames knows no arrays, no trees and no proofs; 
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
@@ -16,6 +16,7 @@ from tagloom.graph.paths import paths_to
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.route import METHODS
+from thinned import examples
 
 MODELS = ("powerconnect-5324", "linux-bridge")  # one that may hold entries for the broadcast address, one that cannot
 PORTS = 128
@@ -122,7 +123,7 @@ def holds(fabric, method, assignment, prefer):
     return True
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(graphs(), st.data())
 def test_on_any_graph(fabric, data):
     method = data.draw(st.sampled_from(sorted(ALWAYS)))
@@ -130,7 +131,7 @@ def test_on_any_graph(fabric, data):
     assert holds(damaged(data.draw, fabric), method, data.draw(st.sampled_from(["fixed", "renamed"])), prefer)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(graphs(least=16), st.data())
 def test_on_large_graphs_by_all_of_them(fabric, data):
     fabric = damaged(data.draw, fabric)
@@ -139,7 +140,7 @@ def test_on_large_graphs_by_all_of_them(fabric, data):
         assert holds(fabric, method, "renamed", "vlans")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(families(), st.data())
 def test_by_every_routing_of_the_families(fabric, data):
     method = data.draw(st.sampled_from(sorted(METHODS)))

@@ -4,12 +4,13 @@ import dataclasses
 import json
 import string
 
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tagloom.errors import InputError
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric, format_family
+from thinned import examples
 
 TRICKY = (
     *("1", "0", "007", "0o17", "0x1f", "1e3", "1.5", "1.", "1_000", "on", "Off", "yes", "No", "true"),
@@ -73,7 +74,7 @@ def parts(fabric):
     return {field.name: getattr(fabric, field.name) for field in dataclasses.fields(fabric)}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(pages())
 def test_a_fabric_is_read_as_it_was_written(page):
     try:

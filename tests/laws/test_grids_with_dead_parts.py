@@ -1,7 +1,7 @@
 """Grids with links and switches dead at random: every method that takes them reaches every host, and proves."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
@@ -11,6 +11,7 @@ from tagloom.graph.paths import dependencies, path_lengths, paths_to
 from tagloom.route import METHODS, route
 from tagloom.verify import Plan, verify
 from tagloom.weave import weave
+from thinned import examples
 
 GRIDS = [("mesh", (4, 3), 1), ("mesh", (3, 2, 2), 1), ("mesh", (3, 3), 2), ("torus", (3, 4), 1), ("torus", (5, 3), 2)]
 
@@ -38,7 +39,7 @@ def damaged(draw):
     return fabric
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(damaged(), st.sampled_from(sorted(METHODS)), st.sampled_from(["fixed", "renamed"]))
 def test_every_method_that_takes_a_damaged_grid_routes_all_of_it(fabric, method, assignment):
     try:

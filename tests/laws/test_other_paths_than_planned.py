@@ -4,7 +4,7 @@ The compiled walk takes every fabric of 256 hosts and more; it looks at each ent
 channel of each path with the plan. What frames do is followed one by one in the virtual rack's data plane.
 """
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
@@ -16,6 +16,7 @@ from tagloom.verify import Plan, unicast, verify
 from tagloom.verify.climb import climb
 from tagloom.weave import weave
 from test_compiled_loops_agree import forced
+from thinned import examples
 
 FABRICS = [
     ("mesh", (3, 3), {"parallel": 2}),
@@ -54,7 +55,7 @@ def seen(fabric, state, routes):
     return answers[0][0]["off_path_pairs"]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_where_one_routing_is_woven_and_another_planned(data):
     family, dims, options = data.draw(st.sampled_from(FABRICS))
@@ -64,7 +65,7 @@ def test_where_one_routing_is_woven_and_another_planned(data):
     assert seen(fabric, state, other) == len(strays(fabric, state, other))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_where_some_destinations_go_by_the_parallel_link(data):
     """Most of these paths end as planned: what differs are channels in their middle, for some destinations only."""

@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
@@ -13,6 +13,7 @@ from tagloom.lab.device import Device
 from tagloom.pipeline import plan
 from tagloom.platforms.grammar import Grammar
 from tagloom.render import parse_configuration, read_text
+from thinned import examples
 
 
 @cache
@@ -34,7 +35,7 @@ def pasted(platform, lines):
 
 
 @pytest.mark.parametrize("model", ["powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "n-series"])
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_the_console_takes_what_is_said_to_work_and_nothing_else(model, data):
     platform = platforms.load(model)

@@ -7,12 +7,13 @@ from collections import Counter
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.records.switch_state import Frames, Membership, SwitchEditor
+from thinned import examples
 
 PORTS, VLANS = 5, (10, 20)
 MACS = [0x0200_0000_0000 + port for port in range(PORTS)]
@@ -63,7 +64,7 @@ def classified(state, port):
 EVENTS = st.lists(st.tuples(st.integers(0, PORTS - 1), st.integers(-1, PORTS - 1)), min_size=1, max_size=12)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(switches(), switches(), EVENTS, EVENTS)
 def test_a_frame_leaves_by_the_ports_that_filtering_and_learning_name(before, after, early, late):
     """8.6.3: a frame goes to the ports the filtering database names for its VLAN and address (8.8.9), to all of the
@@ -102,7 +103,7 @@ def test_a_frame_leaves_by_the_ports_that_filtering_and_learning_name(before, af
         assert plane.learned("s0") == known
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10_000), st.integers(2, 7), st.integers(0, 8))
 def test_settled_spanning_trees_reach_every_switch_once_however_it_is_cabled(seed, n, more):
     """13.4: the active topology is a tree that connects what the cables connect, parallel links included."""

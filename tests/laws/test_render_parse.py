@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import switch_states
@@ -17,6 +17,7 @@ from tagloom.records.change import Patch, apply_changes, difference
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import parse_configuration, render_commands, render_configuration
 from tagloom.render.steps import LONGEST_LINE
+from thinned import examples
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
 # Every model of a family reads and writes the same lines; every choice of firmware its own.
@@ -39,7 +40,7 @@ EACH_MODEL = pytest.mark.parametrize(
     ],
     ids=lambda value: value if isinstance(value, str) else "=".join(*value) if value else "default",
 )
-LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAW = examples(40)
 
 
 def interpreter_of(platform, editor):

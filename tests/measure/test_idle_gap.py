@@ -1,6 +1,5 @@
 """The idle-gap probe: it finds the sleep policy of a link it knows nothing about, and says when there is none."""
 
-import json
 import os
 import random
 import shutil
@@ -8,7 +7,6 @@ import sqlite3
 
 import pytest
 
-from tagloom.cli import main
 from tagloom.lab.sleeping_link import virtual_host
 from tagloom.measure import idle_gap
 from tagloom.records.measurement import AWAKE, SLEPT, GapPoint
@@ -16,17 +14,6 @@ from tagloom.records.sleep import Eee
 
 # PowerConnect 5548; a Raspberry Pi's 600 us; slow to sleep, slow to wake; no overshoot to speak of
 POLICIES = [(1e-3, 182e-6, 60e-6), (600e-6, 182e-6, 16.5e-6), (2e-3, 700e-6, 300e-6), (1.5e-3, 50e-6, 120e-6)]
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json; give its exit status and its page."""
-
-    def run(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return run
 
 
 def probed(policy, seed=0, drift=0.0, **options):

@@ -13,7 +13,6 @@ from array import array
 
 import pytest
 
-from tagloom.cli import main
 from tagloom.errors import InputError
 from tagloom.measure import ends, np_out, peer, pingpong, sessions, sizes
 
@@ -23,17 +22,6 @@ QUICK = ("--target", "0.002", "--trials", "2")
 NPTCP_SIZES = [1, 2, 3, 4, 6, 8, 12, 13, 16, 19, 21, 24, 27, 29, 32, 35, 45, 48, 51, 61, 64, 67, 93, 96, 99]
 NPTCP_SIZES += [125, 128, 131, 189, 192, 195]
 NPTCP_OUT = "       1 1.051194   0.00000726\n       2 1.527902   0.00000999\n       3 3.183910   0.00000719\n"
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json; give its exit status and its page."""
-
-    def run(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return run
 
 
 class VirtualWire:

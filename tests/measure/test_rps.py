@@ -1,7 +1,6 @@
 """File transfers while the link is blocked once a second, and the frames and counters they need."""
 
 import contextlib
-import json
 import os
 import shutil
 import socket
@@ -13,24 +12,12 @@ from pathlib import Path
 import pytest
 
 from tagloom.adapters.snmp import Snmp
-from tagloom.cli import main
 from tagloom.errors import DeviceError, InputError
 from tagloom.measure import ends, namespaces, pause, rps, sessions
 from tagloom.records.snmp import Credentials
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 bench = pytest.mark.skipif(not all(map(shutil.which, ("tc", "bridge", "ethtool"))), reason="not installed: iproute2")
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json; give its exit status and its page."""
-
-    def run(*words):
-        status = main([*map(str, words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return run
 
 
 @root

@@ -1,11 +1,8 @@
 """Run one rack of sixty-four switches for the tests that discover it."""
 
-import json
-
 import pytest
 
 from fabrics import ROOT
-from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.read import format_family, read_fabric
@@ -21,14 +18,3 @@ def rack64(tmp_path_factory):
     process.up(Order(fabric, ROOT / "templates"), directory / "lab")
     yield fabric, directory / "lab"
     process.down(directory / "lab")
-
-
-@pytest.fixture
-def answer(capsys):
-    """Run a command with --json in this process: (exit status, the object)."""
-
-    def answer(*words):
-        status = main([*(str(word) for word in words), "--json"])
-        return status, json.loads(capsys.readouterr().out)
-
-    return answer

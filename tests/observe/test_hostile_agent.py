@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pysnmp.proto.api import v2c
 
@@ -20,6 +20,7 @@ from tagloom.observe.discover import discover
 from tagloom.observe.objects import COLUMNS, SCALARS
 from tagloom.pipeline import observing
 from tagloom.records.snmp import Raw, Wanted
+from thinned import examples
 
 NAME, OCTETS, STATUS = COLUMNS["ifName"], COLUMNS["ifHCInOctets"], COLUMNS["ifOperStatus"]
 SPEED, UPTIME = COLUMNS["ifHighSpeed"], SCALARS["sysUpTime"]
@@ -275,7 +276,7 @@ def readings(draw):
     return Raw(1.0, scalars=scalars, columns=columns)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(readings(), min_size=1, max_size=2))
 def test_whatever_agents_say_is_observed_kept_and_discovered(several):
     seen = {f"s{n}": observe.interpret(f"s{n}", each, PLATFORM, range(1, 25)) for n, each in enumerate(several)}

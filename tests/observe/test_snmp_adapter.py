@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import threading
 import time
 
 import pytest
@@ -184,9 +185,20 @@ def silent(_):
     return []
 
 
-def late(request):
-    time.sleep(0.8)  # after both tries of 0.3 s
-    return truthful(GOOD)(request)
+class Late:
+    """Answer the first time when others are asked that wait until this one has been given up."""
+
+    def __init__(self):
+        self.given_up = threading.Event()
+
+    def __call__(self, request):
+        self.given_up.wait(30)
+        return truthful(GOOD)(request)
+
+    def after(self, request):
+        """Be one of those others, and a good one."""
+        self.given_up.set()
+        return truthful(GOOD)(request)
 
 
 def garbage(_):
@@ -235,7 +247,7 @@ def too_big(request):
 
 BAD = {
     "silent": (silent, "error", "no answer in 0.3 s, 2 times"),
-    "late": (late, "error", "no answer in 0.3 s, 2 times"),
+    "late": (None, "error", "no answer in 0.3 s, 2 times"),
     "garbage": (garbage, "error", "could not be read"),
     "other request": (other_request, "error", "no answer"),
     "half": (half_a_datagram, "error", "could not be read"),
@@ -252,11 +264,12 @@ def one_run():
     _, agent = switch()
     with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
         patch.setattr(adapter, "MAX_ROWS", 2_000)  # that "endless" need not send a hundred thousand
-        places = {name: stack.enter_context(scripted(how)) for name, (how, _, _) in BAD.items()}
+        late = Late()
+        places = {name: stack.enter_context(scripted(how or late)) for name, (how, _, _) in BAD.items()}
         places |= {
             "liar": stack.enter_context(scripted(liar)),
             "too big": stack.enter_context(scripted(too_big)),
-            "good": stack.enter_context(scripted(truthful(GOOD))),
+            "good": stack.enter_context(scripted(late.after)),
             "switch": stack.enter_context(served(agent))[0],
         }
         return stack.enter_context(snmp(in_flight=4)).ask(places, WANTED)

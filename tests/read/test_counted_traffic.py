@@ -74,13 +74,8 @@ def told(torus, volume, tmp_path):
     return tmp_path / "fabric.yml", path
 
 
-def answer(capsys, *words):
-    status = main([*map(str, words), "--json"])
-    return status, json.loads(capsys.readouterr().out)
-
-
-def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, volume, capsys):
-    status, page = answer(capsys, "regulate", told[0], "--traffic", told[1], "--method", "greedy")
+def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, volume, answer):
+    status, page = answer("regulate", told[0], "--traffic", told[1], "--method", "greedy")
     assert status == 0
     load = channel_load(torus, route(torus, "auto"), volume)
     assert page["max_channel_load_before"] == pytest.approx(2 * load.max(), rel=1e-6)
@@ -88,22 +83,22 @@ def test_a_history_leads_to_settings_and_says_what_it_cannot_know(told, torus, v
     remarks = " ".join(page["remarks"])
     for words in ("who sent to whom", "2 intervals, 600 s", "octets hold", "pairs' bytes free", "within"):
         assert words in remarks
-    status, page = answer(capsys, "regulate", told[0], "--traffic", told[1], "--span", "300", "--headroom", "0.1")
+    status, page = answer("regulate", told[0], "--traffic", told[1], "--span", "300", "--headroom", "0.1")
     assert status == 0
     assert page["max_channel_load_before"] == pytest.approx(load.max(), rel=1e-6)
 
 
-def test_plan_and_predict_take_a_history_too(told, torus, volume, tmp_path, capsys):
-    status, page = answer(capsys, "plan", told[0], "--traffic", told[1], "-o", tmp_path / "b")
+def test_plan_and_predict_take_a_history_too(told, torus, volume, tmp_path, answer):
+    status, page = answer("plan", told[0], "--traffic", told[1], "-o", tmp_path / "b")
     assert status == 0
     bytes_there = channel_load(torus, route(torus, "auto"), 2 * volume).max()
     assert 0.1 * bytes_there < page["max_channel_load"] <= bytes_there * (1 + 1e-6)
-    status, page = answer(capsys, "predict", tmp_path / "b", "--traffic", told[1])
+    status, page = answer("predict", tmp_path / "b", "--traffic", told[1])
     assert status == 0
     assert "who sent to whom" in " ".join(page["assumed"])
 
 
-def test_a_switch_that_was_not_read_once_is_told_and_the_rest_stands_for_it(torus, volume, tmp_path, capsys):
+def test_a_switch_that_was_not_read_once_is_told_and_the_rest_stands_for_it(torus, volume, tmp_path, answer):
     path = tmp_path / "history.sqlite"
     with closing(History(path)) as history:
         for shot in range(4):
@@ -112,7 +107,7 @@ def test_a_switch_that_was_not_read_once_is_told_and_the_rest_stands_for_it(toru
                 seen["s4"] = Observation("s4", 1e6 + SECONDS, error="no answer")
             history.append(torus.name, 1e6 + SECONDS * shot, seen)
     (tmp_path / "fabric.yml").write_text(format_fabric(torus))
-    status, page = answer(capsys, "regulate", tmp_path / "fabric.yml", "--traffic", path)
+    status, page = answer("regulate", tmp_path / "fabric.yml", "--traffic", path)
     assert status == 0
     assert "between some readings s4 gave no rates" in " ".join(page["remarks"])
     assert page["max_channel_load_before"] == pytest.approx(
@@ -203,9 +198,9 @@ def kept(fabric, volume, now):
     return answer_of
 
 
-def test_a_prometheus_leads_to_the_same_settings(told, torus, volume, capsys):
+def test_a_prometheus_leads_to_the_same_settings(told, torus, volume, answer):
     with serving(kept(torus, volume, time.time())) as url:
-        status, page = answer(capsys, "regulate", told[0], "--prometheus", url, "--span", "240")
+        status, page = answer("regulate", told[0], "--prometheus", url, "--span", "240")
     assert status == 0
     load = channel_load(torus, route(torus, "auto"), volume)
     assert page["max_channel_load_before"] == pytest.approx(load.max(), rel=1e-6)
@@ -240,7 +235,7 @@ def test_a_url_that_is_none_and_an_empty_prometheus_are_findings(told, capsys):
 
 
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs Debian's prometheus")
-def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, tmp_path, capsys):
+def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, tmp_path, answer):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -260,18 +255,21 @@ def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, t
         try:
             url = f"http://127.0.0.1:{port}"
             _until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(began))
-            time.sleep(1.5)  # a step of the range query must see the first reading
+            _until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(began))  # a step of the range query sees it
             again = time.time()
             exporter.show(readings(torus, volume, again, 1))
             _until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(again))
-            time.sleep(1.5)
-            status, page = answer(capsys, "regulate", told[0], "--prometheus", url, "--span", "20")
+            _until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(again))
+            status, page = answer("regulate", told[0], "--prometheus", url, "--span", "20")
         finally:
             process.terminate()
             process.wait(30)
     assert status == 0
     load = channel_load(torus, route(torus, "auto"), volume)
     assert page["max_channel_load_before"] == pytest.approx(load.max(), rel=1e-6)
+
+
+SOME_TIME_AGO = "min(tagloom_switch_read_seconds%20offset%202s)"
 
 
 def _value(url, query):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
@@ -11,6 +11,7 @@ from tagloom.graph.paths import channel_load
 from tagloom.read.estimate import estimate
 from tagloom.records.counted import Counted
 from tagloom.route import route
+from thinned import examples
 
 FABRICS = {
     "torus": make_fabric("torus", 3, 3, model="powerconnect-5324"),
@@ -33,7 +34,7 @@ def counters(fabric, routes, volume):
     return Counted(300.0, 1, carried)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.sampled_from(sorted(FABRICS)), st.integers(0, 10_000), st.floats(0.05, 1.0))
 def test_loads_and_sums_of_the_estimate_are_those_counted(name, seed, filled):
     fabric = FABRICS[name]

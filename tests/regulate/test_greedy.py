@@ -19,6 +19,7 @@ from tagloom.read import read_fabric, read_traffic
 from tagloom.regulate import two_connected
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import read_result, to_json, with_links_off
+from thinned import few
 
 
 def choose(fabric, traffic, wish, clock=lambda: 0.0):
@@ -30,7 +31,7 @@ def misc():
     return read_fabric(ROOT / "inventory" / "misc" / "fabric.yml")
 
 
-@pytest.mark.parametrize("name", ["cg.S.4", "ft.S.16", "lu.S.16", "mg.S.16"])
+@pytest.mark.parametrize("name", few(["cg.S.4", "ft.S.16", "lu.S.16", "mg.S.16"], 0, 1))
 def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc, npb, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
     static = choose(misc, traffic, RegulateOptions("static"))
@@ -41,7 +42,7 @@ def test_greedy_is_never_worse_than_static_under_the_same_connectivity_rule(misc
         assert settings.lower_bound_watts <= settings.watts_after
 
 
-@pytest.mark.parametrize("name", ["cg.S.16", "is.S.16"])
+@pytest.mark.parametrize("name", few(["cg.S.16", "is.S.16"], 1))
 def test_greedys_plan_proves_carries_what_it_said_and_stays_two_connected(misc, npb, templates, tmp_path, name):
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)
     settings = choose(misc, traffic, RegulateOptions("greedy", levels=(0, 10, 100)))
@@ -83,7 +84,9 @@ def test_hosts_of_one_switch_take_trees_of_their_own_where_one_would_not_hold_th
     assert len(loose.links_off) == 1
 
 
-@pytest.mark.parametrize(("name", "off"), [("cg.S.4", 23), ("cg.S.16", 20), ("is.S.16", 19), ("mg.S.16", 22)])
+@pytest.mark.parametrize(
+    ("name", "off"), few([("cg.S.4", 23), ("mg.S.16", 22), ("cg.S.16", 20), ("is.S.16", 19)], 0, 1)
+)
 def test_optimal_closes_the_gap_on_misc(misc, npb, templates, tmp_path, name, off):
     """A constraint solver outside tagloom found one link more off impossible for cg.S.4, cg.S.16 and is.S.16."""
     traffic = read_traffic(npb / f"{name}.matrix.csv", misc)

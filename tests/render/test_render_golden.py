@@ -24,7 +24,7 @@ from tagloom.records.switch_state import (
 from tagloom.render import parse_configuration, render_commands, render_configuration
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES, GOLDEN = ROOT / "templates", ROOT / "tests" / "golden" / "render"
+TEMPLATES = ROOT / "templates"
 MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6224", "powerconnect-7024")
 
 
@@ -97,20 +97,25 @@ STATES["aggregated"] = aggregated
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", STATES)
-def test_a_whole_configuration_reads_as_reviewed(model, name):
+def test_a_whole_configuration_reads_as_reviewed(model, name, golden):
     platform = load(model)
     text = render_configuration(platform, STATES[name](platform), TEMPLATES)
-    assert text == (GOLDEN / f"{model}-{name}.cfg").read_text("utf-8")
+    golden.check(f"render/{model}-{name}.cfg", text)
+
+
+def test_no_reviewed_text_is_one_that_nothing_makes(golden):
+    names = [*STATES, "woven-commands"]
+    golden.check_names("render", [f"{model}-{name}.cfg" for model in MODELS for name in names])
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model):
+def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model, golden):
     platform = load(model)
     changes = difference(SwitchState.factory(platform.ports), woven(platform.ports))
     there = render_commands(platform, changes, TEMPLATES)
     back = render_commands(platform, Patch("s0", changes).inverse.changes, TEMPLATES)
     text = "\n".join(["! there", *there, "! and back", *back, ""])
-    assert text == (GOLDEN / f"{model}-woven-commands.cfg").read_text("utf-8")
+    golden.check(f"render/{model}-woven-commands.cfg", text)
 
 
 @pytest.mark.parametrize("model", MODELS)

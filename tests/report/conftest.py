@@ -1,5 +1,5 @@
 """Give the tests of reports a site."""
 
-from reported import make_answer, make_site
+from reported import make_site
 
-__all__ = ["make_answer", "make_site"]
+__all__ = ["make_site"]

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
@@ -22,6 +22,7 @@ from tagloom.route.any_order.swift import swift_rows
 from tagloom.route.net import lay_out
 from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks, total_distance
 from tagloom.route.up_down import best_root, central, hops, ranked, up_down, whole_trees
+from thinned import examples
 
 
 def fabric_of(switches, edges, hosts, down=()):
@@ -81,7 +82,7 @@ def walk(fabric, source_of_host, root, relation):
     return load, hops, np.array(sorted(turns), np.int64).reshape(-1, 2)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(fabrics(), st.integers(0, 1), st.integers(0, 3))
 def test_fixed_reaches_every_host_by_trees_without_a_cycle(fabric, effort, seed):
     routes = any_trees(fabric, effort, seed)
@@ -96,7 +97,7 @@ def test_fixed_reaches_every_host_by_trees_without_a_cycle(fabric, effort, seed)
     assert find_cycle(len(fabric.tail), *dependencies(fabric, routes)) == []
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(fabrics(), st.integers(0, 1), st.integers(0, 3))
 def test_renamed_reaches_every_host_by_a_relation_without_a_cycle(fabric, effort, seed):
     source_of_host, root, relation = any_relation(fabric, effort, seed)
@@ -109,7 +110,7 @@ def test_renamed_reaches_every_host_by_a_relation_without_a_cycle(fabric, effort
     assert ((relation.following != UNUSED).any(axis=1)[: len(load)] == (load > 0)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(fabrics(), st.integers(0, 3), st.booleans())
 def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuffled):
     net, rng = lay_out(fabric), np.random.default_rng(seed)
@@ -166,7 +167,7 @@ def test_paths_are_moved_only_where_that_lowers_the_sum_that_is_named(seed, toll
     assert moved[0] < moved[1]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(fabrics(), st.integers(0, 3))
 def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed):
     net, rng = lay_out(fabric), np.random.default_rng(seed)
@@ -247,7 +248,7 @@ def test_nowhere_to_go_needs_no_channels(hosts):
         assert (relation.first[:, root] == DELIVERED).all()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(fabrics(), st.integers(0, 3))
 def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric, seed):
     net, root, n = lay_out(fabric), per_switch(fabric)[1], len(fabric.switches)
@@ -262,7 +263,7 @@ def test_compiled_up_down_trees_are_those_grown_in_numpy(fabric, seed):
     assert np.array_equal(grown_rows(net, ranks(net, top), n, spread=False), parent)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(fabrics(), st.integers(0, 3))
 def test_up_down_trees_reach_all_hosts_no_later_than_by_climbing_first(fabric, seed):
     tops = central(fabric)

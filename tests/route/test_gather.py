@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric
@@ -14,6 +14,7 @@ from tagloom.route import route
 from tagloom.route.gather import gather
 from tagloom.verify import Plan, verify
 from tagloom.weave import first_fit_count, weave
+from thinned import examples
 
 
 def fabric_of(graph, every=1):
@@ -30,7 +31,7 @@ def fabric_of(graph, every=1):
     )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(2, 14), st.integers(0, 12), st.integers(1, 3), st.integers(0, 10_000))
 def test_never_more_vlans_than_first_fit_and_never_a_longer_path(n, more, every, seed):
     graph = nx.compose(

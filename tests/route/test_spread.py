@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
@@ -21,6 +21,7 @@ from tagloom.route import route
 from tagloom.route.spread import load_bound, spread
 from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import weave
+from thinned import examples
 
 
 def inventory(name):
@@ -78,7 +79,7 @@ def test_the_bound_lets_hosts_choose_among_trees():
     assert channel_load(fabric, spread(fabric, routes, "fixed", volume).routes, volume).max() == 1000
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.sampled_from(
         [

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import make_fabric, make_irregular
@@ -21,6 +21,7 @@ from tagloom.route.up_down import up_down
 from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import weave
 from tagloom.weave.broadcast import broadcast_tree, turns
+from thinned import examples
 
 
 def woven(fabric, routes, **options):
@@ -65,7 +66,7 @@ def irregular(draw, most=16):
     return make_irregular(hosts, draw(st.permutations(links)))
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(irregular())
 def test_up_down_on_any_graph_proves_under_renamed_assignment(fabric):
     routes = route(fabric, "up-down", "renamed")
@@ -76,7 +77,7 @@ def test_up_down_on_any_graph_proves_under_renamed_assignment(fabric):
     assert np.array_equal(copies, np.ones_like(copies) - np.eye(len(copies), dtype=int))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(irregular(most=12), st.sampled_from(["fixed", "renamed"]))
 def test_one_order_of_all_channels_proves_under_both_assignments(fabric, assignment):
     routes = route(fabric, "any", assignment)
@@ -85,7 +86,7 @@ def test_one_order_of_all_channels_proves_under_both_assignments(fabric, assignm
     assert proof.proven, [str(finding) for finding in proof.findings]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(irregular())
 def test_paths_chosen_by_in_port_prove_too_and_are_no_longer_than_those_of_trees(fabric):
     routes = up_down_by_in_port(fabric)
@@ -107,7 +108,7 @@ def test_a_graph_too_large_for_trees_by_in_port_still_gets_many_paths():
     assert verify(fabric, plan.state, Plan(routes)).proven
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(irregular(10))
 def test_the_tree_fits_the_paths_and_no_flood_storms_even_without_its_entries(fabric):
     """Other group addresses and unicasts to hosts that are gone flood past the group entries."""

@@ -1,9 +1,14 @@
 """The whole mission as an operator runs it: commands in a terminal against a rack of real SSH consoles."""
 
+import shutil
+from dataclasses import asdict
+
 import pytest
 
 from tagloom.lab import process
+from tagloom.lab.device import Quirks
 from terminal import Terminal
+from thinned import few
 
 STEPS = (
     "plan",
@@ -19,15 +24,27 @@ STEPS = (
 )
 
 
-@pytest.fixture
-def terminal(tmp_path):
-    """Give a terminal with a planned 2x2 mesh and its rack in factory state."""
-    terminal = Terminal(tmp_path)
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Plan a 2x2 mesh and start its rack."""
+    terminal = Terminal(tmp_path_factory.mktemp("mission"))
     terminal("new", "mesh", "--dims", 2, 2, "--parallel", 2, "-o", "f.yml")
-    terminal("plan", "f.yml", "-o", "b")
+    terminal("plan", "f.yml", "-o", "planned")
     terminal("lab", "up", "f.yml")
+    process.keep(terminal.rack)
     yield terminal
     terminal("lab", "down")
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal with a planned mesh and its rack in factory state, where nothing was run yet."""
+    process.restore(running.rack)
+    process.quirks(running.rack, {"*": asdict(Quirks())})
+    shutil.rmtree(running.rack / "runs", ignore_errors=True)
+    shutil.rmtree(running.home / "b", ignore_errors=True)
+    shutil.copytree(running.home / "planned", running.home / "b")
+    return running
 
 
 ALL = ["s0", "s1", "s2", "s3"]
@@ -80,19 +97,21 @@ def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
 
 def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
     terminal("apply", "b")
-    process.down(terminal.rack)
-    terminal("lab", "up", "f.yml")  # all switches back at the factory: the grossest slip
+    process.restore(terminal.rack)  # all switches back at the factory: the grossest slip
     assert terminal.answer("apply", "b")["changed"] == ALL
     assert terminal.answer("lab", "ping")["reached"] == 12
 
 
 @pytest.mark.parametrize(
     ("quirk", "where", "logged_in"),
-    [
-        ({"refuse_login": True}, "login", False),
-        ({"reject_line": "switchport general pvid"}, "switchport general pvid", True),
-        ({"drop_after": 12}, "session was dropped", True),
-    ],
+    few(
+        [
+            ({"refuse_login": True}, "login", False),
+            ({"reject_line": "switchport general pvid"}, "switchport general pvid", True),
+            ({"drop_after": 12}, "session was dropped", True),
+        ],
+        1,
+    ),
     ids=["refused login", "rejected line", "dropped session"],
 )
 def test_a_switch_that_fails_is_named_and_the_others_finish(terminal, quirk, where, logged_in):

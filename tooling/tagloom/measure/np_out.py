@@ -15,7 +15,7 @@ def format_np_out(points: Iterable[Point]) -> str:
     r"""Write points as NetPIPE 3.7 does; its "Mbps" are 2^20 bits per second.
 
     >>> format_np_out([Point(1, 100, (8.39e-6,))])
-    '       1 0.909359   0.00000839\n'
+    '       1 0.909344   0.00000839\n'
     """
     return "".join(f"{p.bytes:8d} {p.bits_per_second / NETPIPE_MBPS:f} {p.seconds:12.8f}\n" for p in points)
 
