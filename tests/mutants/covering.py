@@ -34,8 +34,14 @@ COVERING = [
     ("graph/numbering.py", "weave/test_weave.py rollout/test_rollout.py"),
     ("graph/flows.py", "predict/test_flows.py"),
     ("graph/*", "verify/test_certificate.py route/test_routes.py gadgets laws/test_compiled_loops_agree.py"),
-    ("verify/wave.py", "rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py"),
-    ("verify/mixture.py", "rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py"),
+    (
+        "verify/wave.py",
+        "verify/test_copies.py rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py",
+    ),
+    (
+        "verify/mixture.py",
+        "verify/test_copies.py rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py",
+    ),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
     ("verify/guard.py", "rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
     ("verify/foreign.py", "laws/test_foreign_vlans.py"),

@@ -265,6 +265,9 @@ def test_what_it_cannot_lead_is_refused_with_the_reason():
         greenfield(build_of(ring), blocked=["s0:g1", "s2:g1"])
     with pytest.raises(PlanError, match="factory's VLAN 1"):
         greenfield(build_of(ring), before=build_of(ring).state)
+    full = build_of(replace(ring, first_vlan=4095 - build_of(ring).vlans))
+    with pytest.raises(PlanError, match="that no switch has, for the time of the rollout"):
+        greenfield(full)
     with pytest.raises(InputError) as caught:
         greenfield(build_of(ring), root="s9", blocked=["s0:g9", "x:g1"])
     assert len(caught.value.findings) == 3

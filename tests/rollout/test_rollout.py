@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from plans import mesh, plans
 
-from fabrics import make_fabric, make_irregular
+from fabrics import ROOT, make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.numbering import content, owned
 from tagloom.lab.dataplane import Dataplane
-from tagloom.pipeline import rollout
+from tagloom.pipeline import plan, rollout
 from tagloom.pipeline.planning import rollout_judge
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
@@ -355,3 +355,11 @@ def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends(templates):
                         raised += 1
     assert raised >= 4
     assert first.drain_seconds > 0, "they are waited for"
+
+
+def test_where_no_vlan_id_is_free_hosts_are_not_parked_and_the_reason_is_told():
+    fabric = replace(make_fabric("mesh", 2, 2), first_vlan=4091)
+    old, _, _ = plan(fabric, ROOT / "templates", texts=False)
+    new, _, _ = plan(fabric, ROOT / "templates", routing="up-down", previous=old, texts=False)
+    with pytest.raises(PlanError, match="no VLAN id of 4091 to 4094 is free for a tree beside both"):
+        rollout(fabric, old.state, new.state, strategy="park")

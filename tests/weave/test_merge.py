@@ -10,7 +10,7 @@ from fabrics import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.weave.fixed import _is_tree, first_fit_count, trees
-from tagloom.weave.merge import EXACT_THINGS, _by_saturation, _numbered, fewest, first_fit
+from tagloom.weave.merge import EXACT_THINGS, _by_saturation, _least, _numbered, fewest, first_fit
 
 
 def conflicts(graph):
@@ -130,3 +130,13 @@ def test_branches_that_lead_to_no_host_keep_no_trees_apart():
     routes = partial_routes(fabric, [sorted(tree | {end}) for end in ends])
     assert first_fit_count(fabric, routes) == len(ends) == 2
     assert len(trees(fabric, routes)[0]) == 1
+
+
+@given(st.frozensets(st.frozensets(st.integers(0, 7), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_of_a_set_that_may_not_share_a_class_only_members_that_are_needed_are_kept(forbidden):
+    def together(members):
+        return not any(part <= set(members) for part in forbidden)
+
+    kept = _least(list(range(8)), together)
+    assert not together(kept)
+    assert all(together([m for m in kept if m != member]) for member in kept)

@@ -110,7 +110,11 @@ def from_factory(
     if not end_proof.proven:
         raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan")
     asked = _Asked(fabric, before, end, judge)
-    steps = greenfield(asked.change, tree, asked.fresh_vlans(1)[0])
+    fresh = asked.fresh_vlans(1)
+    if not fresh:
+        rule = f"a VLAN id of {fabric.first_vlan} to {MAX_VLAN} that no switch has, for the time of the rollout"
+        raise PlanError(rule, "none is free", "vlans: {first: N} in the fabric file, and plan again")
+    steps = greenfield(asked.change, tree, fresh[0])
     waves = _proven(asked, _Plan("greenfield", steps))
     if waves is None:
         raise PlanError("every wave from the factory's state must prove", "; ".join(asked.refused))
@@ -314,8 +318,11 @@ def _pieces(asked: _Asked) -> Iterator[_Plan]:
 def _parked(asked: _Asked) -> Iterator[_Plan]:
     """Park hosts on one tagged tree that fits beside the old paths and beside the new."""
     vlans, found = asked.fresh_vlans(1), False
+    if not vlans:
+        asked.refused.append(f"no VLAN id of {asked.fabric.first_vlan} to {MAX_VLAN} is free for a tree beside both")
+        return
     for number, tree in enumerate(trees_beside(asked.fabric, asked.usable, asked.old, asked.new)):
-        if number == TREES_TRIED or not vlans:
+        if number == TREES_TRIED:
             break
         found = True
         layer = tree_state(asked.fabric, tree, vlans[0])
