@@ -9,14 +9,14 @@ from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
+from tagloom.adapters.worker_pool import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tagloom.adapters.crew import Released
+    from tagloom.adapters.worker_pool import Released
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -42,5 +42,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
 
             return send
 
-        sent = side_by_side(prepare, hosts)
+        sent = run_parallel(prepare, hosts)
         return result | {"changed": True, "failed": sorted(sent) != sorted(hosts)}

@@ -17,7 +17,7 @@ from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import Ansible, ansible_environment
 from tagloom.apply.run_directory import Job
 from tagloom.apply.site import Site
-from tagloom.apply.switch import Language, bring
+from tagloom.apply.switch import Language, configure_switch
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
@@ -117,7 +117,7 @@ class Bench:
     def bring_as(self, switch, model):
         """Push to a switch as if it were of `model`, without Ansible; gives the outcome."""
         platform = platforms.load(model)
-        return bring(
+        return configure_switch(
             SshSwitch(switch, platform, self.access(switch)),
             switch,
             language(model),

@@ -22,7 +22,7 @@ def before(number, tmp_path, drain_seconds=0.0):
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     files = RunDirectory(tmp_path)
     if number == 2:
-        files.land(1)
+        files.complete(1)
     with ours, theirs:
         yield Gate(files, {"waves": waves, "check": False, "journal": ""}, number, Controller(theirs.fileno())), ours
 
@@ -32,7 +32,7 @@ def test_the_word_to_go_that_is_said_early_is_not_taken_for_the_end(tmp_path):
         command.send(LOCK)
         command.send(GO)
         assert gate.approach()
-        assert gate.opens()
+        assert gate.wait_for_wave()
     assert RunDirectory(tmp_path).begun.read_text() == "1"
 
 
@@ -42,7 +42,7 @@ def test_a_command_that_ended_begins_no_wave_whatever_it_said_before(tmp_path, s
         for word in said:
             command.send(word)
         command.shutdown(socket.SHUT_RDWR) if not said else command.close()
-        assert not (gate.approach() and gate.opens())
+        assert not (gate.approach() and gate.wait_for_wave())
         assert gate.reason.startswith("stopped before wave 1: the command that began ")
     assert not RunDirectory(tmp_path).begun.exists()
 
@@ -57,4 +57,4 @@ def test_a_command_that_ends_while_old_frames_leave_begins_no_further_wave(tmp_p
 def test_a_later_wave_waits_for_no_word(tmp_path):
     with before(2, tmp_path) as (gate, _command):
         assert gate.approach()
-        assert gate.opens()
+        assert gate.wait_for_wave()

@@ -14,7 +14,7 @@ from fabrics import make_fabric
 from tagloom import pipeline
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
-from tagloom.cli.applying import desk_of
+from tagloom.cli.applying import context_of
 from tagloom.cli.screen import Screen
 from tagloom.lab import process
 from tagloom.lab.device import Quirks
@@ -101,8 +101,8 @@ def families(tmp_path_factory):
 
 def test_the_watcher_sees_what_a_thread_imports(tmp_path, families):
     (tmp_path / "one.py").write_text(
-        "from tagloom.adapters.crew import side_by_side\n"
-        "side_by_side(lambda name: lambda released: __import__('colorsys') and None, ['s0'])\n"
+        "from tagloom.adapters.worker_pool import run_parallel\n"
+        "run_parallel(lambda name: lambda released: __import__('colorsys') and None, ['s0'])\n"
     )
     environment = os.environ | {"PYTHONPATH": str(families.home / "watch"), "IMPORTS_SEEN": str(tmp_path / "seen")}
     subprocess.run([sys.executable, tmp_path / "one.py"], env=environment, check=True)
@@ -125,7 +125,7 @@ def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families
 
 
 def test_nothing_is_imported_while_threads_speak_to_switches(families):
-    """Where this fails, `tagloom.adapters.crew.NEEDED_BY_THREADS` lacks what is named here."""
+    """Where this fails, `tagloom.adapters.worker_pool.NEEDED_BY_THREADS` lacks what is named here."""
     process.quirks(families.rack, QUIRKS)
     assert families.under("watch", "apply", "a", expect=3)[0]["failed"] == NAMES
     process.quirks(families.rack, {"*": asdict(Quirks())})
@@ -137,7 +137,7 @@ def test_the_traceback_of_a_fault_of_the_command_is_kept_beside_its_runs(tmp_pat
     site = Site(tmp_path, SHARE, {}, "now")
     with (
         pytest.raises(ZeroDivisionError),
-        desk_of(Namespace(command="apply"), Screen(as_json=True), Ansible(site)),
+        context_of(Namespace(command="apply"), Screen(as_json=True), Ansible(site)),
     ):
         _ = 1 / 0
     kept = tmp_path / "runs/now-fault.txt"

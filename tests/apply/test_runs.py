@@ -56,7 +56,7 @@ class Ring:
             wave["drain_seconds"] = 0  # no frame is under way in a rack that nobody sends through
         (home / "change/rollout.json").write_text(json.dumps(page))
         self.states = [old.state, *(wave.state for wave in change.waves)]
-        self.order = waves.read_order(home / "change")
+        self.order = waves.read_sequence(home / "change")
         self.info = process.up(Order(FABRIC, TEMPLATES), self.rack)
 
     @property
@@ -182,7 +182,7 @@ def test_a_rollout_saves_at_every_boundary_keeps_a_true_journal_and_is_rolled_ba
     moving = 0
     for texts in {json.dumps(sample): sample for sample in samples}.values():
         running, startup = (pipeline.parse(FABRIC, held)[0] for held in texts)
-        wave = max(next(k for k in range(4) if not ring.order.strays(running[n], n, k)) for n in NAMES)
+        wave = max(next(k for k in range(4) if not ring.order.drifted_cells(running[n], n, k)) for n in NAMES)
         moving += not any(ring.standing(running, k) for k in range(4))
         for name in NAMES:
             kept = [k for k in range(4) if startup[name] == ring.order.on(startup[name], name, k)]
@@ -280,7 +280,7 @@ def test_a_failure_stops_in_the_wave_and_resume_finishes_it(ring):
     assert (page["failed"], page["state"], page["wave"]) == (["s1"], "failed", 2)
     assert page["resume_with"] == f"tagloom apply --resume -i {ring.rack}"
     held = ring.running()
-    assert all(not ring.order.strays(held[name], name, 2) for name in NAMES), "inside the proven wave"
+    assert all(not ring.order.drifted_cells(held[name], name, 2) for name in NAMES), "inside the proven wave"
     assert all(held[name] == ring.order.on(held[name], name, 2) for name in ("s0", "s2"))
     assert [(r.switch, r.state) for r in ring.journal.switches(1, 2)] == [
         ("s0", "saved"),
@@ -310,7 +310,7 @@ def test_the_others_finish_as_far_as_is_proven_and_leave_what_the_one_that_faile
     assert (page["failed"], page["state"], page["wave"]) == (["s1"], "failed", 3)
     assert page["remarks"][0].startswith("finished what can be without s1, up to wave 3 of 3; left on ")
     held = ring.running()
-    assert all(not ring.order.strays(held[name], name, 2 if name == "s1" else 3) for name in NAMES)
+    assert all(not ring.order.drifted_cells(held[name], name, 2 if name == "s1" else 3) for name in NAMES)
     assert any(held[name] != ring.order.on(held[name], name, 2) for name in ("s0", "s2")), "some of wave 3 was sent"
     assert any(held[name] != ring.order.on(held[name], name, 3) for name in ("s0", "s2")), "some of it must wait"
     assert ring.running(startup=True) == {**held, "s1": ring.running(startup=True)["s1"]}
@@ -538,7 +538,7 @@ def test_abort_stops_a_run_in_a_proven_state_and_says_how_to_go_on(ring, now):
     assert page["resume_with"].startswith("tagloom apply --resume")
     held = ring.running()
     assert ring.standing(held, 1) is not now
-    assert all(not ring.order.strays(held[name], name, 1) for name in NAMES)
+    assert all(not ring.order.drifted_cells(held[name], name, 1) for name in NAMES)
     assert process.ping(ring.rack)["lost"] == 0
 
 
@@ -559,7 +559,7 @@ def test_each_interrupt_stops_a_run_sooner_and_always_in_a_proven_state(ring, ti
     assert page["wave"] == 1
     held = ring.running()
     assert ring.standing(held, 1) is (times == 1)
-    assert all(not ring.order.strays(held[name], name, 1) for name in NAMES)
+    assert all(not ring.order.drifted_cells(held[name], name, 1) for name in NAMES)
     assert process.ping(ring.rack)["lost"] == 0
     process.quirks(ring.rack, {"*": asdict(Quirks())})
     assert ring.answer("apply", "--resume")["state"] == "done"

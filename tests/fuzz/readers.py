@@ -16,9 +16,9 @@ from fabrics import ROOT
 from tagloom import cli
 from tagloom.adapters.forecasts import Forecasts
 from tagloom.adapters.history import History
-from tagloom.adapters.ledger import Ledger
 from tagloom.adapters.measurements import Measurements
 from tagloom.adapters.meters_csv import read_samples
+from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.cli.inputs import text_of
@@ -33,9 +33,9 @@ from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.read.history import read_history
 from tagloom.read.snmp_settings import read_snmp_settings
 from tagloom.records.kept import Measured, Quantity
-from tagloom.records.measurement import Kept, Point
+from tagloom.records.measurement import Point, StoredMeasurement
 from tagloom.records.observation import Counters, Observation
-from tagloom.records.timetable import Standing
+from tagloom.records.timetable import TimetableProgress
 from tagloom.regulate.settings_file import read_result
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _estimate() -> None:
 
 
 def _ledger() -> None:
-    with contextlib.closing(Ledger(Path("state.db"))) as file:
+    with contextlib.closing(TimetableMemory(Path("state.db"))) as file:
         file.standing()
         file.counts()
         file.note(3.0, "done", ("a",), "")
@@ -192,20 +192,20 @@ def make(home: Path) -> None:
             ports = [Counters(p, f"g{p}", True, True, 10**9, 1.0, *count) for p in range(1, 25)]
             seen = {f"s{s}": Observation(f"s{s}", at, ports=tuple(ports), uptime_seconds=at) for s in range(3)}
             file.append("ring", at, seen)
-    with contextlib.closing(Ledger(home / "state.db")) as file:
+    with contextlib.closing(TimetableMemory(home / "state.db")) as file:
         file.note(1.0, "done", ("s.json",), "rule")
-        file.remember(Standing(("s.json",), lowered_at=(1.0,)))
+        file.remember(TimetableProgress(("s.json",), lowered_at=(1.0,)))
     with contextlib.closing(Measurements(home / "kept.db")) as file:
         names = ("timeout", "sleep", "wake")
-        file.append(1.0, [Kept("idle-gap", "ring", {}, name, 1e-3, "s", None) for name in names])
-        file.append(2.0, [Kept("power", "ring", {}, "watts", 70.0, "W", None)])
+        file.append(1.0, [StoredMeasurement("idle-gap", "ring", {}, name, 1e-3, "s", None) for name in names])
+        file.append(2.0, [StoredMeasurement("power", "ring", {}, "watts", 70.0, "W", None)])
     with contextlib.closing(Forecasts(home / "f.db", new=True)) as file:
         file.keep(1.0, "ring", "b", {"watts_after": Quantity(70.0, 60.0, 80.0, "table")})
         file.measure([Measured("watts_after", 71.0, "given", 2.0, "ring")])
     with Journal(home / "journal.db") as file:
         words = {"name": "1", "kind": "apply", "fabric": "ring", "source": "b", "command": "c", "operator": "o"}
         run = file.begin(**words, waves=1, proven=True, order=home / "c")
-        file.ledger(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
+        file.wave_journal(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
     for name in ("journal.db", "h.db", "f.db", "state.db", "kept.db"):
         with contextlib.closing(sqlite3.connect(home / name)) as file:
             file.execute("PRAGMA journal_mode = DELETE")
@@ -218,7 +218,7 @@ READERS = (
     Reader("routes", "b/routes.npz", command("verify b"), binary=True),
     Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),
     Reader("configuration", "b/configs/s0.cfg", command("verify b")),
-    Reader("rollout", "r/rollout.json", lambda: (waves.read_order(Path("r")), waves.downtime(Path("r")))),
+    Reader("rollout", "r/rollout.json", lambda: (waves.read_sequence(Path("r")), waves.downtime(Path("r")))),
     Reader("rollout for a forecast", "r/rollout.json", command("predict c --rollout r")),
     Reader("settings", "s.json", command("plan f.yml --settings s.json -o p --no-texts")),
     Reader("settings' routes", "s.json", lambda: read_result(read_fabric(Path("f.yml")), Path("s.json"))),

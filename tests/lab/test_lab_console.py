@@ -5,7 +5,7 @@ import pytest
 from tagloom import platforms
 from tagloom.errors import InputError
 from tagloom.lab.console import LOCKED, Console
-from tagloom.lab.device import Device, Foreign, Quirks
+from tagloom.lab.device import Device, Quirks, UnmanagedConfig
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.switch_state import Membership
 
@@ -18,7 +18,7 @@ def device(model=ROS, lines=60, **quirks):
         "s0",
         platform,
         render=lambda _: "\n".join(f"line {n}" for n in range(1, lines + 1)),
-        foreign=Foreign.born("s0", 0, platform, [1, 2]),
+        foreign=UnmanagedConfig.born("s0", 0, platform, [1, 2]),
         quirks=Quirks(**quirks),
     )
 

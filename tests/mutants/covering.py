@@ -74,7 +74,7 @@ COVERING = [
     (
         "apply/*",
         (
-            "apply/test_gate.py apply/test_crew.py apply/test_chunks.py apply/test_inventory.py "
+            "apply/test_gate.py apply/test_worker_pool.py apply/test_chunks.py apply/test_inventory.py "
             "apply/test_surroundings.py apply/test_push.py apply/test_runs.py"
         ),
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagloom.records.timetable import Standing, Watch
+from tagloom.records.timetable import TimetableProgress, Watch
 from tagloom.regulate.timetable_watch import changed, decide
 
 OFF = {"all-on": {}, "night": {1, 2, 3}, "day": {1}, "job": {2, 3}}
@@ -18,14 +18,14 @@ def look(now, scheduled, standing, load=(0.0, True), asked=()):
 
 
 def test_what_is_scheduled_holds_and_what_is_unknown_is_set_at_once():
-    first = look(0, "night", Standing())
+    first = look(0, "night", TimetableProgress())
     assert (first.settings, first.change) == (("night",), True)
-    held = Standing(("night",), changed_at=0)
+    held = TimetableProgress(("night",), changed_at=0)
     assert not look(10, "night", held).change
 
 
 def test_links_come_up_at_once_and_go_off_only_after_the_dwell():
-    held = Standing(("night",), changed_at=0)
+    held = TimetableProgress(("night",), changed_at=0)
     assert look(10, "day", held).change
     day = changed(10, ("day",), held, lowered=False)
     assert not look(900, "night", day).change
@@ -33,7 +33,7 @@ def test_links_come_up_at_once_and_go_off_only_after_the_dwell():
 
 
 def test_load_raises_at_once_and_lets_go_after_the_hold_below_the_lower_share():
-    held = Standing(("night",), changed_at=0)
+    held = TimetableProgress(("night",), changed_at=0)
     up = look(10, "night", held, (0.7, True))
     assert (up.settings, up.change) == (("all-on",), True)
     raised = changed(10, up.settings, up.standing, lowered=False)
@@ -48,12 +48,12 @@ def test_load_raises_at_once_and_lets_go_after_the_hold_below_the_lower_share():
 
 @pytest.mark.parametrize(("load", "change"), [((0.29, True), True), ((0.3, True), False), ((0.1, False), False)])
 def test_links_go_off_only_while_all_load_is_seen_and_low(load, change):
-    assert look(1000, "night", Standing(("all-on",)), load).change is change
-    assert look(1000, "all-on", Standing(("night",)), load).change  # up needs no reading
+    assert look(1000, "night", TimetableProgress(("all-on",)), load).change is change
+    assert look(1000, "all-on", TimetableProgress(("night",)), load).change  # up needs no reading
 
 
 def test_links_go_off_only_so_often_a_day():
-    standing = Standing(("all-on",))
+    standing = TimetableProgress(("all-on",))
     for at in (1000, 2000):
         standing = changed(at, ("night",), standing, lowered=True)
         standing = changed(at + 1, ("all-on",), standing, lowered=False)
@@ -62,6 +62,6 @@ def test_links_go_off_only_so_often_a_day():
 
 
 def test_jobs_get_the_links_of_all_of_them_and_of_the_timetable():
-    both = look(10, "night", Standing(("night",)), asked={"day", "job"})
+    both = look(10, "night", TimetableProgress(("night",)), asked={"day", "job"})
     assert (both.settings, both.change, off(both.settings)) == (("day", "job", "night"), True, frozenset())
-    assert look(10, "night", Standing(("night",)), asked={"all-on", "job"}).settings == ("all-on",)
+    assert look(10, "night", TimetableProgress(("night",)), asked={"all-on", "job"}).settings == ("all-on",)

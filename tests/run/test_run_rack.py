@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fabrics import ROOT
-from tagloom.adapters.ledger import Ledger
 from tagloom.adapters.snmp import Snmp
+from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.abort import JOURNAL, LOCK
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
@@ -19,8 +19,8 @@ from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.operate.clock import Eyes, Jobs, Keeper
-from tagloom.operate.waves import Desk
+from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
+from tagloom.operate.waves import ApplyContext
 from tagloom.pipeline import observing
 from tagloom.read import read_fabric, read_snmp_settings
 from tagloom.read.calendar import read_timetable
@@ -30,12 +30,12 @@ EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()
 
 
 @contextlib.contextmanager
-def desk(site):
+def context(site):
     """Take the fabric's lock and open its journal, as the command does."""
     home = site.home
     with Ansible(site) as ansible, FabricLock(home / LOCK, "test", print) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
-        yield Desk(ansible, journal, lock)
+        yield ApplyContext(ansible, journal, lock)
 
 
 class FastClock:
@@ -94,25 +94,25 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
         slow.append(sum(up[port] and speed[port] == 100e6 for port in ports))
         assert process.ping(lab)["lost"] == 0
 
-    def keeper(memory, *actions):
+    def controller(memory, *actions):
         site = Site(lab, ROOT, dict(os.environ), f"run{len(statuses)}")
-        return Keeper(
-            *(fabric, read_timetable(home / "day.yml"), site, desk, home / "state", memory),
+        return TimetableController(
+            *(fabric, read_timetable(home / "day.yml"), site, context, home / "state", memory),
             FastClock(EVENING, actions),
-            *(Watch(1e-7, 1e-8, hold_seconds=600, dwell_seconds=60), Eyes(agents, snmp.ask)),
+            *(Watch(1e-7, 1e-8, hold_seconds=600, dwell_seconds=60), LoadProbe(agents, snmp.ask)),
             Jobs(home / "requests", home / "profiles"),
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%H:%M:%S} {text}"),
             statuses.append,
         )
 
     with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2) as snmp:
-        with contextlib.closing(Ledger(home / "state.db")) as memory:
+        with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
             # at 20:09 links are off, and the frames of the ping are load: the look after it brings all up
-            running = keeper(memory, (EVENING + 240, note), (EVENING + 540, note))
+            running = controller(memory, (EVENING + 240, note), (EVENING + 540, note))
             with pytest.raises(KeyboardInterrupt):
                 running.run()
-        with contextlib.closing(Ledger(home / "state.db")) as memory:  # within the hold: still raised
-            keeper(memory).step()
+        with contextlib.closing(TimetableMemory(home / "state.db")) as memory:  # within the hold: still raised
+            controller(memory).step()
             assert memory.counts() == (2, 0)
     assert (off, slow) == ([3, 0], [2, 0])
     assert [line.partition(" ")[0] for line in told[:3]] == ["20:05:00", "20:09:00", "20:09:00"]

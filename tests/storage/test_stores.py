@@ -11,13 +11,13 @@ import pytest
 
 from tagloom.adapters.forecasts import Forecasts
 from tagloom.adapters.history import History
-from tagloom.adapters.ledger import Ledger
 from tagloom.adapters.measurements import Measurements
+from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.journal import Journal
 from tagloom.errors import InputError
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.observation import Counters, Observation
-from tagloom.records.timetable import Standing
+from tagloom.records.timetable import TimetableProgress
 
 
 def history(path):
@@ -28,9 +28,9 @@ def history(path):
 
 
 def ledger(path):
-    with closing(Ledger(path)) as file:
+    with closing(TimetableMemory(path)) as file:
         file.note(1.0, "done", ("night",), "")
-        file.remember(Standing(("night",), lowered_at=(1.0,)))
+        file.remember(TimetableProgress(("night",), lowered_at=(1.0,)))
         return file.standing(), file.counts()
 
 
@@ -47,7 +47,7 @@ def journal(path):
     words = {"name": "r", "kind": "apply", "fabric": "ring", "source": "b", "command": "c", "operator": "o"}
     with Journal(path) as file:
         run = file.begin(**words, waves=1, proven=True, order=order)
-        file.ledger(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
+        file.wave_journal(run.id, 1, "s0").intend(["vlan 2"], "a", "b")
         file.unpack(run.id, path.with_name("unpacked"))
         return file.runs(), file.switches(run.id)
 
@@ -65,7 +65,7 @@ def measurements(path):
 
 
 def read_ledger(path):
-    file = Ledger(path)
+    file = TimetableMemory(path)
     return file.standing(), file.counts()
 
 
@@ -163,7 +163,7 @@ def test_a_cell_of_another_type_is_told(name, sql, tmp_path):
 def test_another_process_that_keeps_it_is_told(tmp_path):
     path = tmp_path / "s.db"
     ledger(path)
-    with closing(Ledger(path)):
+    with closing(TimetableMemory(path)):
         assert "no other tagloom that keeps it" in refused(ledger, path)
 
 

@@ -9,7 +9,7 @@ import pytest
 from fabrics import ROOT
 from tagloom import pipeline, platforms
 from tagloom.cli import main
-from tagloom.lab.device import Device, Foreign
+from tagloom.lab.device import Device, UnmanagedConfig
 from tagloom.read import read_fabric
 from tagloom.render import parse_configuration, read_text, render_configuration
 
@@ -460,7 +460,7 @@ def test_what_a_switch_prints_of_itself_leaves_the_yes_unqualified(family):
     printed = {}
     for number, switch in enumerate(fabric.switches):
         platform = platforms.of(switch)
-        foreign = Foreign.born(switch.name, number, platform, fabric.used_ports[number])
+        foreign = UnmanagedConfig.born(switch.name, number, platform, fabric.used_ports[number])
         device = Device(switch.name, platform, partial(render_configuration, platform, templates=TEMPLATES), foreign)
         device.configure(replace(device.configuration(), state=parse_configuration(platform, texts[switch.name]).state))
         printed[switch.name] = device.running_config()

@@ -18,7 +18,7 @@ from tagloom.apply.survey import survey
 from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.operate import applying, prepare, waves
+from tagloom.operate import apply, prepare, waves
 from tagloom.predict.links import predict
 from tagloom.read import read_fabric
 from tagloom.regulate.settings_file import to_json, with_links_off
@@ -107,7 +107,7 @@ def run(
             ansible = stack.enter_context(Ansible(site))
             lock = stack.enter_context(FabricLock(site.home / LOCK, "tagloom demo", say))
             journal = stack.enter_context(Journal(site.home / JOURNAL))
-            _mission(demo, home, build, waves.Desk(ansible, journal, lock), say, progress, step)
+            _mission(demo, home, build, waves.ApplyContext(ansible, journal, lock), say, progress, step)
     finally:
         process.down(rack)
     return demo
@@ -117,28 +117,28 @@ def _mission(
     demo: Demo,
     home: Path,
     build: Build,
-    desk: waves.Desk,
+    context: waves.ApplyContext,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
 ) -> None:
-    fabric, site, rack = build.fabric, desk.site, desk.site.inventory
+    fabric, site, rack = build.fabric, context.site, context.site.inventory
     step(
         4,
         "Push with ansible-playbook: first check mode, then for real",
         "Check mode reads every switch over SSH and computes the true difference; nothing is sent.",
     )
-    push = prepare.prepare(home / "build")
+    prepared = prepare.prepare(home / "build")
     hosts = len(fabric.switches)
     with progress("switches read") as note:
-        found = survey(desk.ansible, push.directory, fabric, on_progress=_count(note, hosts))
+        found = survey(context.ansible, prepared.directory, fabric, on_progress=_count(note, hosts))
     say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
     if found.outcomes:
         lines = found.outcomes[0].diff.splitlines()
         say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
     say(*terminal.outcome_lines(found, checked=True))
     with progress("switches pushed") as note:
-        pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, hosts)).outcomes
+        pushed = apply.apply_new(context, prepared, found, apply.ApplyOptions(), _count(note, hosts)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False))
     say(
         demo.check(
@@ -165,8 +165,8 @@ def _mission(
 
     step(7, "Apply the same build again")
     with progress("switches compared") as note:
-        found = survey(desk.ansible, push.directory, fabric, on_progress=_count(note, hosts))
-        again = applying.fresh(desk, push, found, applying.Wishes()).outcomes
+        found = survey(context.ansible, prepared.directory, fabric, on_progress=_count(note, hosts))
+        again = apply.apply_new(context, prepared, found, apply.ApplyOptions()).outcomes
     say(*terminal.outcome_lines(again, checked=False))
     say(
         demo.check(
@@ -177,20 +177,20 @@ def _mission(
     )
     demo.page["apply_again"] = _counts(again)
 
-    _save_power(demo, home, build, desk, say, progress, step)
+    _save_power(demo, home, build, context, say, progress, step)
 
 
 def _save_power(
     demo: Demo,
     home: Path,
     build: Build,
-    desk: waves.Desk,
+    context: waves.ApplyContext,
     say: Callable[..., None],
     progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]],
     step: Callable[..., None],
 ) -> None:
     """Turn off what one application's traffic does not need, paths first, and say what that is worth."""
-    fabric, site, templates = build.fabric, desk.site, desk.site.share / "templates"
+    fabric, site, templates = build.fabric, context.site, context.site.share / "templates"
     matrix = site.share / "tests" / "data" / "npb" / MATRIX
     step(
         8,
@@ -216,9 +216,9 @@ def _save_power(
     )
     pushes = sum(rollout["switches_by_wave"])
     with progress("pushes") as note:
-        push = prepare.prepare(home / "rollout")
-        found = survey(desk.ansible, push.directory, fabric, wave=1)
-        pushed = applying.fresh(desk, push, found, applying.Wishes(), _count(note, pushes)).outcomes
+        prepared = prepare.prepare(home / "rollout")
+        found = survey(context.ansible, prepared.directory, fabric, wave=1)
+        pushed = apply.apply_new(context, prepared, found, apply.ApplyOptions(), _count(note, pushes)).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
     demo.page["rollout"] = rollout

@@ -13,17 +13,17 @@ from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
+from tagloom.adapters.worker_pool import run_parallel
 from tagloom.apply.build import proven_texts
 from tagloom.apply.controller import Controller
 from tagloom.apply.gate import Gate
 from tagloom.apply.journal import Journal
-from tagloom.apply.keep import keep_fault
 from tagloom.apply.outcomes import Fault, Outcome
+from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import RunDirectory
-from tagloom.apply.switch import Language, bring
+from tagloom.apply.switch import Language, configure_switch
 from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
@@ -34,7 +34,7 @@ from tagloom.share import share_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tagloom.adapters.crew import Turn
+    from tagloom.adapters.worker_pool import Turn
     from tagloom.records.switch_state import SwitchState
 
 OUT_OF_BAND = "tagloom_out_of_band"
@@ -89,11 +89,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         def prepare(switch: str) -> Callable[[Turn], Outcome | None]:
             def push(turn: Turn) -> Outcome | None:
                 try:
-                    outcome = bring_one(switch, order, wave, texts, known, files, turn, held.get(switch))
+                    outcome = configure_one(switch, order, wave, texts, known, files, turn, held.get(switch))
                 except (TagloomError, OSError) as error:  # no target, or no journal: nothing was sent
                     outcome = failed(str(error))
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
-                    said = keep_fault(files.fault(switch), error)
+                    said = write_fault(files.fault(switch), error)
                     outcome = failed(f"{said}; what it was about to send is in the journal")
                 return told(outcome, turn)
 
@@ -112,7 +112,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             files.write(outcome)
             return outcome
 
-        outcomes = side_by_side(prepare, wave["switches"], gate.opens)
+        outcomes = run_parallel(prepare, wave["switches"], gate.wait_for_wave)
         if gate.reason:
             return result | {"failed": True, "msg": gate.reason}
         if len(outcomes) == len(wave["switches"]) and not any(
@@ -122,7 +122,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         return result | {"changed": False}
 
 
-def bring_one(
+def configure_one(
     switch: str,
     order: Mapping[str, Any],
     wave: Mapping[str, Any],
@@ -162,7 +162,7 @@ def bring_one(
     out_of_band = boolean(variables.get(OUT_OF_BAND, False), strict=False)
     # A rollout's waves are proven never to cut the declared way to a switch; a set-up in one go is not.
     led = order["in_band"] and (bool(wave["expected"]) or check)
-    return bring(
+    return configure_switch(
         connect(switch, platform, Access.of_host(variables)),
         switch,
         language,
@@ -176,7 +176,7 @@ def bring_one(
         ahead=wave["ahead"],
         wave=wave["name"],
         number=wave["number"],
-        ledger=Journal(Path(journal)).ledger(order["run"], wave["number"], switch) if journal else None,
+        wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
         stop=files.stop_now.exists,
         released=turn,
         agree=(lambda good: good) if check else turn.agree,

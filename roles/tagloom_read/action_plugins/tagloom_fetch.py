@@ -12,18 +12,18 @@ from ansible.plugins.action import ActionBase
 
 from tagloom import platforms
 from tagloom.adapters.connect import connect
-from tagloom.adapters.crew import side_by_side
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import Access
+from tagloom.adapters.worker_pool import run_parallel
 from tagloom.apply.controller import check_package
-from tagloom.apply.keep import keep_fault, write_private
+from tagloom.apply.private_files import write_fault, write_private
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tagloom.adapters.crew import Turn
+    from tagloom.adapters.worker_pool import Turn
 
 MODEL = "tagloom_model"
 
@@ -54,7 +54,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             except AnsibleError as error:
                 return lambda _turn, said=str(error): said
 
-        found = side_by_side(prepare, hosts)
+        found = run_parallel(prepare, hosts)
         unread = {host: said for host in hosts if (said := found.get(host, "the process that spoke to it is gone"))}
         write_private(directory / "unread.json", json.dumps(unread))
         return result | {"changed": False, "unread": unread}
@@ -73,5 +73,5 @@ def fetch(switch: str, variables: Mapping[str, Any], directory: Path, _turn: Tur
     except (TagloomError, OSError) as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
-        return keep_fault(directory / "faults" / f"{switch}.txt", error)
+        return write_fault(directory / "faults" / f"{switch}.txt", error)
     return ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tagloom.records.measurement import Kept
+    from tagloom.records.measurement import StoredMeasurement
 
 _SCHEMA = """
 CREATE TABLE measurement (
@@ -39,7 +39,7 @@ class Measurements:
         """Close the file."""
         self._file.close()
 
-    def append(self, at: float, rows: Sequence[Kept]) -> None:
+    def append(self, at: float, rows: Sequence[StoredMeasurement]) -> None:
         """Append rows, all or none."""
         words = (
             (at, r.kind, r.fabric, json.dumps(r.parameters, sort_keys=True), r.quantity, r.value, r.unit, r.uncertainty)

@@ -41,7 +41,7 @@ class Controller:
 
     def job(self) -> Path | None:
         """Wait for the directory of the next run; None where the command has ended."""
-        said = self._hear(READY)
+        said = self._receive(READY)
         return Path(os.fsdecode(said)) if said else None
 
     def hold_lock(self) -> bool:
@@ -49,18 +49,18 @@ class Controller:
 
         False where the command has ended before it gave it.
         """
-        return self.by_hand or self._hear(LOCK) == LOCK
+        return self.by_hand or self._receive(LOCK) == LOCK
 
     def says_go(self) -> bool:
         """Wait for the word to go on; False where the command has ended instead."""
-        return self.by_hand or self._hear() == GO
+        return self.by_hand or self._receive() == GO
 
     @property
     def gone(self) -> bool:
         """Return whether the command has ended; after GO alone: earlier output would be taken for its end."""
         return not self.by_hand and bool(select.select([self._descriptor], [], [], 0)[0])
 
-    def _hear(self, say: bytes = b"") -> bytes:
+    def _receive(self, say: bytes = b"") -> bytes:
         """Wait for what is said next, to `say` where that is something; b"" where nobody is left to say it."""
         with socket.socket(fileno=os.dup(self._descriptor)) as line:
             try:

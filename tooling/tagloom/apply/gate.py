@@ -47,7 +47,7 @@ class Gate:
     @property
     def reached(self) -> bool:
         """Return whether the wave before, if there is one, has landed on all its switches."""
-        return self.first or self.files.landed_at(self.wave["after"]) is not None
+        return self.first or self.files.completed_at(self.wave["after"]) is not None
 
     def approach(self) -> bool:
         """Wait until sessions may be opened for the wave. False, with the `reason`, where it need not be tried."""
@@ -57,7 +57,7 @@ class Gate:
         self._wait(self._clear_at() - AHEAD_SECONDS, self._hindered)
         return not self._hindered()
 
-    def opens(self) -> bool:
+    def wait_for_wave(self) -> bool:
         """Wait until lines may be sent, and write down that the wave begins. False, with the `reason`, where not."""
         self._may_go = self._may_go or self.controller.says_go()
         if not self._may_go:
@@ -76,7 +76,7 @@ class Gate:
 
     def close(self) -> None:
         """Write down that the wave has landed; after the last one, wait until its old frames have left."""
-        self.files.land(self.number)
+        self.files.complete(self.number)
         if self.wave["last"] and not self.order["check"]:
             end = time.monotonic() + self.wave["drain_seconds"]
             self._wait(end, lambda: self.files.stop_now.exists() or self.controller.gone)
@@ -86,7 +86,7 @@ class Gate:
         if self.first or self.order["check"]:
             return 0.0
         before = self.wave["after"]
-        return float((self.files.landed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
+        return float((self.files.completed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
 
     def _hindered(self) -> bool:
         if self.files.stop.exists():

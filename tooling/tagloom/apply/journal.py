@@ -246,9 +246,9 @@ class Journal:
         with self._writing() as wire:
             wire.execute("update runs set state = ? where state = ?", (INTERRUPTED, RUNNING))
 
-    def ledger(self, run: int, wave: int, switch: str) -> Ledger:
+    def wave_journal(self, run: int, wave: int, switch: str) -> WaveJournal:
         """Return what a worker writes of its switch."""
-        return Ledger(self, run, wave, switch)
+        return WaveJournal(self, run, wave, switch)
 
     def _runs(self, condition: str, *values: object) -> list[Run]:
         with self._told(), closing(self._open()) as wire:
@@ -304,7 +304,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class WaveJournal:
     """Write down one switch's part in one wave. Raises InputError where that cannot be done."""
 
     journal: Journal

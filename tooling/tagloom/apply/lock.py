@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
-from tagloom.apply.keep import write_private
+from tagloom.apply.private_files import write_private
 from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.storage.document import checked, read_json

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Self
 
 from tagloom.apply.build import between, read_waves
 from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES, PACKAGE, READY
-from tagloom.apply.keep import write_private
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
+from tagloom.apply.private_files import write_private
 from tagloom.apply.run_directory import RunDirectory, request_stop
 from tagloom.errors import Finding, InputError
 
@@ -135,7 +135,7 @@ class Ansible:
             write_private(files.held, json.dumps(self._held))
         self._say(os.fsencode(files.path))
         try:
-            if self._hear_of_lock():
+            if self._receive_lock_request():
                 self._say(LOCK, self._lock(_addresses(files)))
                 meanwhile()
                 self._say(GO)
@@ -163,10 +163,10 @@ class Ansible:
             elif outcome.read and not outcome.failed:  # one that failed may stand at any line
                 self._held[outcome.switch] = outcome.after
 
-    def _hear_of_lock(self) -> bool:
+    def _receive_lock_request(self) -> bool:
         """Wait until the job is about to speak to switches; False where it has ended instead."""
         while self._line is not None and self._owed:
-            if self._hear(self._line) == LOCK:
+            if self._receive(self._line) == LOCK:
                 return True
         return False
 
@@ -185,7 +185,7 @@ class Ansible:
         while True:
             try:
                 if self._line is not None and self._owed:
-                    self._hear(self._line)
+                    self._receive(self._line)
                 for outcome in files.read(found):
                     if on_progress is not None:
                         on_progress(outcome)
@@ -199,7 +199,7 @@ class Ansible:
                     self._process.terminate()
                 request_stop(files.path, now=interrupts > 1)
 
-    def _hear(self, line: socket.socket) -> bytes:
+    def _receive(self, line: socket.socket) -> bytes:
         """Wait a moment for its word, and return that: LOCK, that it is ready for another job, or b"" for neither.
 
         Where all that it forked has ended too, there is no line any more.

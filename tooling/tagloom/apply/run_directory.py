@@ -91,7 +91,7 @@ class RunDirectory:
         return self.path / "begun"
 
     @property
-    def landed(self) -> Path:
+    def completed(self) -> Path:
         """The number of the wave that landed last, on all its switches, and when."""
         return self.path / "landed"
 
@@ -122,7 +122,7 @@ class RunDirectory:
 
     def start(self, job: Job) -> None:
         """Begin a new journal of a job; backups stay."""
-        told = (self.stop, self.stop_now, self.begun, self.landed, self.hosts, self.order, self.findings)
+        told = (self.stop, self.stop_now, self.begun, self.completed, self.hosts, self.order, self.findings)
         for old in (*self.outcomes.glob("*.json"), *told, self.addresses, self.held):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
@@ -132,15 +132,15 @@ class RunDirectory:
         """Return the job that was begun."""
         return Job.of_json(json.loads(self.job.read_text("utf-8")))
 
-    def land(self, wave: int) -> None:
+    def complete(self, wave: int) -> None:
         """Write down that a wave has landed just now, on all its switches."""
-        self.landed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
+        self.completed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
 
-    def landed_at(self, wave: int) -> float | None:
+    def completed_at(self, wave: int) -> float | None:
         """Return when a wave landed on all its switches, by the monotonic clock; None where it was not the last to."""
-        if not self.landed.is_file():
+        if not self.completed.is_file():
             return None
-        number, at = json.loads(self.landed.read_text("utf-8"))
+        number, at = json.loads(self.completed.read_text("utf-8"))
         return float(at) if number == wave else None
 
     def write(self, outcome: Outcome) -> None:

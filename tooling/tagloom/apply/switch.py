@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tagloom.apply.journal import READ_BACK, SAVED
-from tagloom.apply.keep import keep
 from tagloom.apply.outcomes import Fault, Outcome
+from tagloom.apply.private_files import write_backup
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 from tagloom.records.change import Cell, Change, difference
 from tagloom.records.ownership import conflicts, left_unnamed, lockout, overlay
@@ -59,7 +59,7 @@ class SwitchConnection(Protocol):
         ...
 
 
-class SwitchLedger(Protocol):
+class SwitchJournal(Protocol):
     """Write down one switch's part in one wave; raises InputError where that cannot be done."""
 
     def intend(self, lines: Sequence[str], before: str, after: str) -> None:
@@ -90,7 +90,7 @@ class Language:
     switchwide: frozenset[Cell]
 
 
-def bring(
+def configure_switch(
     connection: SwitchConnection,
     switch: str,
     language: Language,
@@ -105,7 +105,7 @@ def bring(
     ahead: bool = False,
     wave: str = "",
     number: int = 1,
-    ledger: SwitchLedger | None = None,
+    wave_journal: SwitchJournal | None = None,
     stop: Callable[[], bool] = lambda: False,
     released: Callable[[], bool] = lambda: True,
     agree: Callable[[bool], bool] = lambda good: good,
@@ -119,13 +119,13 @@ def bring(
     A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
-    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and
-    what is about to be sent is on `ledger`, synced: where either cannot be written, nothing is sent. `stop` is asked
+    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and what
+    is about to be sent is in `wave_journal`, synced: where either cannot be written, nothing is sent. `stop` is asked
     before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
     asked nothing more. `agree` is told, before the first line, whether the switch holds what it must, and waits for all
     others of the wave: where it says no, one of them was changed by others, and nothing is sent. A switch with nothing
-    to change that would start with something else is saved; where `target` is None, that is all that is done.
-    Never raises a TagloomError: a failing switch is an outcome.
+    to change that would start with something else is saved; where `target` is None, that is all that is done. Never
+    raises a TagloomError: a failing switch is an outcome.
     """
     began = clock()
     outcome = Outcome(switch, wave, number)
@@ -147,7 +147,7 @@ def bring(
             running, unknown = language.parse(text)
             wanted = running
             findings: tuple[Finding, ...] = ()
-            stray: tuple[Finding, ...] = ()
+            drifted: tuple[Finding, ...] = ()
             if target is not None:
                 wanted = overlay(
                     running, target, ports, language.switchwide, _leftovers(running, expected, target, ports)
@@ -159,14 +159,14 @@ def bring(
                 if ahead:
                     running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)
                 else:
-                    found_stray = strays(running, assumed, wanted)
-                    stray = tuple(cell_finding(switch, each, language.port_name) for each in found_stray)
+                    cells = drifted_cells(running, assumed, wanted)
+                    drifted = tuple(cell_finding(switch, each, language.port_name) for each in cells)
             if held is not None and not check:
                 assumed = overlay(running, held, ports, language.switchwide)
-                stray = tuple(cell_finding(switch, c, language.port_name) for c in difference(assumed, running))
+                drifted = tuple(cell_finding(switch, c, language.port_name) for c in difference(assumed, running))
             changes = difference(running, wanted)
             commands = language.commands(changes, running)
-            refused = bool(findings or stray)
+            refused = bool(findings or drifted)
             outcome = replace(
                 outcome,
                 changed=bool(changes) and check and not refused,
@@ -177,18 +177,18 @@ def bring(
                 unsaved=(check or not changes) and not ahead and _unsaved(connection, language, running),
             )
             waited = clock()
-            agreed = agree(not stray)
+            agreed = agree(not drifted)
             began += clock() - waited
             if refused:
                 fault = Fault.REFUSED if findings else Fault.DRIFT
-                outcome = replace(outcome, **{**_refused((*findings, *stray)), "fault": fault})
+                outcome = replace(outcome, **{**_refused((*findings, *drifted)), "fault": fault})
             elif not agreed:
                 error = "nothing was sent: another switch of this wave holds what this run has not sent it"
                 outcome = replace(outcome, error=error, fault=Fault.STOPPED)
             elif changes and not check:
-                outcome = replace(outcome, backup=str(keep(backups, switch, text)))
-                if ledger is not None:
-                    ledger.intend(commands, outcome.before, outcome.after)
+                outcome = replace(outcome, backup=str(write_backup(backups, switch, text)))
+                if wave_journal is not None:
+                    wave_journal.intend(commands, outcome.before, outcome.after)
                 connection.send(commands)
                 outcome = replace(outcome, changed=True)
                 found, _ = language.parse(connection.running_configuration())
@@ -197,13 +197,13 @@ def bring(
                     error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
                     outcome = replace(outcome, error=error, findings=missed, fault=Fault.DEVICE)
                 else:
-                    if ledger is not None:
-                        ledger.note(READ_BACK, len(connection.sent))
+                    if wave_journal is not None:
+                        wave_journal.note(READ_BACK, len(connection.sent))
                     outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
             elif outcome.unsaved and not check:
                 outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
-            if ledger is not None and not check and not outcome.failed:
-                ledger.note(SAVED, len(connection.sent))
+            if wave_journal is not None and not check and not outcome.failed:
+                wave_journal.note(SAVED, len(connection.sent))
     except _StoppedError as error:
         outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.STOPPED)
     except DeviceError as error:
@@ -215,9 +215,9 @@ def bring(
         outcome = replace(outcome, error=f"{nothing}{error}", fault=Fault.CONTROLLER)
     sent = tuple(connection.sent)
     outcome = replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
-    if ledger is not None and outcome.failed and not check:
+    if wave_journal is not None and outcome.failed and not check:
         with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
-            ledger.note("failed", len(sent), outcome.error)
+            wave_journal.note("failed", len(sent), outcome.error)
     return outcome
 
 
@@ -247,7 +247,7 @@ def _unsaved(connection: SwitchConnection, language: Language, running: SwitchSt
     return startup is not None and language.parse(startup)[0] != running
 
 
-def strays(running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> tuple[Change, ...]:
+def drifted_cells(running: SwitchState, assumed: SwitchState, wanted: SwitchState) -> tuple[Change, ...]:
     """List the cells that are neither where the wave before left them nor where this one brings them.
 
     Each change leads from what was assumed to what runs.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
-    from tagloom.operate.applying import Wishes
-    from tagloom.operate.prepare import Push
+    from tagloom.operate.apply import ApplyOptions
+    from tagloom.operate.prepare import PreparedChange
 
 
 ABORT_POLL_SECONDS = 0.2
@@ -54,54 +54,54 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
 
     with ExitStack() as stack:
         with screen.waiting("proving what would be pushed"):
-            push = stack.enter_context(prepare.prepared(args.build, ansible.site))
-        if push.proof.proven:
-            return _apply_proven(args, screen, ansible, push)
+            prepared = stack.enter_context(prepare.prepared_copy(args.build, ansible.site))
+        if prepared.proof.proven:
+            return _apply_proven(args, screen, ansible, prepared)
         screen.say(
-            *terminal.proof_lines(push.proof, len(push.fabric.hosts)),
+            *terminal.proof_lines(prepared.proof, len(prepared.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
         )
-        screen.answer({**pushed_page(), **push.proof.as_json()})
+        screen.answer({**pushed_page(), **prepared.proof.as_json()})
         return NO
 
 
-def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, push: Push) -> int:
+def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, prepared: PreparedChange) -> int:
     from tagloom.apply.survey import survey
-    from tagloom.operate import applying
+    from tagloom.operate import apply as operation
 
-    wishes = _wishes(args)
-    names = [switch.name for switch in push.fabric.live]
+    options = _options(args)
+    names = [switch.name for switch in prepared.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
     only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
-    with desk_of(args, screen, ansible) as desk:
+    with context_of(args, screen, ansible) as context:
         if not args.check:
-            applying.refuse_unfinished(desk, push.fabric.name, wishes, lambda what: _next_words(args, what))
+            operation.refuse_unfinished(context, prepared.fabric.name, options, lambda what: _next_words(args, what))
         with screen.progress("switches read") as note:
-            on_progress = counting(note, len(wanted) * (push.waves if args.check else 1))
-            found = survey(ansible, push.directory, push.fabric, wave=only, on_progress=on_progress)
+            on_progress = counting(note, len(wanted) * (prepared.waves if args.check else 1))
+            found = survey(ansible, prepared.directory, prepared.fabric, wave=only, on_progress=on_progress)
         if args.check:
             if not args.drift:
                 _show(found, screen, diff=args.diff)
-            result = applying.preview(desk, push, found, wishes)
+            result = operation.preview(context, prepared, found, options)
             if args.drift:  # which may lead elsewhere than what was surveyed
                 _show(result.outcomes, screen, diff=args.diff)
-            return _show_result(result, screen, args, desk, checked=True)
+            return _show_result(result, screen, args, context, checked=True)
         if args.diff:
             _show(found, screen, diff=True)
         with screen.progress("pushes") as note:
-            on_progress = counting(note, push.waves * len(wanted))
-            result = applying.fresh(desk, push, found, wishes, on_progress)
-        return _show_result(result, screen, args, desk)
+            on_progress = counting(note, prepared.waves * len(wanted))
+            result = operation.apply_new(context, prepared, found, options, on_progress)
+        return _show_result(result, screen, args, context)
 
 
-def _wishes(args: argparse.Namespace) -> Wishes:
-    from tagloom.operate.applying import Wishes
+def _options(args: argparse.Namespace) -> ApplyOptions:
+    from tagloom.operate.apply import ApplyOptions
 
-    return Wishes(args.on_failure, args.drift, args.allow == "drain")
+    return ApplyOptions(args.on_failure, args.drift, args.allow == "drain")
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.operate import applying
+    from tagloom.operate import apply as operation
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
@@ -109,28 +109,28 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
     actual = "a run goes on as it was begun"
     wrong.findings += [Finding(name, "nothing beside --resume", actual) for name, value in said.items() if value]
     wrong.end()
-    with desk_at(args, screen, site) as desk:
-        run = applying.interrupted(desk)
+    with context_at(args, screen, site) as context:
+        run = operation.interrupted(context)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
         screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
         with screen.progress("switches read" if args.check else "pushes") as note:
-            result = applying.resume(desk, run, _wishes(args), counting(note, None), check=args.check)
+            result = operation.resume(context, run, _options(args), counting(note, None), check=args.check)
         if args.check or args.diff:
             _show(result.outcomes, screen, diff=args.diff)
-        return _show_result(result, screen, args, desk, checked=args.check)
+        return _show_result(result, screen, args, context, checked=args.check)
 
 
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.operate import applying
+    from tagloom.operate import apply as operation
 
-    wishes = applying.Wishes(args.on_failure)
-    with desk_at(args, screen, site_of(args)) as desk:
+    options = operation.ApplyOptions(args.on_failure)
+    with context_at(args, screen, site_of(args)) as context:
         with screen.progress("switches read" if args.check else "pushes") as note:
-            result = applying.rollback(desk, args.build, wishes, counting(note, None), check=args.check)
+            result = operation.rollback(context, args.build, options, counting(note, None), check=args.check)
         if args.check or args.diff:
             _show(result.outcomes, screen, diff=args.diff)
-        return _show_result(result, screen, args, desk, checked=args.check)
+        return _show_result(result, screen, args, context, checked=args.check)
 
 
 def _abort(args: argparse.Namespace, screen: Screen) -> int:
@@ -156,21 +156,21 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
 
 
 @contextmanager
-def desk_at(args: argparse.Namespace, screen: Screen, site: Site) -> Iterator[Any]:
+def context_at(args: argparse.Namespace, screen: Screen, site: Site) -> Iterator[Any]:
     """Take the fabric's lock and open its journal, with an Ansible that starts when it is needed."""
     from tagloom.apply.playbook import Ansible
 
-    with Ansible(site) as ansible, desk_of(args, screen, ansible) as desk:
-        yield desk
+    with Ansible(site) as ansible, context_of(args, screen, ansible) as context:
+        yield context
 
 
 @contextmanager
-def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Iterator[Any]:
+def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Iterator[Any]:
     """Take the fabric's lock and open its journal, for one command at a time."""
     from tagloom.apply.abort import JOURNAL, LOCK
     from tagloom.apply.journal import Journal
-    from tagloom.apply.keep import keep_fault
     from tagloom.apply.lock import FabricLock
+    from tagloom.apply.private_files import write_fault
     from tagloom.operate import waves
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
@@ -179,11 +179,11 @@ def desk_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Itera
     with FabricLock(home / LOCK, words, screen.remark) as lock, Journal(home / JOURNAL) as journal:
         journal.interrupt()
         try:
-            yield waves.Desk(ansible, journal, lock, screen.remark)
+            yield waves.ApplyContext(ansible, journal, lock, screen.remark)
         except TagloomError:
             raise
         except Exception as error:
-            screen.remark(keep_fault(home / f"{ansible.site.run}-fault.txt", error))
+            screen.remark(write_fault(home / f"{ansible.site.run}-fault.txt", error))
             raise
 
 
@@ -201,13 +201,13 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
                 screen.say(*outcome.diff.splitlines())
 
 
-def _show_result(result: Any, screen: Screen, args: argparse.Namespace, desk: Any, *, checked: bool = False) -> int:
+def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context: Any, *, checked: bool = False) -> int:
     """Return what became of every switch, where the fabric stands, and what to type next."""
     from tagloom.apply.outcomes import Fault
     from tagloom.report import terminal
 
     outcomes, drifted = result.outcomes, bool(result.drift)
-    unfinished = desk.journal.unfinished()
+    unfinished = context.journal.unfinished()
     resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
     waves = max(outcomes.waves, 1)
     shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))

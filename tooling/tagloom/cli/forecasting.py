@@ -136,8 +136,8 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[s
 
 
 def _score(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.adapters.evidence import read_measured
     from tagloom.adapters.forecasts import Forecasts
+    from tagloom.adapters.measurement_input import read_measured
     from tagloom.predict.score import score, score_page
     from tagloom.report.scores import score_lines
 
@@ -167,7 +167,7 @@ def _score(args: argparse.Namespace, screen: Screen) -> int:
 def _fit(args: argparse.Namespace, screen: Screen) -> int:
     import yaml
 
-    from tagloom.adapters.evidence import read_pairs, read_policy
+    from tagloom.adapters.measurement_input import read_pairs, read_policy
     from tagloom.predict.parameters import fit_page, policy_page
     from tagloom.report.scores import fit_lines
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.applying import desk_at
+from tagloom.cli.applying import context_at
 from tagloom.cli.inputs import Findings, listening_at, seconds_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, snmp_words
@@ -36,7 +36,7 @@ class _WallClock:
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
-    from tagloom.adapters.ledger import Ledger
+    from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock
     from tagloom.pipeline import observing, timetabling
     from tagloom.read.calendar import read_timetable
@@ -69,26 +69,26 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         screen.say(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {text}")
 
     with ExitStack() as stack:
-        eyes = None
+        probe = None
         if not args.no_watch:
             settings = snmp_settings_of(args, site.inventory)
             agents = observing.agents_of(fabric, settings.addresses, settings.port)
-            eyes = clock.Eyes(agents, stack.enter_context(snmp_reader(args, settings)).ask)
-        memory = stack.enter_context(closing(Ledger(Path(":memory:") if args.dry_run else home / "state.db")))
+            probe = clock.LoadProbe(agents, stack.enter_context(snmp_reader(args, settings)).ask)
+        memory = stack.enter_context(closing(TimetableMemory(Path(":memory:") if args.dry_run else home / "state.db")))
         metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
         jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
-        keeper = clock.Keeper(
+        controller = clock.TimetableController(
             *(
                 fabric,
                 table,
                 site,
-                lambda each: desk_at(args, screen, each),
+                lambda each: context_at(args, screen, each),
                 home,
                 memory,
                 _WallClock(),
                 watch,
-                eyes,
+                probe,
                 jobs,
                 tell,
                 metrics.show,
@@ -98,14 +98,14 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         )
 
         def end(*_: object) -> None:
-            keeper.ending = True
+            controller.ending = True
             raise KeyboardInterrupt
 
         before = signal.signal(signal.SIGTERM, end)
         stack.callback(signal.signal, signal.SIGTERM, before)
         stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, end))
         try:
-            keeper.run(once=args.once)
+            controller.run(once=args.once)
         except KeyboardInterrupt:
             tell(time.time(), "told to end: ended")
     screen.answer({"told": told, "dry_run": args.dry_run})

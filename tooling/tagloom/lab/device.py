@@ -77,14 +77,14 @@ _SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|usern
 
 
 @dataclass(slots=True)
-class Foreign:
+class UnmanagedConfig:
     """Configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global."""
 
     blocks: dict[str, list[str]] = field(default_factory=dict)
 
-    def copy(self) -> Foreign:
+    def copy(self) -> UnmanagedConfig:
         """Return a copy that changes on its own."""
-        return Foreign({header: list(lines) for header, lines in self.blocks.items()})
+        return UnmanagedConfig({header: list(lines) for header, lines in self.blocks.items()})
 
     def take(self, header: str, line: str) -> None:
         """Keep a typed line, or remove what its `no` form names."""
@@ -109,7 +109,7 @@ class Foreign:
         return "\n".join([*parts, *self.blocks.get("", [])]) + "\n"
 
     @classmethod
-    def born(cls, name: str, number: int, platform: Platform, used_ports: Collection[int]) -> Foreign:
+    def born(cls, name: str, number: int, platform: Platform, used_ports: Collection[int]) -> UnmanagedConfig:
         """Return what the plant's people had on switch `number` (from 0) before tagloom came.
 
         The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
@@ -135,9 +135,9 @@ class Configuration:
     """What a switch runs and what it would start with; `files` are those of a Linux machine."""
 
     state: SwitchState
-    foreign: Foreign
+    foreign: UnmanagedConfig
     startup_state: SwitchState
-    startup_foreign: Foreign
+    startup_foreign: UnmanagedConfig
     files: dict[str, str]
 
 
@@ -170,7 +170,7 @@ class Device:
     name: str
     platform: Platform
     render: Callable[[SwitchState], str]
-    foreign: Foreign = field(default_factory=Foreign)
+    foreign: UnmanagedConfig = field(default_factory=UnmanagedConfig)
     quirks: Quirks = field(default_factory=Quirks)
     user: str = "lab"
     password: str = "lab"  # noqa: S105 - the virtual rack is open to all who can reach its loopback
@@ -273,7 +273,7 @@ class Device:
             return self.files.get(self.BOOT, "")
         return self._text(*self._startup)
 
-    def _text(self, state: SwitchState, foreign: Foreign) -> str:
+    def _text(self, state: SwitchState, foreign: UnmanagedConfig) -> str:
         body, tail = self.render(state).rstrip("\n"), ""
         if (
             Grammar.of(self.platform).code == "fastpath"

@@ -19,7 +19,7 @@ from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab import agent, server
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
-from tagloom.lab.device import Configuration, Device, Foreign
+from tagloom.lab.device import Configuration, Device, UnmanagedConfig
 from tagloom.lab.directory import (
     PASSWORD,
     SNMP,
@@ -97,7 +97,7 @@ class Rack:
         def render(state: SwitchState) -> str:
             return render_configuration(platform, state, self._order.templates)
 
-        foreign = Foreign.born(name, number, platform, self.fabric.used_ports[number])
+        foreign = UnmanagedConfig.born(name, number, platform, self.fabric.used_ports[number])
         device = Device(name, platform, render, foreign, user=USER, password=PASSWORD)
         device.carrier, device.changed = partial(self._carrier, number), partial(self._changed, device)
         device.struck = partial(self._strike, device)
@@ -173,20 +173,20 @@ class Rack:
                     self._agent_ports.append(transport)
                     self.snmp_port = int(transport.get_extra_info("sockname")[1])
             except OSError:
-                self._hush()
+                self._close_agents()
                 if attempt == _AGENT_PORT_TRIES - 1:
                     raise
             else:
                 return
 
-    def _hush(self) -> None:
+    def _close_agents(self) -> None:
         for transport in self._agent_ports:
             transport.close()
         self._agent_ports, self.snmp_port = [], 0
 
     async def stop(self) -> None:
         """Close every port and session."""
-        self._hush()
+        self._close_agents()
         for acceptor in self._servers:
             acceptor.close()
         self._hang_up(self.devices)

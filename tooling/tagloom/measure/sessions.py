@@ -21,11 +21,11 @@ from tagloom.records.measurement import (
     SLEPT,
     GapPoint,
     Interval,
-    Kept,
     PeerClock,
     PingPong,
     Point,
     SleepPolicy,
+    StoredMeasurement,
     Transfer,
 )
 from tagloom.records.snmp import Wanted
@@ -263,9 +263,9 @@ def np_out_text(run: PingPong) -> str:
     return np_out.format_np_out(run.points)
 
 
-def kept_ping_pong(run: PingPong, fabric: str) -> list[Kept]:
+def kept_ping_pong(run: PingPong, fabric: str) -> list[StoredMeasurement]:
     """Return the rows to keep of a run: seconds and bandwidth of every size, and its energy where there is one."""
-    rows: list[Kept] = []
+    rows: list[StoredMeasurement] = []
     for point in run.points:
         about = {
             "bytes": point.bytes,
@@ -288,7 +288,7 @@ def kept_ping_pong(run: PingPong, fabric: str) -> list[Kept]:
                 ("bits_per_joule", e.bits_per_joule, "bit/J", e.bits_per_joule_sigma),
                 ("joules_per_bit", e.joules_per_bit, "J/bit", e.joules_per_bit_sigma),
             ]
-        rows += [Kept("pingpong", fabric, about, *number) for number in numbers]
+        rows += [StoredMeasurement("pingpong", fabric, about, *number) for number in numbers]
     return rows
 
 
@@ -341,15 +341,15 @@ def power_page(trace: PowerTrace) -> dict[str, Any]:
     }
 
 
-def kept_power(page: dict[str, Any], fabric: str) -> list[Kept]:
+def kept_power(page: dict[str, Any], fabric: str) -> list[StoredMeasurement]:
     """Return the rows to keep of a meter's page."""
     about = {name: page[name] for name in ("meter", "lag_seconds", "complete")} | {"samples": len(page["samples"])}
     if not page["samples"]:
         return []
     return [
-        Kept("power", fabric, about, "watts", page["watts"], "W", page["watts_sigma"]),
-        Kept("power", fabric, about, "joules", page["joules"], "J"),
-        Kept("power", fabric, about, "seconds", page["seconds"], "s"),
+        StoredMeasurement("power", fabric, about, "watts", page["watts"], "W", page["watts_sigma"]),
+        StoredMeasurement("power", fabric, about, "joules", page["joules"], "J"),
+        StoredMeasurement("power", fabric, about, "seconds", page["seconds"], "s"),
     ]
 
 
@@ -467,11 +467,13 @@ def eee_text(page: dict[str, Any], source: str) -> str:
     return "\n".join([*lines, f"source: {json.dumps(source)}", ""])
 
 
-def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
     """Return the rows to keep of a policy: every time that was found."""
     about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
     times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
-    return [Kept("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()]
+    return [
+        StoredMeasurement("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()
+    ]
 
 
 # --- file transfers over a link that is blocked ----------------------------------------------------------------------
@@ -578,12 +580,12 @@ def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
     }
 
 
-def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[Kept]:
+def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
     """Return the rows to keep of transfers: seconds, and percent lost of datagrams."""
     rows = []
     for t in page["transfers"]:
         words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}
-        rows.append(Kept("rps", fabric, words, "seconds", t["seconds"], "s"))
+        rows.append(StoredMeasurement("rps", fabric, words, "seconds", t["seconds"], "s"))
         if t["lost_percent"] is not None:
-            rows.append(Kept("rps", fabric, words, "lost_percent", t["lost_percent"], "%"))
+            rows.append(StoredMeasurement("rps", fabric, words, "lost_percent", t["lost_percent"], "%"))
     return rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tagloom.apply.survey import survey
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
-from tagloom.operate import applying, prepare
+from tagloom.operate import apply, prepare
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import host_pages, plan
@@ -18,7 +18,7 @@ from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
 from tagloom.records.settings import withheld
-from tagloom.records.timetable import ALL_ON, ClockStatus, Standing, Watch
+from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
-    from tagloom.operate.prepare import Push
-    from tagloom.operate.waves import Desk
+    from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.waves import ApplyContext
     from tagloom.pipeline.observing import Ask
     from tagloom.pipeline.planning import Build
     from tagloom.records.fabric import Fabric
@@ -59,13 +59,13 @@ class Clock(Protocol):
 
 
 class Memory(Protocol):
-    """Remember across restarts (`adapters.ledger`)."""
+    """Remember across restarts (`adapters.timetable_memory`)."""
 
-    def standing(self) -> Standing:
+    def standing(self) -> TimetableProgress:
         """Return what was remembered."""
         ...
 
-    def remember(self, standing: Standing) -> None:
+    def remember(self, standing: TimetableProgress) -> None:
         """Write what is to be remembered."""
         ...
 
@@ -79,7 +79,7 @@ class Memory(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Eyes:
+class LoadProbe:
     """How load is seen: the switches' agents, how to ask them, and how often."""
 
     agents: Mapping[str, Address]
@@ -96,30 +96,30 @@ class Jobs:
 
 
 @dataclass(eq=False)
-class Keeper:
+class TimetableController:
     """Keep one fabric to one timetable.
 
-    `tell` takes the narration, a line at a time, with its time; `show` every status. `desk` takes the fabric's lock and
-    opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
+    `tell` takes the narration, a line at a time, with its time; `show` every status. `context` takes the fabric's lock
+    and opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
     remembered: what would be done is told, and counts as done for what follows.
     """
 
     fabric: Fabric
     table: Timetable
     site: Site
-    desk: Callable[[Site], AbstractContextManager[Desk]]
+    context: Callable[[Site], AbstractContextManager[ApplyContext]]
     home: Path
     memory: Memory
     clock: Clock
     watch: Watch
-    eyes: Eyes | None
+    probe: LoadProbe | None
     jobs: Jobs | None
     tell: Callable[[float, str], None]
     show: Callable[[ClockStatus], None]
     every_seconds: float = 30.0
     dry_run: bool = False
     ending: bool = False  # set by who interrupts: nothing more is begun
-    _standing: Standing = field(default_factory=Standing)
+    _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
     _may_lack: frozenset[tuple[int, int]] = frozenset()  # what links may lack where a change failed on its way
     _forgetful: bool = False  # whether it has been told that nothing can be remembered
@@ -154,7 +154,7 @@ class Keeper:
 
         Waking late is no matter: what should hold now is applied, not all that was missed. Once raises what failed.
         """
-        if self.eyes is not None:
+        if self.probe is not None:
             self._look()
             if once:  # two readings make a rate
                 self.clock.sleep(self.every_seconds)
@@ -173,7 +173,7 @@ class Keeper:
 
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
-        load = self._look() if self.eyes is not None else None
+        load = self._look() if self.probe is not None else None
         now, waited = self.clock.now(), self._now()
         scheduled = due(self.table, now)
         requests = self._requests(now)
@@ -199,9 +199,9 @@ class Keeper:
     # --- what is seen ------------------------------------------------------------------------------------------------
 
     def _look(self) -> tuple[float | None, bool]:
-        assert self.eyes is not None  # noqa: S101 - asked before
+        assert self.probe is not None  # noqa: S101 - asked before
         fabric = self._target(self._standing.settings)[0] if self._standing.settings else self.fabric
-        seen, share, where, complete = observing.busiest_link(fabric, self.eyes.agents, self.eyes.ask, self._seen)
+        seen, share, where, complete = observing.busiest_link(fabric, self.probe.agents, self.probe.ask, self._seen)
         self._seen = seen
         if share is not None and share >= self.watch.raise_above and not self._standing.raised:
             self.tell(self.clock.now(), f"{where} carries {100 * share:.3g} % of its speed: all links come on")
@@ -316,25 +316,25 @@ class Keeper:
         A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
         not given to another tree. What was changed by hand is not overwritten.
         """
-        build, push = self._prepared(fabric, regulated, None)
-        wishes = applying.Wishes()
-        with self.desk(self._next_site()) as desk:
-            run = desk.journal.unfinished(fabric.name)
-            if run is not None and run.proven and run.wave and self._sound(applying.resume(desk, run, wishes)).stopped:
+        build, prepared = self._prepared(fabric, regulated, None)
+        options = apply.ApplyOptions()
+        with self.context(self._next_site()) as context:
+            run = context.journal.unfinished(fabric.name)
+            if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
                 return 0, True
-            found = survey(desk.ansible, push.directory, fabric, wave=1)
+            found = survey(context.ansible, prepared.directory, fabric, wave=1)
             try:
-                result = applying.fresh(desk, push, found, wishes)
+                result = apply.apply_new(context, prepared, found, options)
             except PlanError:
                 running = prepare.states_of(fabric, {each.switch: each.before for each in found.outcomes if each.read})
-                build, push = self._prepared(fabric, regulated, replace(build, state=running))
-                found = survey(desk.ansible, push.directory, fabric, wave=1)
-                result = applying.fresh(desk, push, found, wishes)
+                build, prepared = self._prepared(fabric, regulated, replace(build, state=running))
+                found = survey(context.ansible, prepared.directory, fabric, wave=1)
+                result = apply.apply_new(context, prepared, found, options)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped
 
     @staticmethod
-    def _sound(result: applying.Result) -> Outcomes:
+    def _sound(result: apply.Result) -> Outcomes:
         """Return the outcomes of a push. Raises PlanError for changes by hand, DeviceError for faults."""
         outcomes = result.outcomes
         if result.drift:
@@ -347,7 +347,9 @@ class Keeper:
             )
         return outcomes
 
-    def _prepared(self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None) -> tuple[Build, Push]:
+    def _prepared(
+        self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None
+    ) -> tuple[Build, PreparedChange]:
         templates = self.site.share / "templates"
         build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated)
         if not proof.proven:
@@ -355,10 +357,10 @@ class Keeper:
         directory = self.home / "build"
         pages = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
         write_build(build, build.summary(proof), texts, directory, proof, pages)
-        push = prepare.prepare(directory)
-        if not push.proof.proven:
-            raise PlanError("settings must prove before they are pushed", str(push.proof.findings[0]))
-        return build, push
+        prepared = prepare.prepare(directory)
+        if not prepared.proof.proven:
+            raise PlanError("settings must prove before they are pushed", str(prepared.proof.findings[0]))
+        return build, prepared
 
     def _next_site(self) -> Site:
         """Return a name of its own to each run, so that none writes over another's outcomes and backups."""
@@ -376,7 +378,7 @@ class Keeper:
             self._said = why
             self.tell(now, f"failed: {why}; tried again in {max(0.0, self._retry_at - self._now()):.0f} s")
 
-    def _remember(self, standing: Standing) -> None:
+    def _remember(self, standing: TimetableProgress) -> None:
         self._standing = standing
         if not self.dry_run:
             self._keep(lambda: self.memory.remember(standing))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Push:
+class PreparedChange:
     """What is to be pushed: a directory of a build or a rollout, its fabric, and the proof of all its states.
 
     `source` is the directory that was asked for, of which `directory` is a copy that nobody else writes to. `proven`
@@ -45,13 +45,13 @@ class Push:
     proven: tuple[str, ...] = ()
 
     @property
-    def target(self) -> Push:
+    def target(self) -> PreparedChange:
         """Return the build that a rollout leads to."""
         return replace(self, directory=self.directory / "build", source=self.source / "build", waves=1, proven=())
 
 
 @contextmanager
-def prepared(source: Path, site: Site) -> Iterator[Push]:
+def prepared_copy(source: Path, site: Site) -> Iterator[PreparedChange]:
     """Copy what is to be pushed among the files of a site's runs, prove the copy, and remove it in the end.
 
     Who writes to the directory afterwards changes nothing. Raises InputError, as `prepare` does.
@@ -67,7 +67,7 @@ def prepared(source: Path, site: Site) -> Iterator[Push]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def prepare(directory: Path) -> Push:
+def prepare(directory: Path) -> PreparedChange:
     """Prove every state that a push would lead through, from the texts that will be pushed.
 
     States in which hosts are paused on purpose deliver nothing and are passed over; so are those in which switches
@@ -94,7 +94,7 @@ def prepare(directory: Path) -> Push:
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
-    return Push(directory, fabric, len(waves), proof, directory, digests(texts))
+    return PreparedChange(directory, fabric, len(waves), proof, directory, digests(texts))
 
 
 def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
@@ -109,7 +109,9 @@ def digests(texts: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     return tuple(digest(each) if each else "" for each in texts)
 
 
-def order(push: Push, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False) -> Push:
+def order_change(
+    prepared: PreparedChange, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False
+) -> PreparedChange:
     """Lead a running fabric to a build by a rollout; one that does not prove as it stands is set up in one go.
 
     A fabric that proves must not pass through states that do not. One that does not (factory default, a push that
@@ -118,13 +120,13 @@ def order(push: Push, before: FabricState, after: FabricState, site: Site, *, al
     PlanError where no safe order is found.
     """
     running = verify(
-        push.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
+        prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
     )  # the hosts may have static ARP
     if not running.proven:
-        refuse_harm_to_others(push.fabric, after)
-        return push
-    repeats = push.proof.duplicates_allowed or not running.broadcast_exactly_once
-    change = rollout(push.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
+        refuse_harm_to_others(prepared.fabric, after)
+        return prepared
+    repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
+    change = rollout(prepared.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
     if change.after != after:
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
@@ -132,9 +134,9 @@ def order(push: Push, before: FabricState, after: FabricState, site: Site, *, al
             "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
         )
     directory = site.directory("rollout") / "rollout"
-    build = replace(read_build(push.directory), state=change.after)
+    build = replace(read_build(prepared.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
-    return replace(push, directory=directory, waves=len(change.waves), proven=())
+    return replace(prepared, directory=directory, waves=len(change.waves), proven=())
 
 
 def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:

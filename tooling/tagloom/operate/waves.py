@@ -13,7 +13,7 @@ from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.journal import DONE, FAILED, LEFT, RUNNING, STOPPED, UNDONE, Journal
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
-from tagloom.apply.switch import cell_finding, strays
+from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.prepare import digests, states_of, texts_of
 from tagloom.pipeline.files import duplicates_allowed, write_texts
@@ -44,7 +44,7 @@ _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 
 
 @dataclass(frozen=True)
-class Order:
+class WaveSequence:
     """A directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
 
     Where nothing is known beforehand (a fabric set up in one go), `states` is empty. `proven` are the digests of the
@@ -71,7 +71,7 @@ class Order:
         """Return the fabric's ports of every switch."""
         return {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
 
-    def on(self, running: SwitchState, switch: str, after: int) -> SwitchState:
+    def state_after(self, running: SwitchState, switch: str, after: int) -> SwitchState:
         """Return what a switch must hold after a wave, on top of what is others'."""
         platform, ports = platforms.of(self.fabric.switches[self.fabric.index[switch]]), self.ports[switch]
         leftovers = left_unnamed(running, self._made[switch], ports)
@@ -90,11 +90,13 @@ class Order:
     def holds(self, read: FabricState, after: int) -> bool:
         """Return whether every switch was read and holds what it must after a wave."""
         names = [switch.name for switch in self.fabric.live]
-        return all(name in read and self.on(read[name], name, after) == read[name] for name in names)
+        return all(name in read and self.state_after(read[name], name, after) == read[name] for name in names)
 
-    def strays(self, running: SwitchState, switch: str, wave: int) -> tuple[Change, ...]:
+    def drifted_cells(self, running: SwitchState, switch: str, wave: int) -> tuple[Change, ...]:
         """List the cells of a switch that are neither where a wave finds them nor where it brings them."""
-        return strays(running, self.on(running, switch, max(0, wave - 1)), self.on(running, switch, wave))
+        return drifted_cells(
+            running, self.state_after(running, switch, max(0, wave - 1)), self.state_after(running, switch, wave)
+        )
 
     def findings(self, switch: str, changes: Collection[Change]) -> tuple[Finding, ...]:
         """Return a finding for each cell, of what was expected and what is there, in the switch's own words."""
@@ -102,7 +104,7 @@ class Order:
         return tuple(cell_finding(switch, change, name_of) for change in changes)
 
 
-def read_order(directory: Path) -> Order:
+def read_sequence(directory: Path) -> WaveSequence:
     """Read a directory of waves. Raises InputError."""
     fabric, waves = read_fabric(fabric_file(directory)), [w for w in read_waves(directory) if w.number]
     states: list[FabricState] = []
@@ -112,7 +114,7 @@ def read_order(directory: Path) -> Order:
             here = states_of(fabric, each)
             # One object for what stays the same: proofs pass it over.
             states.append({n: states[-1][n] if states and states[-1][n] == held else held for n, held in here.items()})
-    return Order(
+    return WaveSequence(
         directory,
         fabric,
         tuple(states),
@@ -130,7 +132,7 @@ def _nobody(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Desk:
+class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
     `tell` takes what the operator is to know before a line is sent.
@@ -158,7 +160,7 @@ class Desk:
         save: Collection[str] = (),
         undoes: Run | None = None,
         proven: tuple[str, ...] = (),
-    ) -> tuple[Run, Order]:
+    ) -> tuple[Run, WaveSequence]:
         """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
         Its texts are those that were `proven`, where that was done already, else they are to be. `save` lists switches
@@ -169,42 +171,42 @@ class Desk:
         shutil.rmtree(own, ignore_errors=True)
         try:
             shutil.copytree(directory, own, ignore=_FORGOTTEN)
-            order = read_order(own)
-            if save and order.states:
-                set_saved_first(own, save)
-            if proven and order.proven != proven:
+            sequence = read_sequence(own)
+            if save and sequence.states:
+                save_first(own, save)
+            if proven and sequence.proven != proven:
                 raise InputError([Finding(str(directory), "the configurations that were proven", "others")])
         except OSError as error:
             actual = error.strerror or str(error)
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
-        for older in self.journal.runs(order.fabric.name):
+        for older in self.journal.runs(sequence.fabric.name):
             if older.unfinished and undoes is None:
                 self.journal.set_state(older.id, LEFT, "for a later run")
         run = self.journal.begin(
             name=self.site.run,
             kind=kind,
-            fabric=order.fabric.name,
+            fabric=sequence.fabric.name,
             source=source,
             command=self.lock.command,
             operator=self.lock.operator,
-            waves=order.waves,
-            proven=bool(order.states),
+            waves=sequence.waves,
+            proven=bool(sequence.states),
             order=own,
             undoes=undoes.id if undoes else None,
         )
-        return run, order
+        return run, sequence
 
-    def own_order(self, run: Run) -> Order:
+    def own_sequence(self, run: Run) -> WaveSequence:
         """Unpack and read an older run's own copy of its waves."""
         directory = self.site.directory(f"run{run.id}") / "order"
         shutil.rmtree(directory, ignore_errors=True)
         self.journal.unpack(run.id, directory)
-        return read_order(directory)
+        return read_sequence(directory)
 
     def push(
         self,
         run: Run,
-        order: Order,
+        sequence: WaveSequence,
         *,
         first: int = 1,
         last: int = 0,
@@ -222,20 +224,20 @@ class Desk:
         self.lock.announce(directory)
         self.journal.set_state(run.id, RUNNING)
         job = Job(
-            order.directory,
+            sequence.directory,
             limit=tuple(limit),
             first_wave=first,
             last_wave=last,
-            proven=order.proven,
+            proven=sequence.proven,
             journal=str(self.journal.path.absolute()),
             run=run.id,
         )
-        names = [switch.name for switch in order.fabric.live]
+        names = [switch.name for switch in sequence.fabric.live]
         outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
         if RunDirectory(directory).stop.exists():
             request_stop(self.site.home)  # no further push of this command begins
         try:
-            self._settle(run, order, outcomes, whole=whole and (not last or last == order.waves))
+            self._settle(run, sequence, outcomes, whole=whole and (not last or last == sequence.waves))
         except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
             return replace(outcomes, error=outcomes.error or str(error))
         return outcomes
@@ -245,7 +247,7 @@ class Desk:
             self.journal.set_state(run.id, STOPPED, "as asked")
             raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
 
-    def _settle(self, run: Run, order: Order, outcomes: Outcomes, *, whole: bool) -> None:
+    def _settle(self, run: Run, sequence: WaveSequence, outcomes: Outcomes, *, whole: bool) -> None:
         if outcomes.good:
             if whole:
                 self.journal.set_state(run.id, DONE)
@@ -253,7 +255,7 @@ class Desk:
                     self._undone(run)
             return
         number = self.journal.run(run.id).wave
-        waiting = "; hosts are paused until it goes on" if any(order.paused[max(0, number - 2) : number]) else ""
+        waiting = "; hosts are paused until it goes on" if any(sequence.paused[max(0, number - 2) : number]) else ""
         if changed := outcomes.failed_by(Fault.DRIFT):
             self.journal.set_state(run.id, STOPPED, f"others changed {', '.join(changed)}{waiting}")
             return
@@ -276,7 +278,7 @@ class Desk:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SwitchProgress:
     """What switches were read to hold against a run's waves: `at[switch]` is the wave it is in or has done."""
 
     read: FabricState
@@ -286,30 +288,30 @@ class Standing:
     findings: tuple[Finding, ...]
 
 
-def stand(order: Order, wave: int, found: Outcomes) -> Standing:
+def locate_switches(sequence: WaveSequence, wave: int, found: Outcomes) -> SwitchProgress:
     """Find each switch in its wave: the last one begun, or an earlier one if it fell behind. `findings` are drift."""
     read: FabricState = {}
     at: dict[str, int] = {}
     findings: list[Finding] = []
-    live = {switch.name for switch in order.fabric.live}
-    held = states_of(order.fabric, {o.switch: o.before for o in found.outcomes if o.read})
+    live = {switch.name for switch in sequence.fabric.live}
+    held = states_of(sequence.fabric, {o.switch: o.before for o in found.outcomes if o.read})
     for name, state in held.items():
         read[name] = state
         if name not in live:
             continue
         for number in range(wave, -1, -1):
-            if not order.strays(state, name, number):
+            if not sequence.drifted_cells(state, name, number):
                 at[name] = number
                 break
         else:
-            findings += order.findings(name, order.strays(state, name, wave))
+            findings += sequence.findings(name, sequence.drifted_cells(state, name, wave))
     unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
     unread = tuple(o for o in found.outcomes if not o.read)
-    return Standing(read, at, unsaved, unread, tuple(findings))
+    return SwitchProgress(read, at, unsaved, unread, tuple(findings))
 
 
-def prove_way(
-    order: Order,
+def prove_path(
+    sequence: WaveSequence,
     here: FabricState,
     ways: Collection[tuple[FabricState, Terms]],
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
@@ -319,16 +321,16 @@ def prove_way(
     Raises PlanError for the first step that does not prove.
     """
     for number, (there, terms) in enumerate(ways, start=1):
-        check_wave(order, here, there, replace(terms, stuck=stuck or {}), f"wave {number} of {len(ways)}")
+        check_wave(sequence, here, there, replace(terms, stuck=stuck or {}), f"wave {number} of {len(ways)}")
         here = there
 
 
-def check_wave(order: Order, here: FabricState, there: FabricState, terms: Terms, title: str) -> None:
+def check_wave(sequence: WaveSequence, here: FabricState, there: FabricState, terms: Terms, title: str) -> None:
     """Prove every state between two under `terms`, and that no line cuts the way to a switch.
 
     Raises PlanError where that does not prove.
     """
-    judge = rollout_judge(order.fabric, duplicates_allowed=order.duplicates_allowed)
+    judge = rollout_judge(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
     proof, _ = judge.wave(here, there, terms)
     if not proof.proven:
         raise PlanError(
@@ -338,14 +340,20 @@ def check_wave(order: Order, here: FabricState, there: FabricState, terms: Terms
         )
 
 
-def overlaid(order: Order, read: FabricState, after: int, only: Collection[str] | None = None) -> FabricState:
+def overlay_wave(
+    sequence: WaveSequence, read: FabricState, after: int, only: Collection[str] | None = None
+) -> FabricState:
     """Return what a fabric must hold after a wave on top of what was read, on `only` some switches or on all."""
     there: FabricState = {}
     for name, state in read.items():
-        if name not in order.ports or (only is not None and name not in only):
+        if name not in sequence.ports or (only is not None and name not in only):
             there[name] = state
             continue
-        wanted = order.on(state, name, after) if order.fabric.switches[order.fabric.index[name]].up else state
+        wanted = (
+            sequence.state_after(state, name, after)
+            if sequence.fabric.switches[sequence.fabric.index[name]].up
+            else state
+        )
         there[name] = state if wanted == state else wanted
     return there
 
@@ -353,29 +361,29 @@ def overlaid(order: Order, read: FabricState, after: int, only: Collection[str] 
 # --- ways on and back -------------------------------------------------------------------------------------------------
 
 
-def on(order: Order, standing: Standing, wave: int) -> list[tuple[int, int, tuple[str, ...]]]:
+def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> list[tuple[int, int, tuple[str, ...]]]:
     """Prove and give the pushes that lead on from wave `wave`: (first wave, last wave or 0, switches or all).
 
     Switches that fell behind catch up before the others go on, wave by wave.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
     ways: list[tuple[FabricState, Terms]] = []
-    here = standing.read
-    for number in range(max(1, min(standing.at.values(), default=wave)), wave):
-        behind = tuple(name for name, at in standing.at.items() if at <= number)
-        here = overlaid(order, here, number, behind)
-        ways.append((here, order.terms[number - 1]))
+    here = progress.read
+    for number in range(max(1, min(progress.at.values(), default=wave)), wave):
+        behind = tuple(name for name, at in progress.at.items() if at <= number)
+        here = overlay_wave(sequence, here, number, behind)
+        ways.append((here, sequence.terms[number - 1]))
         pushes.append((number, number, behind))
-    for number in range(max(1, wave), order.waves + 1):
-        here = overlaid(order, here, number)
-        ways.append((here, order.terms[number - 1]))
-    prove_way(order, standing.read, ways)
+    for number in range(max(1, wave), sequence.waves + 1):
+        here = overlay_wave(sequence, here, number)
+        ways.append((here, sequence.terms[number - 1]))
+    prove_path(sequence, progress.read, ways)
     return [*pushes, (max(1, wave), 0, ())]
 
 
-def write_back(
-    order: Order,
-    standing: Standing,
+def write_inverse(
+    sequence: WaveSequence,
+    progress: SwitchProgress,
     wave: int,
     directory: Path,
     templates: Path,
@@ -387,42 +395,42 @@ def write_back(
     A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
     """
     shutil.rmtree(directory, ignore_errors=True)
-    fabric = order.fabric
+    fabric = sequence.fabric
     ways, page = [], []
-    here = standing.read
+    here = progress.read
     texts = [render(fabric, here, templates)]
     write_texts(directory / "before", texts[0])
     for number in range(wave, down_to, -1):
-        back = [name for name, at in standing.at.items() if at >= number]
-        there = overlaid(order, here, number - 1, back)
+        back = [name for name, at in progress.at.items() if at >= number]
+        there = overlay_wave(sequence, here, number - 1, back)
         if any(there[name] is not here[name] for name in there):
-            ways.append((there, order.terms[number - 1]))
+            ways.append((there, sequence.terms[number - 1]))
             folder = f"waves/{len(ways)}"
             texts.append(render(fabric, there, templates))
             write_texts(directory / folder, texts[-1])
             page.append(
                 {
-                    "name": f"undo {order.names[number - 1]}",
+                    "name": f"undo {sequence.names[number - 1]}",
                     "configs": folder,
-                    "drain_seconds": max(order.drains[number - 1], _up_seconds(fabric, here, there)),
-                    "paused": number > 1 and order.paused[number - 2],
-                    "terms": order.terms[number - 1].as_json(),
+                    "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
+                    "paused": number > 1 and sequence.paused[number - 2],
+                    "terms": sequence.terms[number - 1].as_json(),
                 }
             )
         here = there
     if not page:
         raise PlanError("there is something to undo", "the switches hold what they held before the run", "")
-    prove_way(order, standing.read, ways, stuck)
+    prove_path(sequence, progress.read, ways, stuck)
     whole: dict[str, Any] = {
         "before": "before",
         "waves": page,
-        "broadcast_duplicates_allowed": order.duplicates_allowed,
+        "broadcast_duplicates_allowed": sequence.duplicates_allowed,
     }
     if any(wave["paused"] for wave in page):
-        whole["downtime_seconds"] = downtime(order.directory)
+        whole["downtime_seconds"] = downtime(sequence.directory)
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
-    shutil.copy(fabric_file(order.directory), directory / "build" / "fabric.yml")
+    shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
     return digests(texts)
 
 
@@ -437,9 +445,9 @@ def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
     return max(waits)
 
 
-def set_saved_first(order: Path, switches: Collection[str]) -> None:
+def save_first(sequence: Path, switches: Collection[str]) -> None:
     """Set which switches an order saves first."""
-    path = order / "rollout.json"
+    path = sequence / "rollout.json"
     page: dict[str, Any] = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**page, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
 

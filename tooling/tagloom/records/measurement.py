@@ -202,7 +202,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredMeasurement:
     """One row of a file of measurements: SI units, one number, its standard deviation or None."""
 
     kind: str

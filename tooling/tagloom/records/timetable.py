@@ -109,7 +109,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TimetableProgress:
     """What a running timetable remembers; times are seconds since the epoch.
 
     settings    the names whose links are on together, () where it is not known what runs

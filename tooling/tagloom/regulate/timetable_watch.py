@@ -10,7 +10,7 @@ from tagloom.records.timetable import ALL_ON
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from tagloom.records.timetable import Standing, Watch
+    from tagloom.records.timetable import TimetableProgress, Watch
 
 DAY_SECONDS = 86_400.0
 
@@ -22,7 +22,7 @@ class Decision:
     settings: tuple[str, ...]
     why: str
     change: bool
-    standing: Standing
+    standing: TimetableProgress
 
 
 def decide(
@@ -30,7 +30,7 @@ def decide(
     scheduled: str,
     asked: Collection[str],
     load: tuple[float | None, bool] | None,
-    standing: Standing,
+    standing: TimetableProgress,
     watch: Watch,
     withheld: Callable[[tuple[str, ...]], frozenset[tuple[int, int]]],
 ) -> Decision:
@@ -60,13 +60,15 @@ def decide(
     return Decision(wanted, why, True, standing)
 
 
-def changed(now: float, settings: tuple[str, ...], standing: Standing, *, lowered: bool) -> Standing:
+def changed(now: float, settings: tuple[str, ...], standing: TimetableProgress, *, lowered: bool) -> TimetableProgress:
     """Remember a change; `lowered` tells that links went off or slower and none came on or got faster."""
     recent = tuple(at for at in standing.lowered_at if at > now - DAY_SECONDS)
     return replace(standing, settings=settings, changed_at=now, lowered_at=(*recent, now) if lowered else recent)
 
 
-def _seen(now: float, share: float | None, standing: Standing, watch: Watch, *, complete: bool) -> Standing:
+def _seen(
+    now: float, share: float | None, standing: TimetableProgress, watch: Watch, *, complete: bool
+) -> TimetableProgress:
     if share is not None and share >= watch.raise_above:
         return replace(standing, raised=True, busy_at=now)
     if not standing.raised:
@@ -76,7 +78,7 @@ def _seen(now: float, share: float | None, standing: Standing, watch: Watch, *, 
     return replace(standing, raised=now - standing.busy_at < watch.hold_seconds)
 
 
-def _wait(now: float, share: float | None, standing: Standing, watch: Watch, *, complete: bool) -> str:
+def _wait(now: float, share: float | None, standing: TimetableProgress, watch: Watch, *, complete: bool) -> str:
     if share is None or not complete:
         return "waits until the load of every link is known"
     if share >= watch.lower_below:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tagloom.adapters.crew import AT_ONCE, side_by_side
+from tagloom.adapters.worker_pool import AT_ONCE, run_parallel
 
 NAMES = [f"s{number}" for number in range(AT_ONCE)]
 
@@ -18,13 +18,13 @@ def test_everybody_is_at_work_at_the_same_time():
     def prepare(name):
         return lambda _released: (everybody.wait(30), name.upper())[1]
 
-    assert side_by_side(prepare, NAMES) == {name: name.upper() for name in NAMES}
+    assert run_parallel(prepare, NAMES) == {name: name.upper() for name in NAMES}
 
 
 def test_more_than_may_be_at_work_at_once_and_none_at_all():
     names = [f"s{number}" for number in range(3 * AT_ONCE)]
-    assert side_by_side(lambda name: lambda _released: len(name), names) == {name: len(name) for name in names}
-    assert side_by_side(lambda name: lambda _released: name, []) == {}
+    assert run_parallel(lambda name: lambda _released: len(name), names) == {name: len(name) for name in names}
+    assert run_parallel(lambda name: lambda _released: name, []) == {}
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one process for all")
@@ -32,7 +32,7 @@ def test_what_was_done_by_a_process_that_was_killed_is_missing():
     def prepare(name):
         return lambda _released: os.kill(os.getpid(), signal.SIGKILL) if name == "s1" else os.getpid()
 
-    done = side_by_side(prepare, NAMES)
+    done = run_parallel(prepare, NAMES)
     assert 0 < len(done) < len(NAMES)
     assert "s1" not in done
     assert os.getpid() not in done.values()
@@ -58,7 +58,7 @@ def test_everybody_waits_for_the_word_and_hears_it(word):
         assert heard.value == 0
         return word
 
-    assert side_by_side(prepare, NAMES, release) == dict.fromkeys(NAMES, word)
+    assert run_parallel(prepare, NAMES, release) == dict.fromkeys(NAMES, word)
 
 
 def test_nobody_waits_for_the_word_of_one_who_was_killed(tmp_path):
@@ -70,7 +70,7 @@ def test_nobody_waits_for_the_word_of_one_who_was_killed(tmp_path):
         def prepare(name):
             return lambda released: (tmp_path / name).write_text(str(released()))
 
-        side_by_side(prepare, NAMES, lambda: os.kill(os.getpid(), signal.SIGKILL))
+        run_parallel(prepare, NAMES, lambda: os.kill(os.getpid(), signal.SIGKILL))
     os.waitpid(caller, 0)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and [path.read_text() for path in tmp_path.iterdir()] != ["False"] * len(NAMES):
@@ -95,7 +95,7 @@ def test_all_agree_or_hear_that_one_does_not_however_many_they_are(count, good):
 
         return work
 
-    assert side_by_side(prepare, names) == dict.fromkeys(names, True)
+    assert run_parallel(prepare, names) == dict.fromkeys(names, True)
 
 
 def test_nobody_agrees_with_one_who_was_killed(tmp_path):
@@ -117,7 +117,7 @@ def test_nobody_agrees_with_one_who_was_killed(tmp_path):
 
             return work
 
-        side_by_side(prepare, ["s0", "s1", "s2"])
+        run_parallel(prepare, ["s0", "s1", "s2"])
     os.waitpid(caller, 0)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and len(list(tmp_path.glob("s*"))) < 3:

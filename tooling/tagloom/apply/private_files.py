@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _WITHOUT_DATA = (AttributeError, ImportError, NameError, NotImplementedError, RecursionError, TypeError)
 
 
-def keep(directory: Path, switch: str, text: str) -> Path:
+def write_backup(directory: Path, switch: str, text: str) -> Path:
     """Write a backup, whole, as ``SWITCH.cfg``, or ``SWITCH.2.cfg`` and so on: an older one is never overwritten.
 
     Files are made with mode 0600 in a directory of mode 0700. Raises OSError.
@@ -39,7 +39,7 @@ def write_private(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def keep_fault(path: Path, error: BaseException) -> str:
+def write_fault(path: Path, error: BaseException) -> str:
     """Write the traceback of a fault of ours, and return a sentence that names the fault and the file.
 
     The file holds names of types and lines of the code, and no message that could quote a switch's configuration.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from tagloom.records.timetable import Standing
+from tagloom.records.timetable import TimetableProgress
 from tagloom.storage.database import Form, Store
 from tagloom.storage.document import checked, parse_json
 
@@ -30,10 +30,10 @@ CREATE TABLE standing (id INTEGER PRIMARY KEY CHECK (id = 1), page TEXT NOT NULL
 
 
 _FORM = Form("a state file of tagloom run", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)
-_STANDING = TypeAdapter(Standing)
+_STANDING = TypeAdapter(TimetableProgress)
 
 
-class Ledger:
+class TimetableMemory:
     """One file. Raises InputError where it is something else, or another process keeps it."""
 
     def __init__(self, path: Path) -> None:
@@ -45,17 +45,17 @@ class Ledger:
         """Close the file, and let others have it."""
         self._file.close()
 
-    def standing(self) -> Standing:
+    def standing(self) -> TimetableProgress:
         """Return what was remembered; a change that was begun and not ended leaves unknown what runs."""
         rows = self._file.rows(tuple[str], "SELECT page FROM standing")
         if not rows:
-            return Standing()
+            return TimetableProgress()
         where = f"{self._file.path}: standing"
         standing = checked(_STANDING, parse_json(rows[0][0], where, "what tagloom run remembers"), where)
         last = self._file.rows(tuple[str], "SELECT kind FROM event ORDER BY id DESC LIMIT 1")
         return standing if last == [("done",)] else replace(standing, settings=())
 
-    def remember(self, standing: Standing) -> None:
+    def remember(self, standing: TimetableProgress) -> None:
         """Write what is to be remembered."""
         with self._file.writing() as wire:
             wire.execute("INSERT OR REPLACE INTO standing VALUES (1, ?)", (json.dumps(asdict(standing)),))

@@ -13,14 +13,14 @@ import pytest
 
 from fabrics import ROOT, make_fabric
 from tagloom.adapters.clock_metrics import ClockMetrics
-from tagloom.adapters.ledger import Ledger
+from tagloom.adapters.timetable_memory import TimetableMemory
 from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.operate.clock import Eyes, Jobs, Keeper
+from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
 from tagloom.read.calendar import read_timetable
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
-from tagloom.records.timetable import ClockStatus, Standing, Watch
+from tagloom.records.timetable import ClockStatus, TimetableProgress, Watch
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()
 HOUR = 3600.0
@@ -72,8 +72,8 @@ def home(tmp_path):
 
 def narrate(fabric, home, *actions, watch=None):
     told, statuses = [], []
-    with contextlib.closing(Ledger(home / "state.db")) as memory:
-        keeper = Keeper(
+    with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
+        controller = TimetableController(
             *(fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), None, home, memory),
             FastClock(actions),
             *(watch or Watch(dwell_seconds=900), None, Jobs(home / "requests", home / "profiles")),
@@ -82,7 +82,7 @@ def narrate(fabric, home, *actions, watch=None):
             dry_run=True,
         )
         with pytest.raises(KeyboardInterrupt):
-            keeper.run()
+            controller.run()
     return told, statuses
 
 
@@ -101,8 +101,8 @@ def test_a_dry_run_says_what_would_be_done_and_after_a_sleep_only_what_should_ho
     ]
     assert (statuses[-1].links_off, statuses[-1].scheduled) == (4, "night.json")
     assert statuses[-1].watts < statuses[-1].full_watts
-    with contextlib.closing(Ledger(home / "state.db")) as memory:
-        assert (memory.standing(), memory.counts()) == (Standing(), (0, 0))  # nothing was remembered
+    with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
+        assert (memory.standing(), memory.counts()) == (TimetableProgress(), (0, 0))  # nothing was remembered
 
 
 def test_jobs_have_the_links_of_all_their_profiles_until_they_end(fabric, home):
@@ -169,23 +169,23 @@ def test_slower_links_are_told_and_come_back_to_full_speed_where_no_settings_hav
 
 
 def test_what_was_begun_and_not_ended_leaves_unknown_what_runs(tmp_path):
-    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
+    with contextlib.closing(TimetableMemory(tmp_path / "state.db")) as memory:
         memory.note(1.0, "begun", ("a",), "")
         memory.note(2.0, "done", ("a",), "")
-        memory.remember(Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0)))
+        memory.remember(TimetableProgress(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0)))
         with pytest.raises(InputError, match="no other tagloom that keeps it"):
-            Ledger(tmp_path / "state.db")
-    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
-        assert memory.standing() == Standing(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0))
+            TimetableMemory(tmp_path / "state.db")
+    with contextlib.closing(TimetableMemory(tmp_path / "state.db")) as memory:
+        assert memory.standing() == TimetableProgress(("a",), raised=True, busy_at=5.0, lowered_at=(1.0, 2.0))
         assert memory.counts() == (1, 0)
         memory.note(3.0, "begun", ("b",), "")
-    with contextlib.closing(Ledger(tmp_path / "state.db")) as memory:
+    with contextlib.closing(TimetableMemory(tmp_path / "state.db")) as memory:
         assert memory.standing().settings == ()
         assert memory.standing().raised
     with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE x (y)")
     with pytest.raises(InputError, match="another program"):
-        Ledger(tmp_path / "other.db")
+        TimetableMemory(tmp_path / "other.db")
 
 
 def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatch):
@@ -197,13 +197,13 @@ def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatc
 
     told = []
     clock = FastClock([(NOON + 600, bool)])
-    with contextlib.closing(Ledger(home / "state.db")) as memory:
+    with contextlib.closing(TimetableMemory(home / "state.db")) as memory:
         table, site = read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run")
         words = (fabric, table, site, None, home, memory, clock, Watch(), None, None)
-        keeper = Keeper(*words, lambda _, text: told.append(text), lambda _: None)
-        monkeypatch.setattr(keeper, "_lead", refuse)
+        controller = TimetableController(*words, lambda _, text: told.append(text), lambda _: None)
+        monkeypatch.setattr(controller, "_lead", refuse)
         with pytest.raises(KeyboardInterrupt):
-            keeper.run()
+            controller.run()
         assert memory.counts() == (0, len(tried))
     assert [at - NOON for at in tried] == [0, 60, 180, 420]
     assert told[0] == "failed: no; tried again in 60 s"
@@ -212,21 +212,21 @@ def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatc
 class Regulated:
     """A keeper whose pushes are done by the test, each minute; the settings of the night hold from 12:15 to 14:00."""
 
-    def __init__(self, fabric, home, memory, push=lambda _: 1, metrics=lambda _: None, every=60.0):
+    def __init__(self, fabric, home, memory, prepared=lambda _: 1, metrics=lambda _: None, every=60.0):
         (home / "t.yml").write_text(
             '- {when: "15 12 * * *", settings: night.json}\n- {when: "0 14 * * *", settings: all-on}\n'
         )
-        self.told, self.pushed, self.load, self._push = [], [], 0.0, push
+        self.told, self.pushed, self.load, self._push = [], [], 0.0, prepared
         self.clock = FastClock(())
         words = (fabric, read_timetable(home / "t.yml"), Site(home, ROOT, {}, "run"), None, home, memory, self.clock)
         jobs = Jobs(home / "requests", home / "profiles")
         watch = Watch(hold_seconds=600, dwell_seconds=900)
-        self.keeper = Keeper(
-            *(*words, watch, Eyes({}, lambda *_: {}), jobs, lambda _, text: self.told.append(text), metrics),
+        self.controller = TimetableController(
+            *(*words, watch, LoadProbe({}, lambda *_: {}), jobs, lambda _, text: self.told.append(text), metrics),
             every_seconds=every,
         )
-        self.keeper._look = lambda: (self.load, True)
-        self.keeper._lead = self.lead
+        self.controller._look = lambda: (self.load, True)
+        self.controller._lead = self.lead
 
     def lead(self, fabric, _):
         off = sum(not link.up for link in fabric.links)
@@ -236,7 +236,7 @@ class Regulated:
     def run(self, *actions):
         self.clock.actions = list(actions)
         with pytest.raises(KeyboardInterrupt):
-            self.keeper.run()
+            self.controller.run()
 
     def sees(self, load):
         def see():
@@ -247,7 +247,7 @@ class Regulated:
 
 @pytest.fixture
 def memory(home):
-    with contextlib.closing(Ledger(home / "state.db")) as kept:
+    with contextlib.closing(TimetableMemory(home / "state.db")) as kept:
         yield kept
 
 
@@ -255,13 +255,13 @@ def test_links_come_on_at_once_after_a_change_that_failed_however_often_it_did(f
     """Going to the night's settings fails again and again; when load comes, nothing waits for the next try."""
     broken = [False]
 
-    def push(off):
+    def prepared(off):
         if off or broken:
             raise PlanError("no")
         return 1
 
     broken.clear()
-    regulated = Regulated(fabric, home, memory, push)
+    regulated = Regulated(fabric, home, memory, prepared)
 
     def rush():
         regulated.load = 0.95
@@ -270,18 +270,18 @@ def test_links_come_on_at_once_after_a_change_that_failed_however_often_it_did(f
     regulated.run((NOON + 4800, rush), (NOON + 4900, broken.clear), (NOON + 6000, bool))
     assert [at for at, off in regulated.pushed if off] == [900, 960, 1080, 1320, 1800, 2760, 4680]
     assert [at for at, off in regulated.pushed if not off] == [0, 4800, 4860, 4920]
-    assert regulated.keeper._standing.settings == ("all-on",)
+    assert regulated.controller._standing.settings == ("all-on",)
 
 
 def test_links_that_a_failed_change_left_down_come_on_without_waiting(fabric, home, memory):
     """The timetable ends the night's settings while the back-off after their failed change has long to go."""
 
-    def push(off):
+    def prepared(off):
         if off:
             raise PlanError("no")
         return 1
 
-    regulated = Regulated(fabric, home, memory, push)
+    regulated = Regulated(fabric, home, memory, prepared)
     regulated.run((NOON + 7300, bool))
     assert regulated.pushed[-2:] == [(4680, 4), (7200, 0)]
 
@@ -303,7 +303,9 @@ def test_what_a_clock_ahead_remembered_holds_nothing_up(fabric, home, memory):
     """Links went off twelve times in a day that is to come: as far as that can be known, in the last one."""
     later = NOON + 30 * 24 * HOUR
     memory.note(later, "done", ("all-on",), "")
-    memory.remember(Standing(("all-on",), raised=True, busy_at=later, changed_at=later, lowered_at=(later,) * 12))
+    memory.remember(
+        TimetableProgress(("all-on",), raised=True, busy_at=later, changed_at=later, lowered_at=(later,) * 12)
+    )
     regulated = Regulated(fabric, home, memory, every=600.0)
     regulated.run((NOON + 25 * HOUR, bool))
     assert regulated.pushed == [(0, 0), (24 * HOUR + 900, 4)]  # the first makes sure of what was remembered

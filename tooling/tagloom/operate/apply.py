@@ -10,7 +10,7 @@ from tagloom.apply.build import digest, read_waves
 from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.survey import survey
-from tagloom.apply.switch import cell_finding, strays
+from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import prepare, waves
 from tagloom.pipeline.files import write_texts
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Progress
-    from tagloom.operate.prepare import Push
-    from tagloom.operate.waves import Desk, Order
+    from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.waves import ApplyContext, WaveSequence
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -37,7 +37,7 @@ ASKED = "asked"  # in a run's order: configurations as they were asked for, wher
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ApplyOptions:
     """What the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite."""
 
     on_failure: str = "stop"
@@ -68,13 +68,13 @@ class Result:
         return page
 
 
-def refuse_unfinished(desk: Desk, fabric: str, wishes: Wishes, words: Callable[[str], str]) -> None:
+def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions, words: Callable[[str], str]) -> None:
     """Refuse a new apply where an older one left switches between two proven states. Raises PlanError.
 
     `words` writes a command as the operator would type it.
     """
-    run = desk.journal.unfinished(fabric)
-    if run is not None and run.proven and run.wave and not wishes.drift:
+    run = context.journal.unfinished(fabric)
+    if run is not None and run.proven and run.wave and not options.drift:
         raise PlanError(
             "a run that was interrupted is finished or undone before another begins",
             f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
@@ -85,58 +85,64 @@ def refuse_unfinished(desk: Desk, fabric: str, wishes: Wishes, words: Callable[[
 # --- a new apply ------------------------------------------------------------------------------------------------------
 
 
-def fresh(desk: Desk, push: Push, found: Outcomes, wishes: Wishes, on_progress: Progress | None = None) -> Result:
+def apply_new(
+    context: ApplyContext,
+    prepared: PreparedChange,
+    found: Outcomes,
+    options: ApplyOptions,
+    on_progress: Progress | None = None,
+) -> Result:
     """Apply a build or a rollout to a fabric that was surveyed (`found`), a rollout against its first wave.
 
     Raises PlanError where no proven way is found, InputError where nothing can be written down.
     """
-    is_rollout = (push.directory / "rollout.json").exists()
-    seconds = waves.downtime(push.directory)
-    if seconds and not wishes.allow_drain:
+    is_rollout = (prepared.directory / "rollout.json").exists()
+    seconds = waves.downtime(prepared.directory)
+    if seconds and not options.allow_drain:
         raise PlanError(
             "hosts are paused only with --allow drain",
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
         )
-    order = waves.read_order(push.directory)
-    if is_rollout and order.holds(_read(push, found), order.waves):
-        push, is_rollout, found = push.target, False, _unchanged(found)
-        order = waves.read_order(push.directory)
-    source = str(push.source.absolute())
-    stray, findings = strayed(desk, push, order, found, wishes)
-    if stray and not wishes.drift:
+    sequence = waves.read_sequence(prepared.directory)
+    if is_rollout and sequence.holds(_read(prepared, found), sequence.waves):
+        prepared, is_rollout, found = prepared.target, False, _unchanged(found)
+        sequence = waves.read_sequence(prepared.directory)
+    source = str(prepared.source.absolute())
+    drifted, findings = detect_drift(context, prepared, sequence, found, options)
+    if drifted and not options.drift:
         return Result(_unsent(found), drift=findings)
-    remarks = _told(wishes, findings)
+    remarks = _drift_remarks(options, findings)
     broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
     if found.error or (broken and (is_rollout or not found.changed)):
         return Result(_unsent(found))
-    push, read, after = _aimed(push, found, stray, wishes)
+    prepared, read, after = _resolve_target(prepared, found, drifted, options)
     unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
     changes = {name for name, state in after.items() if state != read[name]}
-    if not changes and (stray or not is_rollout):
-        return _save_only(desk, push, found, unsaved, remarks, on_progress)
-    if not is_rollout or stray:
-        kept = bool(stray) and wishes.drift == "keep"
-        asked = render(push.fabric, _wanted(push, read), desk.site.share / "templates") if kept else {}
-        push = _ordered(desk, push, found, read, after, wishes, kept=kept)
+    if not changes and (drifted or not is_rollout):
+        return _save_only(context, prepared, found, unsaved, remarks, on_progress)
+    if not is_rollout or drifted:
+        kept = bool(drifted) and options.drift == "keep"
+        asked = render(prepared.fabric, _wanted(prepared, read), context.site.share / "templates") if kept else {}
+        prepared = _ordered(context, prepared, found, read, after, options, kept=kept)
         if asked:  # so that the next apply knows what was kept, and asks again
-            write_texts(push.directory / ASKED, asked)
-    _announce(desk, push.directory)
-    run, order = desk.begin(push.directory, "apply", source, save=unsaved, proven=push.proven)
+            write_texts(prepared.directory / ASKED, asked)
+    _announce(context, prepared.directory)
+    run, sequence = context.begin(prepared.directory, "apply", source, save=unsaved, proven=prepared.proven)
 
     def prove_from_here() -> None:
-        if order.states:
-            waves.on(order, waves.stand(order, 1, found), 1)
+        if sequence.states:
+            waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
 
-    outcomes = desk.push(run, order, meanwhile=prove_from_here, on_progress=on_progress)
-    result = _after(desk, run, order, _whole(outcomes, found), wishes, on_progress)
+    outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
+    result = _after(context, run, sequence, _whole(outcomes, found), options, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks))
 
 
-def _announce(desk: Desk, directory: Path) -> None:
+def _announce(context: ApplyContext, directory: Path) -> None:
     """Announce for how long hosts will be paused, before a line is sent."""
     if seconds := waves.downtime(directory):
-        desk.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
+        context.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
 def _unchanged(found: Outcomes) -> Outcomes:
@@ -153,52 +159,52 @@ def _unsent(found: Outcomes) -> Outcomes:
     return replace(found, outcomes=tuple(replace(o, changed=False) for o in found.outcomes))
 
 
-def preview(desk: Desk, push: Push, found: Outcomes, wishes: Wishes) -> Result:
+def preview(context: ApplyContext, prepared: PreparedChange, found: Outcomes, options: ApplyOptions) -> Result:
     """Return what an apply would do: what drifted, and how many waves the change would take."""
-    is_rollout = (push.directory / "rollout.json").exists()
-    seconds = waves.downtime(push.directory)
+    is_rollout = (prepared.directory / "rollout.json").exists()
+    seconds = waves.downtime(prepared.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
-    order = waves.read_order(push.directory)
-    if is_rollout and order.holds(_read(push, found), order.waves):
+    sequence = waves.read_sequence(prepared.directory)
+    if is_rollout and sequence.holds(_read(prepared, found), sequence.waves):
         return Result(_unchanged(found))
-    stray, findings = strayed(desk, push, order, found, wishes)
-    if stray and not wishes.drift:
+    drifted, findings = detect_drift(context, prepared, sequence, found, options)
+    if drifted and not options.drift:
         return Result(found, drift=findings, remarks=remarks)
     if found.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes):
         return Result(found, remarks=remarks)
-    if is_rollout and not stray:
+    if is_rollout and not drifted:
         first = tuple(outcome for outcome in found.outcomes if outcome.number == 1)
-        waves.on(order, waves.stand(order, 1, replace(found, outcomes=first)), 1)
+        waves.plan_onward(sequence, waves.locate_switches(sequence, 1, replace(found, outcomes=first)), 1)
         return Result(found, remarks=remarks)
-    if stray:
-        remarks = (*remarks, *_told(wishes, findings))
-    push, read, after = _aimed(push, found, stray, wishes)
-    if stray:
-        found = _instead(push.fabric, found, read, after, desk.site.share / "templates")
+    if drifted:
+        remarks = (*remarks, *_drift_remarks(options, findings))
+    prepared, read, after = _resolve_target(prepared, found, drifted, options)
+    if drifted:
+        found = _retarget(prepared.fabric, found, read, after, context.site.share / "templates")
     if not found.changed:
         return Result(found, remarks=remarks)
-    kept = bool(stray) and wishes.drift == "keep"
-    ordered = _ordered(desk, push, found, read, after, wishes, kept=kept)
+    kept = bool(drifted) and options.drift == "keep"
+    ordered = _ordered(context, prepared, found, read, after, options, kept=kept)
     return Result(replace(found, waves=ordered.waves), remarks=remarks)
 
 
-def _aimed(
-    push: Push, found: Outcomes, stray: Mapping[str, tuple[Change, ...]], wishes: Wishes
-) -> tuple[Push, FabricState, FabricState]:
+def _resolve_target(
+    prepared: PreparedChange, found: Outcomes, drifted: Mapping[str, tuple[Change, ...]], options: ApplyOptions
+) -> tuple[PreparedChange, FabricState, FabricState]:
     """Return what is to be ordered, what was read, and what switches shall hold.
 
     The waves of a rollout were proven from another state than one that strayed: it is ordered anew, to where they lead.
     """
-    read = _read(push, found)
-    if not stray:
-        return push, read, _targets(push, found)
-    if (push.directory / "rollout.json").exists():
-        push = push.target
-    after = _wanted(push, read)
-    return push, read, _keeping(push, after, stray) if wishes.drift == "keep" else after
+    read = _read(prepared, found)
+    if not drifted:
+        return prepared, read, _targets(prepared, found)
+    if (prepared.directory / "rollout.json").exists():
+        prepared = prepared.target
+    after = _wanted(prepared, read)
+    return prepared, read, _keeping(prepared, after, drifted) if options.drift == "keep" else after
 
 
-def _instead(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
+def _retarget(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
     """Return what was found of switches that are led elsewhere than they were held against."""
     ends = render(fabric, after, templates)
     outcomes = {o.switch: o for o in _unchanged(found).outcomes}.values()
@@ -207,24 +213,31 @@ def _instead(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricSt
 
 
 def _ordered(
-    desk: Desk, push: Push, found: Outcomes, read: FabricState, after: FabricState, wishes: Wishes, *, kept: bool
-) -> Push:
+    context: ApplyContext,
+    prepared: PreparedChange,
+    found: Outcomes,
+    read: FabricState,
+    after: FabricState,
+    options: ApplyOptions,
+    *,
+    kept: bool,
+) -> PreparedChange:
     """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
-    if all(switch.name in read for switch in push.fabric.live):
-        push = prepare.order(push, read, after, desk.site, allow_drain=wishes.allow_drain)
+    if all(switch.name in read for switch in prepared.fabric.live):
+        prepared = prepare.order_change(prepared, read, after, context.site, allow_drain=options.allow_drain)
     else:
         for outcome in found.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
                 rule = "another plan runs, and it is changed only when every switch can be read"
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
-    if kept and not (push.directory / "rollout.json").exists():
+    if kept and not (prepared.directory / "rollout.json").exists():
         raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
-    return push
+    return prepared
 
 
 def _save_only(
-    desk: Desk,
-    push: Push,
+    context: ApplyContext,
+    prepared: PreparedChange,
     found: Outcomes,
     unsaved: tuple[str, ...],
     remarks: tuple[str, ...],
@@ -234,10 +247,10 @@ def _save_only(
     found = _unchanged(found)
     if not unsaved:
         return Result(found, remarks=remarks)
-    run, order = desk.begin(push.directory, "save", str(push.source.absolute()), proven=push.proven)
-    outcomes = desk.push(run, order, limit=unsaved, on_progress=on_progress)
+    run, sequence = context.begin(prepared.directory, "save", str(prepared.source.absolute()), proven=prepared.proven)
+    outcomes = context.push(run, sequence, limit=unsaved, on_progress=on_progress)
     remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
-    return Result(_whole(outcomes, found), desk.journal.run(run.id), remarks=(*remarks, remark))
+    return Result(_whole(outcomes, found), context.journal.run(run.id), remarks=(*remarks, remark))
 
 
 def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
@@ -247,97 +260,102 @@ def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
     return replace(outcomes, outcomes=(*outcomes.outcomes, *rest))
 
 
-def _read(push: Push, found: Outcomes) -> FabricState:
+def _read(prepared: PreparedChange, found: Outcomes) -> FabricState:
     """Return what switches hold; of those that were asked about several waves, what the first found."""
-    return prepare.states_of(push.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
+    return prepare.states_of(prepared.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
 
 
-def _targets(push: Push, found: Outcomes) -> FabricState:
-    return prepare.states_of(push.fabric, {o.switch: o.after for o in found.outcomes if o.read})
+def _targets(prepared: PreparedChange, found: Outcomes) -> FabricState:
+    return prepare.states_of(prepared.fabric, {o.switch: o.after for o in found.outcomes if o.read})
 
 
 # --- drift ------------------------------------------------------------------------------------------------------------
 
 
-def strayed(
-    desk: Desk, push: Push, order: Order, found: Outcomes, wishes: Wishes
+def detect_drift(
+    context: ApplyContext, prepared: PreparedChange, sequence: WaveSequence, found: Outcomes, options: ApplyOptions
 ) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
-    `order` are the waves of the push. Of a rollout that is what stands in the way of its first wave; of a build, what
+    `sequence` are the waves to push. Of a rollout that is what stands in the way of its first wave; of a build, what
     differs from where the last run left each switch, if the build does not want it so itself; what that one kept is
     still by hand. A switch with nothing of tagloom on it was reset or replaced, and is set up like a new one. Also
     gives them as findings. Raises PlanError for a rollout from another state than that in which a run has left the
     fabric, unless it may be overwritten.
     """
-    read = _read(push, found)
-    if order.states:
-        live = {switch.name for switch in push.fabric.live}
-        by_switch = {name: order.strays(running, name, 1) for name, running in read.items() if name in live}
-        left = _left(desk, push, found) if any(by_switch.values()) and wishes.drift != "overwrite" else {}
+    read = _read(prepared, found)
+    if sequence.states:
+        live = {switch.name for switch in prepared.fabric.live}
+        by_switch = {name: sequence.drifted_cells(running, name, 1) for name, running in read.items() if name in live}
+        left = _left(context, prepared, found) if any(by_switch.values()) and options.drift != "overwrite" else {}
         for name in left:
             by_hand = {(c.cell, c.port, c.vlan, c.mac) for c in difference(left[name], read[name])}
             ours = [c for c in by_switch[name] if (c.cell, c.port, c.vlan, c.mac) not in by_hand]
             if ours:
                 raise PlanError(
                     "a rollout is applied where it starts from, and the last run has led the fabric elsewhere",
-                    str(order.findings(name, ours)[0]),
-                    f"tagloom apply {push.source / 'build'} orders the change anew, from what runs",
+                    str(sequence.findings(name, ours)[0]),
+                    f"tagloom apply {prepared.source / 'build'} orders the change anew, from what runs",
                 )
     else:
-        wanted = _targets(push, found)
-        by_switch = {name: strays(read[name], held, wanted[name]) for name, held in _left(desk, push, found).items()}
+        wanted = _targets(prepared, found)
+        by_switch = {
+            name: drifted_cells(read[name], held, wanted[name])
+            for name, held in _left(context, prepared, found).items()
+        }
     by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
-    return by_switch, tuple(f for name, changes in by_switch.items() for f in order.findings(name, changes))
+    return by_switch, tuple(f for name, changes in by_switch.items() for f in sequence.findings(name, changes))
 
 
-def _left(desk: Desk, push: Push, found: Outcomes) -> FabricState:
+def _left(context: ApplyContext, prepared: PreparedChange, found: Outcomes) -> FabricState:
     """Return where the last run left the switches, on top of what is others'; nothing where it did not end well."""
-    last = next((r for r in desk.journal.runs(push.fabric.name) if r.wave and r.kind in {"apply", "rollback"}), None)
+    last = next(
+        (r for r in context.journal.runs(prepared.fabric.name) if r.wave and r.kind in {"apply", "rollback"}), None
+    )
     if last is None or last.state != DONE:  # one that did not end left cells at either value
         return {}
-    order = desk.own_order(last)
-    known = {row.switch for row in desk.journal.switches(last.id) if row.state == SAVED}
-    live = {switch.name for switch in push.fabric.live}
-    folder = ASKED if (order.directory / ASKED).exists() else "configs"
+    sequence = context.own_sequence(last)
+    known = {row.switch for row in context.journal.switches(last.id) if row.state == SAVED}
+    live = {switch.name for switch in prepared.fabric.live}
+    folder = ASKED if (sequence.directory / ASKED).exists() else "configs"
     left: FabricState = {}
-    for name, running in _read(push, found).items():
-        if name not in live or name not in order.ports or not running.owned_vlans:
+    for name, running in _read(prepared, found).items():
+        if name not in live or name not in sequence.ports or not running.owned_vlans:
             continue
-        if order.states and folder != ASKED:
-            left[name] = order.on(running, name, order.waves)
-        elif order.states or name in known:
-            left[name] = _laid(order, running, name, folder)
+        if sequence.states and folder != ASKED:
+            left[name] = sequence.state_after(running, name, sequence.waves)
+        elif sequence.states or name in known:
+            left[name] = _overlay_build(sequence, running, name, folder)
     return left
 
 
-def _laid(order: Order, running: SwitchState, name: str, folder: str = "configs") -> SwitchState:
+def _overlay_build(sequence: WaveSequence, running: SwitchState, name: str, folder: str = "configs") -> SwitchState:
     """Lay a build's state over what a switch holds."""
-    platform = platforms.of(order.fabric.switches[order.fabric.index[name]])
-    texts = {name: (order.directory / folder / f"{name}.cfg").read_text("utf-8")}
-    target = prepare.states_of(order.fabric, texts)[name]
-    return overlay(running, target, order.ports[name], switchwide(platform))
+    platform = platforms.of(sequence.fabric.switches[sequence.fabric.index[name]])
+    texts = {name: (sequence.directory / folder / f"{name}.cfg").read_text("utf-8")}
+    target = prepare.states_of(sequence.fabric, texts)[name]
+    return overlay(running, target, sequence.ports[name], switchwide(platform))
 
 
-def _wanted(push: Push, read: FabricState) -> FabricState:
+def _wanted(prepared: PreparedChange, read: FabricState) -> FabricState:
     """Lay a build's states over what was read."""
-    order = waves.read_order(push.directory)
-    up = {switch.name for switch in order.fabric.live}
-    return {name: _laid(order, state, name) if name in up else state for name, state in read.items()}
+    sequence = waves.read_sequence(prepared.directory)
+    up = {switch.name for switch in sequence.fabric.live}
+    return {name: _overlay_build(sequence, state, name) if name in up else state for name, state in read.items()}
 
 
-def _keeping(push: Push, after: FabricState, stray: Mapping[str, tuple[Change, ...]]) -> FabricState:
+def _keeping(prepared: PreparedChange, after: FabricState, drifted: Mapping[str, tuple[Change, ...]]) -> FabricState:
     """Put what was changed by hand into a target. Raises PlanError where it has no place there, or does not prove."""
     kept = dict(after)
-    for name, changes in stray.items():
+    for name, changes in drifted.items():
         vlans = {*after[name].vlans.tolist(), *(c.vlan for c in changes if c.cell is Cell.VLAN and c.after)}
         homeless = [c for c in changes if (c.after if c.cell is Cell.PVID else c.vlan) not in {*vlans, 0}]
         if lasting := [c for c in homeless if c.after]:  # else the VLAN's end takes it along
-            name_of = platforms.of(push.fabric.switches[push.fabric.index[name]]).port_name
+            name_of = platforms.of(prepared.fabric.switches[prepared.fabric.index[name]]).port_name
             rule = "what was changed by hand is kept only in a VLAN that stays"
             raise PlanError(rule, str(cell_finding(name, lasting[0], name_of)), "--drift overwrite")
         kept[name] = apply_changes(after[name], tuple(c for c in changes if c not in homeless))
-    proof = verify(push.fabric.with_links_up(), kept, Plan(duplicates_allowed=push.proof.duplicates_allowed))
+    proof = verify(prepared.fabric.with_links_up(), kept, Plan(duplicates_allowed=prepared.proof.duplicates_allowed))
     if not proof.proven:
         raise PlanError(
             "what was changed by hand is kept only where the fabric proves with it",
@@ -347,9 +365,9 @@ def _keeping(push: Push, after: FabricState, stray: Mapping[str, tuple[Change, .
     return kept
 
 
-def _told(wishes: Wishes, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+def _drift_remarks(options: ApplyOptions, findings: tuple[Finding, ...]) -> tuple[str, ...]:
     """Announce what becomes of each cell that was changed by hand."""
-    verb = {"keep": "kept", "overwrite": "overwritten"}.get(wishes.drift, "")
+    verb = {"keep": "kept", "overwrite": "overwritten"}.get(options.drift, "")
     return tuple(f"changed by hand, {verb}: {finding}" for finding in findings)
 
 
@@ -357,26 +375,33 @@ def _told(wishes: Wishes, findings: tuple[Finding, ...]) -> tuple[str, ...]:
 
 
 def _after(
-    desk: Desk, run: Run, order: Order, outcomes: Outcomes, wishes: Wishes, on_progress: Progress | None
+    context: ApplyContext,
+    run: Run,
+    sequence: WaveSequence,
+    outcomes: Outcomes,
+    options: ApplyOptions,
+    on_progress: Progress | None,
 ) -> Result:
     """Do what the operator wants where switches failed: stop there, go on without them, or take the wave back.
 
     Where nothing was sent yet, or one of them was asked to stop or holds what nobody sent it, it stops there.
     """
-    run = desk.journal.run(run.id)
+    run = context.journal.run(run.id)
     if drift := tuple(f for o in outcomes.outcomes if o.fault is Fault.DRIFT for f in o.findings):
         return Result(outcomes, run, drift=drift)
     broken = outcomes.failed_by(Fault.DEVICE, Fault.CONTROLLER, Fault.REFUSED)
     if not broken or broken != outcomes.failed or not run.proven or not run.wave:
         return Result(outcomes, run)
-    if wishes.on_failure == "stop" or run.kind == "undo":
+    if options.on_failure == "stop" or run.kind == "undo":
         return Result(outcomes, run)
-    if wishes.on_failure == "finish":
-        return _finish(desk, run, order, outcomes, on_progress)
-    return _undo(desk, run, order, outcomes, on_progress)
+    if options.on_failure == "finish":
+        return _finish(context, run, sequence, outcomes, on_progress)
+    return _undo(context, run, sequence, outcomes, on_progress)
 
 
-def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: Progress | None) -> Result:
+def _finish(
+    context: ApplyContext, run: Run, sequence: WaveSequence, outcomes: Outcomes, on_progress: Progress | None
+) -> Result:
     """Send later waves to the other switches, as far as each is proven with the broken ones at any line of theirs.
 
     What a broken switch may still need stays where a wave would take it (`rollout.finish`). No wave is sent of which
@@ -391,12 +416,12 @@ def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress:
     why = ""
     try:
         for end in may_finish(
-            *(order.fabric, order.states, number, broken),
-            terms=order.terms,
-            duplicates_allowed=order.duplicates_allowed,
+            *(sequence.fabric, sequence.states, number, broken),
+            terms=sequence.terms,
+            duplicates_allowed=sequence.duplicates_allowed,
         ):
             wave = number + len(ends)
-            if any(order.strays(state, name, wave) for name, state in end.items() if name not in broken):
+            if any(sequence.drifted_cells(state, name, wave) for name, state in end.items() if name not in broken):
                 why = f"; wave {wave} waits for {names}: it would leave what wave {wave - 1} was to take"
                 break
             ends.append(end)
@@ -406,125 +431,136 @@ def _finish(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress:
         ends.pop()
     if len(ends) > 1:
         last = number + len(ends) - 1
-        files = {wave.number: wave.configs for wave in read_waves(order.directory)}
-        proven = list(order.proven)
+        files = {wave.number: wave.configs for wave in read_waves(sequence.directory)}
+        proven = list(sequence.proven)
         for wave, end in enumerate(ends, start=number):
-            texts = render(order.fabric, end, desk.site.share / "templates")
+            texts = render(sequence.fabric, end, context.site.share / "templates")
             write_texts(files[wave], texts)
             proven[wave] = digest(texts)
-        order = replace(order, proven=tuple(proven))
-        waves.set_saved_first(order.directory, ())
+        sequence = replace(sequence, proven=tuple(proven))
+        waves.save_first(sequence.directory, ())
         # It begins with the wave that failed: the others hold it, but have not waited for what was under way.
-        more = desk.push(run, order, first=number, last=last, whole=False, on_progress=on_progress)
+        more = context.push(run, sequence, first=number, last=last, whole=False, on_progress=on_progress)
         outcomes = _joined(outcomes, more)
-        left = [n for n, state in ends[-1].items() if n not in broken and state != order.states[last][n]]
+        left = [n for n, state in ends[-1].items() if n not in broken and state != sequence.states[last][n]]
         why = (f"; left on {', '.join(left)} what {names} may still need" if left else "") + why
-        why = f", up to wave {last} of {order.waves}{why}"
-    desk.journal.set_state(run.id, FAILED, ", ".join(outcomes.failed))
-    return Result(outcomes, desk.journal.run(run.id), remarks=(f"finished what can be without {names}{why}",))
+        why = f", up to wave {last} of {sequence.waves}{why}"
+    context.journal.set_state(run.id, FAILED, ", ".join(outcomes.failed))
+    return Result(outcomes, context.journal.run(run.id), remarks=(f"finished what can be without {names}{why}",))
 
 
-def _undo(desk: Desk, run: Run, order: Order, outcomes: Outcomes, on_progress: Progress | None) -> Result:
+def _undo(
+    context: ApplyContext, run: Run, sequence: WaveSequence, outcomes: Outcomes, on_progress: Progress | None
+) -> Result:
     """Take the wave back on all switches that can be reached; those that cannot stand where they were last heard of."""
     number = run.wave
-    found = _look(desk, order, number)
-    standing = waves.stand(order, number, found)
-    if standing.findings:
-        return Result(outcomes, run, drift=standing.findings)
+    found = _look(context, sequence, number)
+    progress = waves.locate_switches(sequence, number, found)
+    if progress.findings:
+        return Result(outcomes, run, drift=progress.findings)
     last = {o.switch: o for o in outcomes.outcomes}
-    unheard = [o.switch for o in standing.unread if o.switch not in last or not last[o.switch].number]
+    unheard = [o.switch for o in progress.unread if o.switch not in last or not last[o.switch].number]
     if unheard:
         remark = f"wave {number} is not undone: nothing is known of {', '.join(unheard)}"
         return Result(outcomes, run, remarks=(remark,))
     lost = {}
-    for name in (o.switch for o in standing.unread):
+    for name in (o.switch for o in progress.unread):
         at = last[name].number
-        lost[name] = order.states[at - last[name].failed][name], order.states[at][name]
-    whole = replace(standing, read={**standing.read, **{name: both[0] for name, both in lost.items()}})
-    directory = desk.site.directory("undo") / "back"
+        lost[name] = sequence.states[at - last[name].failed][name], sequence.states[at][name]
+    whole = replace(progress, read={**progress.read, **{name: both[0] for name, both in lost.items()}})
+    directory = context.site.directory("undo") / "back"
     try:
-        proven = waves.write_back(order, whole, number, directory, desk.site.share / "templates", number - 1, lost)
+        proven = waves.write_inverse(
+            sequence, whole, number, directory, context.site.share / "templates", number - 1, lost
+        )
     except PlanError as error:
         return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
-    undo, way = desk.begin(directory, "undo", run.source, save=standing.unsaved, undoes=run, proven=proven)
-    reached = [switch.name for switch in order.fabric.live if switch.name not in lost]
-    back = desk.push(undo, way, limit=reached, on_progress=on_progress)
+    undo, way = context.begin(directory, "undo", run.source, save=progress.unsaved, undoes=run, proven=proven)
+    reached = [switch.name for switch in sequence.fabric.live if switch.name not in lost]
+    back = context.push(undo, way, limit=reached, on_progress=on_progress)
     remark = (
         f"wave {number} was undone on {len(back.changed)} switches" if back.good else f"undoing wave {number} failed"
     )
     remark += f"; {', '.join(lost)} could not be reached" if lost else ""
     together = (*outcomes.outcomes, *(o for o in back.outcomes if o.failed))
-    return Result(replace(outcomes, outcomes=together), desk.journal.run(run.id), remarks=(remark,))
+    return Result(replace(outcomes, outcomes=together), context.journal.run(run.id), remarks=(remark,))
 
 
 # --- resume and rollback ----------------------------------------------------------------------------------------------
 
 
-def _look(desk: Desk, order: Order, wave: int, on_progress: Progress | None = None) -> Outcomes:
+def _look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Outcomes:
     """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
-    waves.set_saved_first(order.directory, ())
-    return survey(desk.ansible, order.directory, order.fabric, wave=max(1, wave), on_progress=on_progress)
+    waves.save_first(sequence.directory, ())
+    return survey(context.ansible, sequence.directory, sequence.fabric, wave=max(1, wave), on_progress=on_progress)
 
 
-def interrupted(desk: Desk) -> Run:
+def interrupted(context: ApplyContext) -> Run:
     """Return the run to resume. Raises InputError where there is none."""
-    run = desk.journal.unfinished()
+    run = context.journal.unfinished()
     if run is None:
         raise InputError([Finding("--resume", "a run that was interrupted", "none in the journal")])
     return run
 
 
-def resume(desk: Desk, run: Run, wishes: Wishes, on_progress: Progress | None = None, *, check: bool = False) -> Result:
+def resume(
+    context: ApplyContext, run: Run, options: ApplyOptions, on_progress: Progress | None = None, *, check: bool = False
+) -> Result:
     """Go on with a run from where its switches stand, every line on the way proven anew from what was read.
 
     With `check`, only say where they stand and what would be sent.
     """
-    order = desk.own_order(run)
-    if not order.states:  # nothing was proven of the way: where it stands does not matter
+    sequence = context.own_sequence(run)
+    if not sequence.states:  # nothing was proven of the way: where it stands does not matter
         if check:
-            return Result(_look(desk, order, 1, on_progress), run)
-        outcomes = desk.push(run, order, on_progress=on_progress)
-        return Result(outcomes, desk.journal.run(run.id))
-    found = _look(desk, order, run.wave, on_progress)
-    standing = waves.stand(order, run.wave, found)
-    if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
-        return Result(_unsent(found), run, drift=standing.findings)
-    pushes = waves.on(order, standing, run.wave)
+            return Result(_look(context, sequence, 1, on_progress), run)
+        outcomes = context.push(run, sequence, on_progress=on_progress)
+        return Result(outcomes, context.journal.run(run.id))
+    found = _look(context, sequence, run.wave, on_progress)
+    progress = waves.locate_switches(sequence, run.wave, found)
+    if progress.findings or progress.unread or found.failed_by(Fault.REFUSED):
+        return Result(_unsent(found), run, drift=progress.findings)
+    pushes = waves.plan_onward(sequence, progress, run.wave)
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
-        said.append(f"all would go on from wave {pushes[-1][0]} of {order.waves}, every line proven from here")
-        end = waves.overlaid(order, standing.read, order.waves)
-        found = _instead(order.fabric, found, standing.read, end, desk.site.share / "templates")
-        return Result(replace(found, waves=order.waves - pushes[0][0] + 1), run, remarks=tuple(said))
+        said.append(f"all would go on from wave {pushes[-1][0]} of {sequence.waves}, every line proven from here")
+        end = waves.overlay_wave(sequence, progress.read, sequence.waves)
+        found = _retarget(sequence.fabric, found, progress.read, end, context.site.share / "templates")
+        return Result(replace(found, waves=sequence.waves - pushes[0][0] + 1), run, remarks=tuple(said))
     gathered: Outcomes | None = None
-    unsaved = standing.unsaved
-    if any(order.paused[max(0, run.wave - 1) :]):
-        _announce(desk, order.directory)
+    unsaved = progress.unsaved
+    if any(sequence.paused[max(0, run.wave - 1) :]):
+        _announce(context, sequence.directory)
     for number, last, switches in pushes:
-        waves.set_saved_first(order.directory, unsaved)
+        waves.save_first(sequence.directory, unsaved)
         unsaved = ()
-        outcomes = desk.push(run, order, first=number, last=last, limit=switches, on_progress=on_progress)
+        outcomes = context.push(run, sequence, first=number, last=last, limit=switches, on_progress=on_progress)
         gathered = outcomes if gathered is None else _joined(gathered, outcomes)
         if not outcomes.good:
             break
     assert gathered is not None  # noqa: S101 - there is at least the push of the last wave
-    return _after(desk, run, order, _whole(gathered, found), wishes, on_progress)
+    return _after(context, run, sequence, _whole(gathered, found), options, on_progress)
 
 
 def rollback(
-    desk: Desk, source: Path | None, wishes: Wishes, on_progress: Progress | None = None, *, check: bool = False
+    context: ApplyContext,
+    source: Path | None,
+    options: ApplyOptions,
+    on_progress: Progress | None = None,
+    *,
+    check: bool = False,
 ) -> Result:
     """Undo the last rollout, finished or not, by the inverse of its waves, each proven from what was read.
 
     An interrupted rollback is gone on with. With `check`, only say what would be sent. Raises InputError where
     `source` is not what was applied last, PlanError where there is nothing that a proven way leads back from.
     """
-    while (run := desk.journal.unfinished()) is not None and run.kind != "apply":
-        result = resume(desk, run, wishes, on_progress, check=check)
+    while (run := context.journal.unfinished()) is not None and run.kind != "apply":
+        result = resume(context, run, options, on_progress, check=check)
         if check or not result.good or run.kind == "rollback":
             return result
     if run is None:
-        done = (r for r in desk.journal.runs() if r.state == DONE and r.kind == "apply")
+        done = (r for r in context.journal.runs() if r.state == DONE and r.kind == "apply")
         run = next(done, None)
     if run is None:
         raise PlanError("there is something to undo", "the journal has no run that was not undone yet", "")
@@ -534,28 +570,28 @@ def rollback(
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
         raise PlanError(rule, witness, "tagloom apply of a former build")
-    order = desk.own_order(run)
-    wave = run.wave if run.unfinished else order.waves
-    found = _look(desk, order, wave, on_progress)
-    standing = waves.stand(order, wave, found)
-    if standing.findings or standing.unread or found.failed_by(Fault.REFUSED):
-        return Result(_unsent(found), run, drift=standing.findings)
-    if run.unfinished and not standing.unsaved and order.holds(standing.read, 0):  # cut short before its first line
+    sequence = context.own_sequence(run)
+    wave = run.wave if run.unfinished else sequence.waves
+    found = _look(context, sequence, wave, on_progress)
+    progress = waves.locate_switches(sequence, wave, found)
+    if progress.findings or progress.unread or found.failed_by(Fault.REFUSED):
+        return Result(_unsent(found), run, drift=progress.findings)
+    if run.unfinished and not progress.unsaved and sequence.holds(progress.read, 0):  # cut short before its first line
         if not check:
-            desk.journal.set_state(run.id, UNDONE)
+            context.journal.set_state(run.id, UNDONE)
         remark = "no line had reached a switch: all hold what they held before the run"
-        return Result(_unchanged(found), desk.journal.run(run.id), remarks=(remark,))
-    directory = desk.site.directory("rollback") / "back"
-    proven = waves.write_back(order, standing, wave, directory, desk.site.share / "templates")
+        return Result(_unchanged(found), context.journal.run(run.id), remarks=(remark,))
+    directory = context.site.directory("rollback") / "back"
+    proven = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     if check:
-        way = waves.read_order(directory)
-        found = _instead(order.fabric, found, standing.read, way.states[-1], desk.site.share / "templates")
+        way = waves.read_sequence(directory)
+        found = _retarget(sequence.fabric, found, progress.read, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
         return Result(replace(found, waves=way.waves), run, remarks=(remark,))
-    _announce(desk, directory)
-    back, own = desk.begin(directory, "rollback", run.source, save=standing.unsaved, undoes=run, proven=proven)
-    outcomes = desk.push(back, own, on_progress=on_progress)
-    return _after(desk, back, own, _whole(outcomes, found), wishes, on_progress)
+    _announce(context, directory)
+    back, own = context.begin(directory, "rollback", run.source, save=progress.unsaved, undoes=run, proven=proven)
+    outcomes = context.push(back, own, on_progress=on_progress)
+    return _after(context, back, own, _whole(outcomes, found), options, on_progress)
 
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:

@@ -32,13 +32,13 @@ T = TypeVar("T")
 class Turn:
     """One name's turn among all: called, it waits for the word to begin, and tells what that is."""
 
-    def __init__(self, crew: _Crew) -> None:
-        self._crew, self._voted = crew, False
+    def __init__(self, pool: _WorkerPool) -> None:
+        self._pool, self._voted = pool, False
 
     def __call__(self) -> bool:
         """Wait for the word, and return it: whether to begin."""
-        self._crew.begun.wait()
-        return self._crew.begins
+        self._pool.begun.wait()
+        return self._pool.begins
 
     def agree(self, good: bool) -> bool:
         """Wait until all have said how they stand or have ended, and return whether nobody said that it is not good.
@@ -46,22 +46,22 @@ class Turn:
         Meanwhile another may begin. Raises InterruptedError where the caller was killed before.
         """
         self._vote(good)
-        self._crew.decided.wait()
-        if self._crew.verdict not in {_GO, _NO}:
+        self._pool.decided.wait()
+        if self._pool.verdict not in {_GO, _NO}:
             raise InterruptedError("the process that asks all switches of the wave is gone")
-        return self._crew.verdict == _GO
+        return self._pool.verdict == _GO
 
     def _vote(self, good: bool) -> None:
         if not self._voted:
             self._voted = True
-            self._crew.vote(good)
+            self._pool.vote(good)
 
     def end(self) -> None:
         """Stand in nobody's way."""
         self._vote(True)
 
 
-def side_by_side(
+def run_parallel(
     prepare: Callable[[str], Callable[[Turn], T]],
     names: Sequence[str],
     release: Callable[[], bool] = lambda: True,
@@ -114,7 +114,7 @@ def _heard(wire: Connection, otherwise: Any) -> Any:
         return otherwise
 
 
-class _Crew:
+class _WorkerPool:
     """What the threads of one process know of the word to begin, and of how all stand."""
 
     def __init__(self, count: int, at_once: int) -> None:
@@ -157,15 +157,15 @@ def _work(
         os.close(written)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a session for each that waits
-    crew = _Crew(len(names), max(1, at_once))
+    pool = _WorkerPool(len(names), max(1, at_once))
     with ThreadPoolExecutor(max(1, len(names))) as threads, contextlib.suppress(BrokenPipeError):  # nobody hears it
-        begun = {name: threads.submit(crew.do, prepare(name)) for name in names}
-        crew.begins = os.read(gate, 1) == _GO
-        crew.begun.set()
-        crew.voted.wait()
+        begun = {name: threads.submit(pool.do, prepare(name)) for name in names}
+        pool.begins = os.read(gate, 1) == _GO
+        pool.begun.set()
+        pool.voted.wait()
         try:
-            wire.send(crew.good)
+            wire.send(pool.good)
         finally:
-            crew.verdict = os.read(verdict, 1)
-            crew.decided.set()
+            pool.verdict = os.read(verdict, 1)
+            pool.decided.set()
         wire.send({name: future.result() for name, future in begun.items()})
