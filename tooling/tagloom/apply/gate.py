@@ -69,7 +69,7 @@ class Gate:
         try:
             self.files.begun.write_text(str(self.number), "utf-8")
             if self.order["journal"] and not self.order["check"]:
-                Journal(Path(self.order["journal"])).set_wave(self.order["run"], self.number)
+                Journal(Path(self.order["journal"])).begin_wave(self.order["run"], self.number)
         except (TagloomError, OSError) as error:
             self._stop(str(error))
         return not self.reason

@@ -22,6 +22,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
+from tagloom.apply.run_states import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    LEFT,
+    MOVES,
+    RUNNING,
+    STOPPED,
+    UNDONE,
+    UNFINISHED,
+    IllegalMoveError,
+    Move,
+)
 from tagloom.errors import Finding, InputError
 from tagloom.storage.database import Form, Store
 from tagloom.storage.document import checked, parse_json, shown
@@ -47,9 +60,6 @@ create table if not exists switches (
 );
 """
 _FORM = Form("a journal of tagloom's", 0, 0, _SCHEMA)
-RUNNING, INTERRUPTED, DONE, STOPPED = "running", "interrupted", "done", "stopped"
-FAILED, UNDONE, LEFT = "failed", "undone", "left"
-UNFINISHED = (RUNNING, INTERRUPTED, STOPPED, FAILED)
 _SAID = {
     RUNNING: "is running",
     INTERRUPTED: "was interrupted",
@@ -230,21 +240,34 @@ class Journal:
             except (tarfile.TarError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
                 raise self._damaged(f"the directory of run {run}", str(error)) from None
 
-    def set_wave(self, run: int, wave: int) -> None:
+    def begin_wave(self, run: int, wave: int) -> None:
         """Record that a wave begins; one that switches which fell behind catch up with takes no other back."""
         with self._writing() as wire:
-            wire.execute("update runs set wave = max(wave, ?), state = ? where id = ?", (wave, RUNNING, run))
+            self._move(wire, run, Move.BEGIN_WAVE)
+            wire.execute("update runs set wave = max(wave, ?) where id = ?", (wave, run))
 
-    def set_state(self, run: int, state: str, note: str = "") -> None:
-        """Record how a run stands; `note` is for people."""
+    def move(self, run: int, move: Move, note: str = "") -> None:
+        """Record what happens to a run; `note` is for people. Raises IllegalMoveError for what its state rules out."""
         with self._writing() as wire:
+            state = self._move(wire, run, move)
             ended = None if state == RUNNING else time.time()
-            wire.execute("update runs set state = ?, note = ?, ended = ? where id = ?", (state, note, ended, run))
+            wire.execute("update runs set note = ?, ended = ? where id = ?", (note, ended, run))
+
+    @staticmethod
+    def _move(wire: sqlite3.Connection, run: int, move: Move) -> str:
+        row = wire.execute("select state from runs where id = ?", (run,)).fetchone()
+        state = row[0] if row is not None else "not in the journal"
+        if state not in MOVES[move]:
+            raise IllegalMoveError(move, state)
+        there = MOVES[move][state]
+        wire.execute("update runs set state = ? where id = ?", (there, run))
+        return there
 
     def interrupt(self) -> None:
-        """Record that a run which nobody works on any more was interrupted; only for the holder of the lock."""
+        """Record that runs which nobody works on any more were interrupted; only for the holder of the lock."""
         with self._writing() as wire:
-            wire.execute("update runs set state = ? where state = ?", (INTERRUPTED, RUNNING))
+            for (run,) in wire.execute("select id from runs where state = ?", (RUNNING,)).fetchall():
+                self._move(wire, run, Move.INTERRUPT)
 
     def wave_journal(self, run: int, wave: int, switch: str) -> WaveJournal:
         """Return what a worker writes of its switch."""

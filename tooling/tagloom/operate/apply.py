@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.build import digest, read_waves
-from tagloom.apply.journal import DONE, FAILED, SAVED, UNDONE
+from tagloom.apply.journal import SAVED
 from tagloom.apply.outcomes import Fault
+from tagloom.apply.run_states import DONE, UNDONE, Move
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
@@ -445,7 +446,7 @@ def _finish(
         left = [n for n, state in ends[-1].items() if n not in broken and state != sequence.states[last][n]]
         why = (f"; left on {', '.join(left)} what {names} may still need" if left else "") + why
         why = f", up to wave {last} of {sequence.waves}{why}"
-    context.journal.set_state(run.id, FAILED, ", ".join(outcomes.failed))
+    context.journal.move(run.id, Move.FAIL, ", ".join(outcomes.failed))
     return Result(outcomes, context.journal.run(run.id), remarks=(f"finished what can be without {names}{why}",))
 
 
@@ -578,7 +579,7 @@ def rollback(
         return Result(_unsent(found), run, drift=progress.findings)
     if run.unfinished and not progress.unsaved and sequence.holds(progress.read, 0):  # cut short before its first line
         if not check:
-            context.journal.set_state(run.id, UNDONE)
+            context.journal.move(run.id, Move.UNDO)
         remark = "no line had reached a switch: all hold what they held before the run"
         return Result(_unchanged(found), context.journal.run(run.id), remarks=(remark,))
     directory = context.site.directory("rollback") / "back"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.build import fabric_file, read_waves
-from tagloom.apply.journal import DONE, FAILED, LEFT, RUNNING, STOPPED, UNDONE, Journal
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
+from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.prepare import digests, states_of, texts_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
-    from tagloom.apply.journal import Run
+    from tagloom.apply.journal import Journal, Run
     from tagloom.apply.lock import FabricLock
     from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible, Progress
@@ -181,7 +181,7 @@ class ApplyContext:
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
         for older in self.journal.runs(sequence.fabric.name):
             if older.unfinished and undoes is None:
-                self.journal.set_state(older.id, LEFT, "for a later run")
+                self.journal.move(older.id, Move.LEAVE, "for a later run")
         run = self.journal.begin(
             name=self.site.run,
             kind=kind,
@@ -222,7 +222,7 @@ class ApplyContext:
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
         self.lock.announce(directory)
-        self.journal.set_state(run.id, RUNNING)
+        self.journal.move(run.id, Move.GO_ON)
         job = Job(
             sequence.directory,
             limit=tuple(limit),
@@ -244,34 +244,34 @@ class ApplyContext:
 
     def _heed_abort(self, run: Run) -> None:
         if RunDirectory(self.site.home).stop.exists():
-            self.journal.set_state(run.id, STOPPED, "as asked")
+            self.journal.move(run.id, Move.STOP, "as asked")
             raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
 
     def _settle(self, run: Run, sequence: WaveSequence, outcomes: Outcomes, *, whole: bool) -> None:
         if outcomes.good:
             if whole:
-                self.journal.set_state(run.id, DONE)
+                self.journal.move(run.id, Move.COMPLETE)
                 if run.undoes is not None:
                     self._undone(run)
             return
         number = self.journal.run(run.id).wave
         waiting = "; hosts are paused until it goes on" if any(sequence.paused[max(0, number - 2) : number]) else ""
         if changed := outcomes.failed_by(Fault.DRIFT):
-            self.journal.set_state(run.id, STOPPED, f"others changed {', '.join(changed)}{waiting}")
+            self.journal.move(run.id, Move.STOP, f"others changed {', '.join(changed)}{waiting}")
             return
         stopped = outcomes.stopped or bool(outcomes.failed_by(Fault.STOPPED))
         if stopped and not outcomes.failed_by(*set(Fault) - {Fault.STOPPED, Fault.NONE}):
-            self.journal.set_state(run.id, STOPPED, f"as asked{waiting}")
+            self.journal.move(run.id, Move.STOP, f"as asked{waiting}")
         else:
-            self.journal.set_state(run.id, FAILED, (", ".join(outcomes.failed) or outcomes.error) + waiting)
+            self.journal.move(run.id, Move.FAIL, (", ".join(outcomes.failed) or outcomes.error) + waiting)
 
     def _undone(self, run: Run) -> None:
         assert run.undoes is not None  # noqa: S101 - asked by the caller
         if run.kind == "rollback":
-            self.journal.set_state(run.undoes, UNDONE)
+            self.journal.move(run.undoes, Move.UNDO)
         else:  # one wave of it was
             older = self.journal.run(run.undoes)
-            self.journal.set_state(older.id, STOPPED, f"wave {older.wave} was undone")
+            self.journal.move(older.id, Move.STOP, f"wave {older.wave} was undone")
 
 
 # --- where switches stand ---------------------------------------------------------------------------------------------
