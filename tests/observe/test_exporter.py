@@ -33,6 +33,9 @@ def test_every_reading_is_shown_and_what_is_missing_is_not():
         assert found["tagloom_switch_neighbours", "s0"] == 1
         assert ("tagloom_port_in_octets_total", "s0", "g2") not in found
         assert ("tagloom_switch_uptime_seconds", "s1") not in found
+        assert ("tagloom_differences",) not in found
+        exporter.show(SEEN, 3)
+        assert shown(exporter)["tagloom_differences",] == 3
         with pytest.raises(InputError, match="expected a free port"):
             Exporter(("127.0.0.1", exporter.port))
     finally:

@@ -80,6 +80,19 @@ def test_both_versions_and_both_witnesses_agree_with_the_build(site, answer):
     assert (status, page["findings"]) == (0, [])
 
 
+def test_a_link_that_was_shut_by_hand_is_named_by_both_ends(site, answer):
+    console(site, "s0", "interface ethernet g1", "shutdown", "exit")
+    try:
+        status, page = observe(answer, site, "--against", site / "build")
+        assert status == 1
+        (found,) = page["findings"]
+        assert found["where"] == "s3:g3 - s0:g1"
+        assert (found["expected"], found["actual"]) == ("up", "down over SNMP")
+    finally:
+        console(site, "s0", "interface ethernet g1", "no shutdown", "exit")
+    assert observe(answer, site, "--against", site / "build")[0] == 0
+
+
 def test_a_hand_on_the_console_is_found_by_snmp_alone(site, answer):
     console(site, "s0", "interface ethernet g5", "switchport general pvid 1", "exit")
     try:

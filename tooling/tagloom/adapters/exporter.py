@@ -41,6 +41,7 @@ class Exporter(Collector):
 
     def __init__(self, address: Address) -> None:
         self._seen: Mapping[str, Observation] = {}
+        self._differences: int | None = None
         registry = CollectorRegistry()
         registry.register(self)
         try:
@@ -59,9 +60,9 @@ class Exporter(Collector):
         self._server.shutdown()
         self._server.server_close()
 
-    def show(self, seen: Mapping[str, Observation]) -> None:
-        """Take the next readings."""
-        self._seen = seen
+    def show(self, seen: Mapping[str, Observation], differences: int | None = None) -> None:
+        """Take the next readings, and in how much they differ from what they were compared with, if anything."""
+        self._seen, self._differences = seen, differences
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric of the last readings."""
@@ -79,6 +80,10 @@ class Exporter(Collector):
                 if each.uptime_seconds is not None:
                     uptime.add_metric([switch], each.uptime_seconds)
         yield from (answered, read, uptime, neighbours)
+        if self._differences is not None:
+            differ = GaugeMetricFamily("tagloom_differences", "Findings against the build or running configurations")
+            differ.add_metric([], self._differences)
+            yield differ
         for name, what in (_COUNTERS | _GAUGES).items():
             family = CounterMetricFamily if name in _COUNTERS else GaugeMetricFamily
             metric = family(f"tagloom_port_{name}", what, labels=["switch", "port"])

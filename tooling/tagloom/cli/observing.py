@@ -61,13 +61,14 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                     if args.running:
                         witnesses.append((fabric, pipeline.parse(fabric, prepare.read_back(fabric, site))[0]))
                     found = [finding for both in witnesses for finding in observing.second_witness(*both, seen)]
+                    found += observing.links_against(build.fabric, build.state, seen) if build else ()
                 at = time.time()
                 page = observing.page(seen, observing.rates_between(before, seen), found, at)
                 shots += 1
                 if history:
                     history.append(fabric.name, at, seen)
                 if exporter:
-                    exporter.show(seen)
+                    exporter.show(seen, len(found) if witnesses else None)
                 code = DEVICE_FAILED if page["failed"] else NO if found else GOOD
                 _show_observation(page, screen, args)
                 before = seen
@@ -131,7 +132,12 @@ def add(commands: Commands) -> None:
     observe.add_argument(
         "--prometheus", metavar="[HOST:]PORT", help="show the last reading to Prometheus (on loopback by default)"
     )
-    observe.add_argument("--against", type=Path, metavar="BUILD", help="compare what SNMP shows with a build")
+    observe.add_argument(
+        "--against",
+        type=Path,
+        metavar="BUILD",
+        help="compare what SNMP shows with a build: VLANs, entries, links, speeds, hosts",
+    )
     observe.add_argument(
         "--running", action="store_true", help="read running configurations over SSH too, and compare SNMP with them"
     )

@@ -3,6 +3,7 @@
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
 from tagloom.observe.compare import disagreements
 from tagloom.observe.interpret import interpret
+from tagloom.observe.links import link_findings
 from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, PORTS, SCALARS
 from tagloom.observe.rates import rates
 
@@ -18,6 +19,7 @@ __all__ = [
     "differences",
     "disagreements",
     "interpret",
+    "link_findings",
     "next_agents",
     "rates",
 ]

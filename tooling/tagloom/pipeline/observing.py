@@ -76,6 +76,11 @@ def second_witness(fabric: Fabric, states: FabricState, seen: Mapping[str, Obser
     return observe.disagreements(fabric, states, seen)
 
 
+def links_against(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
+    """List where links, hosts' ports and addresses heard differ from a build."""
+    return observe.link_findings(fabric, states, seen)
+
+
 def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[str, Address]:
     """Return where every switch's agent is: its own address of the SNMP settings, else where it is managed.
 

@@ -1,0 +1,96 @@
+"""Compare links and hosts' ports, as switches see them over SNMP, with a build: up, how fast, who is heard where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.errors import Finding
+from tagloom.records.fabric import DEFAULT_SPEED_MBPS
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Counters, Observation
+    from tagloom.records.switch_state import FabricState
+
+Port = tuple[int, int]
+
+
+def link_findings(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
+    """List links and hosts' ports that are not as `states` want them, each cable once, and hosts heard elsewhere.
+
+    A port that a state opens must be up, and at the speed it names, else at that of the link or faster; one that it
+    shuts must be down. Of an aggregated link every cable counts. What a switch does not show over SNMP (IF-MIB,
+    RFC 2863; dot1qTpFdbTable, RFC 4363) is no finding here.
+    """
+    shown = {
+        (s, port.number): port
+        for s, switch in enumerate(fabric.switches)
+        if switch.up and switch.name in seen
+        for port in seen[switch.name].ports
+    }
+    return (
+        *_links(fabric, states, shown),
+        *_hosts(fabric, states, shown),
+        *_heard_elsewhere(fabric, seen),
+    )
+
+
+def _links(fabric: Fabric, states: FabricState, shown: Mapping[Port, Counters]) -> Iterator[Finding]:
+    for link in fabric.links:
+        if not (fabric.switches[link.a].up and fabric.switches[link.b].up):
+            continue
+        for a, b in link.cables:
+            ends = ((link.a, a), (link.b, b))
+            held = [states.get(fabric.switches[s].name) for s, _ in ends]
+            wanted = all(
+                state is None or bool(state.enabled[port - 1]) for state, (_, port) in zip(held, ends, strict=True)
+            )
+            speed = link.speed_mbps or DEFAULT_SPEED_MBPS
+            forced = [int(state.speed_mbps[port - 1]) for state, (_, port) in zip(held, ends, strict=True) if state]
+            where = " - ".join(_name(fabric, end) for end in ends)
+            ports = [shown[end] for end in ends if end in shown]
+            yield from _cable(where, ports, wanted, min([speed, *filter(None, forced)]))
+
+
+def _hosts(fabric: Fabric, states: FabricState, shown: Mapping[Port, Counters]) -> Iterator[Finding]:
+    for host in fabric.hosts:
+        end = (host.switch, host.port)
+        state = states.get(fabric.switches[host.switch].name)
+        if state is not None and end in shown:
+            where = f"{host.name} at {_name(fabric, end)}"
+            speed = int(state.speed_mbps[host.port - 1])
+            yield from _cable(where, [shown[end]], bool(state.enabled[host.port - 1]), speed)
+
+
+def _cable(where: str, ports: list[Counters], wanted: bool, speed_mbps: int) -> Iterator[Finding]:
+    up = [port.oper_up for port in ports if port.oper_up is not None]
+    if up and all(up) != wanted:
+        down = "down" if not any(up) else "up" if all(up) else "up at one end, down at the other"
+        yield Finding(where, "up" if wanted else "down", f"{down} over SNMP")
+    elif wanted and all(up):
+        slow = min((port.speed_bps for port in ports if port.speed_bps), default=0)
+        if 0 < slow < speed_mbps * 1_000_000:
+            yield Finding(where, f"{speed_mbps} Mb/s", f"{slow / 1e6:.0f} Mb/s over SNMP")
+
+
+def _heard_elsewhere(fabric: Fabric, seen: Mapping[str, Observation]) -> Iterator[Finding]:
+    """Find hosts whose address a switch has learnt at a port that leads neither to the host nor into the fabric."""
+    home = {host.mac: (host.switch, host.port) for host in fabric.hosts}
+    name = {host.mac: host.name for host in fabric.hosts}
+    for s, switch in enumerate(fabric.switches):
+        if not switch.up or switch.name not in seen:
+            continue
+        for (_, mac), port in sorted((seen[switch.name].vlans.learned or {}).items()):
+            inner = 0 < port < fabric.port_channel.shape[1] and fabric.port_channel[s, port] >= 0
+            if mac in home and home[mac] != (s, port) and not inner:
+                where = f"{name[mac]} ({format_mac(mac)})"
+                yield Finding(where, f"heard at {_name(fabric, home[mac])}", f"at {_name(fabric, (s, port))} over SNMP")
+
+
+def _name(fabric: Fabric, end: Port) -> str:
+    switch = fabric.switches[end[0]]
+    return f"{switch.name}:{platforms.load(switch.model).port_name(end[1])}"
