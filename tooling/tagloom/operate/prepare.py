@@ -100,6 +100,8 @@ def prepare(directory: Path) -> PreparedChange:
 def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
     """Read the configurations before the first wave, none where any may be, and after each. Raises InputError."""
     after = [wave for wave in waves if wave.number]
+    if not after:
+        raise InputError([Finding("rollout.json", "a wave", "none")])
     before = after[0].expected
     return [{} if before is None else read_texts(fabric, before), *(read_texts(fabric, w.configs) for w in after)]
 
