@@ -100,7 +100,7 @@ def test_an_edited_line_is_found_and_named_with_exit_1(torus, run, answer, was, 
 
 def test_a_loop_in_a_vlan_is_named_as_switches_and_ports(torus, run):
     fabric, build = torus
-    for name, port in (("s3", 3), ("s0", 1)):  # the link that closes row 0, which lane 0 leaves out
+    for name, port in (("s3", 3), ("s0", 1)):  # the link that closes row 0, which parallel link 0 leaves out
         path = build / "configs" / f"{name}.cfg"
         more = f"interface ethernet g{port}\nswitchport general allowed vlan add 100-107 tagged\nexit\n"
         path.write_text(path.read_text() + more)

@@ -39,7 +39,7 @@ FAMILIES = [
 def takes(fabric):
     """Name the routings, beside those that take everything, that are for a whole fabric of this family."""
     turns = {"dor", "north-last", "west-first", "negative-first"}
-    rings = {"dor", "dor-r1", "dor-r7"} if max(link.lane for link in fabric.links) else {"dor"}
+    rings = {"dor", "dor-r1", "dor-r7"} if max(link.parallel_link for link in fabric.links) else {"dor"}
     of_family = {"mesh": turns, "hypercube": turns, "torus": rings, "ring": rings}
     of_family |= {"fat-tree": {"fat-tree"}, "clos": {"double-star"}, "complete": {"direct"}, "dragonfly": set()}
     return of_family[fabric.shape.family]
@@ -64,11 +64,11 @@ def graphs(draw, least=2):
         used[s] += 1
         return used[s]
 
-    lanes = {}
+    parallel_links = {}
     links = []
     for a, b in edges:
-        lane = lanes[frozenset((a, b))] = lanes.get(frozenset((a, b)), -1) + 1
-        links.append(Link(a, port(a), b, port(b), lane=lane))
+        parallel_link = parallel_links[frozenset((a, b))] = parallel_links.get(frozenset((a, b)), -1) + 1
+        links.append(Link(a, port(a), b, port(b), parallel_link=parallel_link))
     plugged = tuple(Host(f"h{i}", s, port(s), 0x02_00_00_00_00_00 + i) for i, s in enumerate(hosts))
     switches = tuple(Switch(f"s{i}", model) for i in range(n))
     return Fabric("graph", switches, plugged, tuple(links), (PORTS,) * n)

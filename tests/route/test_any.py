@@ -16,6 +16,7 @@ from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order import any_relation, any_trees
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, eliminated, escape_tree, ordered
+from tagloom.route.any_order.plan import busiest
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
@@ -129,41 +130,41 @@ def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuff
     source_of_host, root = per_switch(fabric)
     n, channels = len(fabric.switches), len(fabric.tail)
 
-    swift = swift_rows(order, net.weight, net.target, net.switch, channels, n)
-    tables = pointers(order, net.weight, net.target, sequence)
-    for toll in (np.inf, 2.0):
-        respread(order, net.weight, net.target, sequence, tables, 3, toll, 0.2)
-    spread = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+    swift = swift_rows(order, channels, n)
+    tables = pointers(order, sequence)
+    for detour_penalty in (np.inf, 2.0):
+        respread(order, sequence, tables, 3, detour_penalty, busiest(tables[2], 0.2))
+    spread = relation_rows(order, tables, channels, n)
     for first, following, load in (swift, spread, (*spread[:2], tables[2])):
         walked, _, _ = walk(fabric, source_of_host, root, Relation(first, following))
         assert load == pytest.approx(walked[order.channel])
 
-    grown = trees(order, net.weight, net.target, sequence)
-    for toll in (np.inf, 2.0):
-        respread_trees(order, net.weight, net.target, sequence, grown, 3, toll, 0.2)
-    parent, load = tree_rows(order, net.weight, net.target, grown[0], net.switch, n)
+    grown = trees(order, sequence)
+    for detour_penalty in (np.inf, 2.0):
+        respread_trees(order, sequence, grown, 3, detour_penalty, busiest(grown[2], 0.2))
+    parent, load = tree_rows(order, grown[0], n)
     counted = channel_load(fabric, Routes("", "", source_of_host, root, parent))[order.channel]
     assert load == pytest.approx(counted)
     assert grown[2] == pytest.approx(counted)
 
 
-@pytest.mark.parametrize("toll", [np.inf, 0.0, 1e6])
+@pytest.mark.parametrize("detour_penalty", [np.inf, 0.0, 1e6])
 @pytest.mark.parametrize("seed", range(3))
-def test_paths_are_moved_only_where_that_lowers_the_sum_that_is_named(seed, toll):
-    """The sum of load^8 over the channels, and `toll` for each channel of each pair's path; inf lets none grow."""
+def test_paths_are_moved_only_where_that_lowers_the_sum_that_is_named(seed, detour_penalty):
+    """The sum of load^8 over the channels, and the penalty for each channel of each path; inf lets none grow."""
     edges = list(nx.random_regular_graph(3, 24, seed).edges)
     net = lay_out(fabric_of(24, edges, [*range(24), 0, 0, 5]))
     order = ordered(net, by_rank(net, eliminated(net, np.random.default_rng(seed).permutation(24))))
-    price, moved = 0.0 if np.isinf(toll) else toll, []
+    price, moved = 0.0 if np.isinf(detour_penalty) else detour_penalty, []
     for busy in (0.0, 1.0):  # what passes the channels that carry most of all, and everything
-        tables = pointers(order, net.weight, net.target, np.arange(24))
+        tables = pointers(order, np.arange(24))
         before, load = tables[2].copy(), tables[2]
-        moved.append(respread(order, net.weight, net.target, np.arange(24), tables, 3, toll, busy))
+        moved.append(respread(order, np.arange(24), tables, 3, detour_penalty, busiest(tables[2], busy)))
         was, now = ((some**8).sum() + price * some.sum() for some in (before, load))
         assert now < was if moved[-1] else now == was
         assert load.max() <= before.max()
-        assert load.sum() == before.sum() or toll < np.inf
-        assert load == pytest.approx(relation_rows(order, net.weight, net.target, tables, net.switch, 72, 24)[2])
+        assert load.sum() == before.sum() or detour_penalty < np.inf
+        assert load == pytest.approx(relation_rows(order, tables, 72, 24)[2])
     assert moved[0] < moved[1]
 
 
@@ -185,8 +186,8 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
     assert np.array_equal(again.start, state.start)
     assert again.load == pytest.approx(state.load, rel=1e-4, abs=1e-4)
     assert score.hops == after.hops
-    assert judged(net, known.shortest, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
-    assert climbing_hops(net, ordered(net, state.order)) == after.hops
+    assert judged(known.shortest, ordered(net, state.order)).cost == pytest.approx(after.cost, rel=1e-4)
+    assert climbing_hops(ordered(net, state.order)) == after.hops
 
 
 def ratios(fabric, effort=1):

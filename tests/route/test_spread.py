@@ -62,7 +62,7 @@ def test_the_bound_is_the_mean_of_a_hop_over_its_lanes_where_shares_are_small():
 
 
 def test_the_bound_knows_that_a_host_takes_one_lane_of_a_hop():
-    """Three hosts that send 4 each share two lanes 8 to 4, not 6 to 6; one host alone cannot be split at all."""
+    """Three hosts that send 4 each share two links 8 to 4, not 6 to 6; one host alone cannot be split at all."""
     fabric = make_fabric("mesh", 2, 1, parallel=2, hosts=3)
     assert load_bound(fabric, route(fabric)) == 6  # 2 hosts x 3 pairs; the mean is 4.5
     assert load_bound(make_fabric("mesh", 4, 4, parallel=3), route(make_fabric("mesh", 4, 4, parallel=3))) == 12

@@ -15,7 +15,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def kernel(function: F) -> F:
     """Compile `function` with numba at its first call, and keep the result on disk where there is a place for it.
 
-    A division by zero gives inf, as in numpy: a test for it would keep loops from being done several lanes at once.
+    A division by zero gives inf, as in numpy: a test for it would keep loops from being done several numbers at once.
     No fastmath: sums come out alike on every processor, so a seed gives the same routes everywhere. numba notices a
     change of the file a kernel stands in, not of the kernels it calls, so kernels call only kernels of their own file.
     """

@@ -143,7 +143,7 @@ def _links(
 ) -> tuple[Link, ...]:
     """Return the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
     taken: set[tuple[int, int]] = set()
-    lanes: dict[tuple[int, int], int] = {}
+    parallel_links: dict[tuple[int, int], int] = {}
     links = []
     for a, b in sorted(tuple(sorted(both)) for both in ends.links):
         double = next((end for end in (a, b) if end in taken), None)
@@ -152,9 +152,9 @@ def _links(
             ends.complaints.append(f"{where}: more than one neighbour; only the first is kept")
             continue
         taken |= {a, b}
-        lane = lanes.get((a[0], b[0]), 0)
-        lanes[a[0], b[0]] = lane + 1
-        links.append(Link(a[0], a[1], b[0], b[1], lane=lane))
+        parallel_link = parallel_links.get((a[0], b[0]), 0)
+        parallel_links[a[0], b[0]] = parallel_link + 1
+        links.append(Link(a[0], a[1], b[0], b[1], parallel_link=parallel_link))
     return tuple(links)
 
 

@@ -70,8 +70,8 @@ SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among
 class Build:
     """A planned fabric as it stands in a build directory; all but the first two and the last three as in VlanPlan.
 
-    `load_bound` is what the busiest channel carries at least, whatever lanes and trees were chosen, None where nobody
-    asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
+    `load_bound` is what the busiest channel carries at least, whatever parallel links and trees were chosen, None where
+    nobody asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
     """
 
     fabric: Fabric
@@ -137,16 +137,15 @@ def plan(
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
-    With `prefer` "load", lanes and trees are chosen host by host so that the busiest channel carries little (of
-    `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the models
-    hold it; with "vlans" the routing's own lanes stay.
-    `regulated` are the routes that links were turned off for (with fixed assignment and routing auto), and the ports
-    that may sleep; `root` names the switch that up*/down* is rooted at. With `learning`, ports of hosts take tagged
-    frames, by which hosts teach the switches, and the plan is refused where those are not safe.
-    Gives the build, its proof and the text of every switch. Without `texts` nothing is rendered: the proof is of the
-    planned states, and there are no texts. Raises InputError where a model's command line is not known (unless without
-    `texts`), the links that are up do not connect the fabric or `root` names nothing to root at, PlanError where no
-    deadlock-free plan fits.
+    With `prefer` "load", parallel links and trees are chosen host by host so that the busiest channel carries little
+    (of `traffic`, or of all pairs alike), at the price of VLANs, and `auto` is free to take `any` for that where the
+    models hold it; with "vlans" the routing's own parallel links stay. `regulated` are the routes that links were
+    turned off for (with fixed assignment and routing auto), and the ports that may sleep; `root` names the switch that
+    up*/down* is rooted at. With `learning`, ports of hosts take tagged frames, by which hosts teach the switches, and
+    the plan is refused where those are not safe. Gives the build, its proof and the text of every switch. Without
+    `texts` nothing is rendered: the proof is of the planned states, and there are no texts. Raises InputError where a
+    model's command line is not known (unless without `texts`), the links that are up do not connect the fabric or
+    `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
     if prefer not in PREFERENCES:
@@ -241,7 +240,7 @@ def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = 
 def _balanced(
     fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
 ) -> list[tuple[Routes, Routes, float | None]]:
-    """Spread load over lanes and trees; return (routes, spread routes, bound), the least loaded first.
+    """Spread load over parallel links and trees; return (routes, spread routes, bound), the least loaded first.
 
     Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
     is tried as well: it takes paths that a closed form for few VLANs does not.

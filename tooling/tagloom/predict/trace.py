@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,7 +33,7 @@ def added_seconds(network: Network, program: Program) -> float:
 
 def awake(network: Network) -> Network:
     """Return the same network with links that never sleep."""
-    return replace(network, timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
+    return network._replace(timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
 
 
 def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None, *, every_link: bool) -> Network:
@@ -85,42 +84,31 @@ def replay(network: Network, program: Program) -> float:
     if program.waits:
         np.add.at(missing, (rows // ranks, program.destination), 1)
     full = 8.0 * (program.frame_bytes + program.overhead_bytes)
-    return float(
-        _replay(
-            network.rate_bps, network.back, network.timeout_seconds, network.sleep_seconds, network.wake_seconds,
-            network.together, network.latency_seconds, network.path_start, network.path, network.hosts,
-            program.host, program.compute_seconds, program.first_message, program.destination, program.wire_bits,
-            np.where(program.frames > 1, full, program.wire_bits), rows // ranks, rows % ranks, missing, program.waits,
-            int(np.diff(network.path_start).max(initial=1)),
-        )
-    )  # fmt: skip
+    head = np.where(program.frames > 1, full, program.wire_bits)
+    messages = _Messages(program.wire_bits, head, rows // ranks, rows % ranks)
+    return float(_replay(network, program, messages, missing, network.hosts, int(np.diff(network.path_start).max())))
+
+
+class _Messages(NamedTuple):
+    """Bits of every message and of its first frame, the step that it is of, and the rank that sends it."""
+
+    bits: NDArray[np.float64]
+    head: NDArray[np.float64]
+    step_of: NDArray[np.int64]
+    source: NDArray[np.int64]
 
 
 @kernel
 def _replay(
-    rate: NDArray[np.float64],
-    back: NDArray[np.int64],
-    timeout: NDArray[np.float64],
-    sleep: NDArray[np.float64],
-    wake: NDArray[np.float64],
-    together: NDArray[np.bool_],
-    latency: NDArray[np.float64],
-    path_start: NDArray[np.int64],
-    path: NDArray[np.int64],
-    hosts: int,
-    host: NDArray[np.int64],
-    compute: NDArray[np.float64],
-    first_message: NDArray[np.int64],
-    destination: NDArray[np.int64],
-    bits: NDArray[np.float64],
-    head: NDArray[np.float64],
-    step_of: NDArray[np.int64],
-    source: NDArray[np.int64],
-    missing: NDArray[np.int64],
-    waits: bool,
-    hops: int,
+    network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int
 ) -> float:
     """Go through calls, first frames and last frames in order of time; return the time all is done."""
+    rate, back, together, latency = network.rate_bps, network.back, network.together, network.latency_seconds
+    timeout, sleep, wake = network.timeout_seconds, network.sleep_seconds, network.wake_seconds
+    path_start, path = network.path_start, network.path
+    host, compute, waits = program.host, program.compute_seconds, program.waits
+    first_message, destination = program.first_message, program.destination
+    bits, head, step_of, source = messages
     steps, ranks = compute.shape
     channels = len(rate)
     queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that come from then on

@@ -205,9 +205,9 @@ class _Reader:
         for i, at in enumerate(layout.at):
             draft.switches[f"s{i}"] = Switch(f"s{i}", page.model, at)
         ends = sorted(
-            (end, edge.dim, side, other, lane, e)
+            (end, edge.dim, side, other, parallel_link, e)
             for e, edge in enumerate(layout.edges)
-            for lane in range(shape.parallel)
+            for parallel_link in range(shape.parallel)
             for end, side, other in ((edge.a, 1, edge.b), (edge.b, 0, edge.a))
         )
         used = [0] * len(layout.at)
@@ -219,13 +219,18 @@ class _Reader:
             return used[s]
 
         port: dict[tuple[int, int, int], int] = {}
-        for end, _, _, _, lane, e in ends:
-            port[end, e, lane] = next_port(end)
+        for end, _, _, _, parallel_link, e in ends:
+            port[end, e, parallel_link] = next_port(end)
         for e, edge in enumerate(layout.edges):
-            a_ports, b_ports = (tuple(port[end, e, lane] for lane in range(shape.parallel)) for end in (edge.a, edge.b))
-            for lanes in (slice(None),) if shape.lag else (slice(n, n + 1) for n in range(shape.parallel)):
+            a_ports, b_ports = (
+                tuple(port[end, e, parallel_link] for parallel_link in range(shape.parallel))
+                for end in (edge.a, edge.b)
+            )
+            for parallel_links in (slice(None),) if shape.lag else (slice(n, n + 1) for n in range(shape.parallel)):
                 lag = (0, 0) if shape.lag else None
-                draft.links.append(_Cable(f"s{edge.a}", a_ports[lanes], f"s{edge.b}", b_ports[lanes], lag=lag))
+                draft.links.append(
+                    _Cable(f"s{edge.a}", a_ports[parallel_links], f"s{edge.b}", b_ports[parallel_links], lag=lag)
+                )
                 draft.link_pages.append("shape")
         h = 0
         for s in layout.with_hosts:
@@ -407,7 +412,7 @@ class _Reader:
         models = [platforms.load(s.model) if s.model in platforms.models() else None for s in draft.switches.values()]
         taken: dict[tuple[str, int], str] = {}
         overfull: dict[str, int] = {}
-        lanes: dict[frozenset[str], int] = {}
+        parallel_links: dict[frozenset[str], int] = {}
         links: list[Link] = []
         channels = self._channels(draft)
         for i, (cable, label) in enumerate(zip(draft.links, draft.link_pages, strict=True)):
@@ -415,14 +420,14 @@ class _Reader:
             for name, ports in ((a, cable.a_ports), (b, cable.b_ports)):
                 for port in ports:
                     self._take(taken, overfull, draft, name, port, label)
-            lane = lanes.get(frozenset((a, b)), 0)
-            lanes[frozenset((a, b))] = lane + 1
+            parallel_link = parallel_links.get(frozenset((a, b)), 0)
+            parallel_links[frozenset((a, b))] = parallel_link + 1
             members: tuple[tuple[int, int], ...] = ()
             p, q = cable.a_ports[0], cable.b_ports[0]
             if cable.lag is not None:
                 members = tuple(zip(cable.a_ports, cable.b_ports, strict=True))
                 p, q = channels.get((i, a), 0), channels.get((i, b), 0)
-            links.append(Link(index[a], p, index[b], q, cable.speed_mbps, cable.up, lane, members))
+            links.append(Link(index[a], p, index[b], q, cable.speed_mbps, cable.up, parallel_link, members))
         hosts: list[Host] = []
         macs: dict[int, str] = {}
         for name, (switch, port, mac) in draft.hosts.items():

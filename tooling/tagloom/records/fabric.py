@@ -33,7 +33,7 @@ class Shape:
     lag: bool = False
 
     @property
-    def lanes(self) -> int:
+    def parallel_links(self) -> int:
         """Count the links between two neighbours."""
         return 1 if self.lag else self.parallel
 
@@ -75,9 +75,9 @@ class Host:
 class Link:
     """Name one link between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
 
-    `up` is what the operator wants, not what was measured. `lane` numbers the parallel links of one neighbour pair.
-    A link is one cable, or several aggregated: then `members` are the (port of a, port of b) of each, `a_port` and
-    `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is that of one cable.
+    `up` is what the operator wants, not what was measured. `parallel_link` numbers the parallel links of one neighbour
+    pair. A link is one cable, or several aggregated: then `members` are the (port of a, port of b) of each, `a_port`
+    and `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is that of one cable.
     """
 
     a: int
@@ -86,7 +86,7 @@ class Link:
     b_port: int
     speed_mbps: int = 0
     up: bool = True
-    lane: int = 0
+    parallel_link: int = 0
     members: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -180,9 +180,9 @@ class Fabric:
         return np.repeat(np.array([link.up for link in self.links], np.bool_), 2)
 
     @cached_property
-    def lane(self) -> NDArray[np.int32]:
+    def parallel_link(self) -> NDArray[np.int32]:
         """Number the parallel channels of one neighbour pair, int32[C]."""
-        return np.repeat(np.array([link.lane for link in self.links], np.int32), 2)
+        return np.repeat(np.array([link.parallel_link for link in self.links], np.int32), 2)
 
     @cached_property
     def points(self) -> NDArray[np.int64]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 NEVER = np.inf  # a time-out that never ends: the link does not sleep
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
+class Network(NamedTuple):
     """C channels (one direction of a cable each) and the path of every ordered pair of H hosts over them.
 
     rate_bps       float64[C]
@@ -46,8 +44,7 @@ class Network:
         return round(float(np.sqrt(len(self.path_start) - 1)))
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
+class Program(NamedTuple):
     """A parallel program of R ranks and K steps: compute, send this step's messages, wait for those to oneself.
 
     host             int64[R], where each rank runs; messages within a host cost nothing

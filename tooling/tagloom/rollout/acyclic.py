@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
     Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class _Order(NamedTuple):
+    """Dependencies as chained edges, and a topological order of their channels.
+
+    place      int64[C], where each channel stands in the order
+    ends       int64[2, E], of each edge: the channel held, the channel wanted
+    first      int64[2, C], by direction, the newest edge of each channel; following int64[2, E], the one before it
+    size       int64[1], the edges there are
+    mark, scratch  int64[C], int64[3, C], for searches
+    """
+
+    place: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    first: NDArray[np.int64]
+    following: NDArray[np.int64]
+    size: NDArray[np.int64]
+    mark: NDArray[np.int64]
+    scratch: NDArray[np.int64]
 
 
 class Acyclic:
@@ -35,35 +54,33 @@ class Acyclic:
         held, wanted = together(*((old + n * channels, new + n * channels) for n, (old, new) in enumerate(bases)))
         self.channels, channels = channels, channels * len(bases)
         rank = ranks(channels, held, wanted)
-        self.place = np.empty(channels, np.int64)
-        self.place[np.argsort(rank, kind="stable")] = np.arange(channels)
+        place = np.empty(channels, np.int64)
+        place[np.argsort(rank, kind="stable")] = np.arange(channels)
         most = len(held) + room * len(bases)
-        self.ends = np.zeros((2, most), np.int64)  # of each edge, tail and head
-        self.first = np.full((2, channels), -1, np.int64)  # by direction, the newest edge of each channel
-        self.following = np.full((2, most), -1, np.int64)
-        self.size = np.zeros(1, np.int64)
-        self.mark = np.zeros(channels, np.int64)
-        self.scratch = np.empty((3, channels), np.int64)
-        _link(self.ends, self.first, self.following, self.size, held, wanted)
+        self.order = _Order(
+            place,
+            np.zeros((2, most), np.int64),
+            np.full((2, channels), -1, np.int64),
+            np.full((2, most), -1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(channels, np.int64),
+            np.empty((3, channels), np.int64),
+        )
+        _link_all(self.order, held, wanted)
 
     def add(self, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
         """Add dependencies to all sets; where they would close a cycle in one, add none and say so by False."""
-        shift = np.arange(len(self.place) // self.channels)[:, None] * self.channels
+        shift = np.arange(len(self.order.place) // self.channels)[:, None] * self.channels
         held, wanted = (held + shift).ravel(), (wanted + shift).ravel()
-        return bool(
-            _add(self.ends, self.first, self.following, self.size, self.place, self.mark, self.scratch, held, wanted)
-        )
+        return bool(_add(self.order, held, wanted))
 
     def grow_tree(self, fabric: Fabric, links: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Take each link, in order, that joins two parts of a forest and whose turns fit; bool[L].
 
         It stops once the switches that `wanted` masks are joined.
         """
-        return _grow(
-            *(self.ends, self.first, self.following, self.size, self.place, self.mark, self.scratch),
-            *(links, fabric.tail.astype(np.int64), fabric.head.astype(np.int64), wanted),
-            len(self.place) // self.channels,
-        )
+        ends = fabric.tail.astype(np.int64), fabric.head.astype(np.int64)
+        return _grow(self.order, links, *ends, wanted, len(self.order.place) // self.channels)
 
 
 def tree_turns(fabric: Fabric, tree: NDArray[np.bool_]) -> Edges:
@@ -91,77 +108,59 @@ def acyclic(channels: int, *parts: Edges) -> bool:
 
 
 @kernel
-def _link(
-    ends: NDArray[np.int64],
-    first: NDArray[np.int64],
-    following: NDArray[np.int64],
-    size: NDArray[np.int64],
-    held: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-) -> None:
-    for i in range(len(held)):
-        e = size[0]
-        size[0] += 1
-        ends[0, e], ends[1, e] = held[i], wanted[i]
-        for way in range(2):
-            following[way, e] = first[way, ends[way, e]]
-            first[way, ends[way, e]] = e
+def _link(order: _Order, held: int, wanted: int) -> None:
+    ends, first, following = order.ends, order.first, order.following
+    e = order.size[0]
+    order.size[0] += 1
+    ends[0, e], ends[1, e] = held, wanted
+    for direction in range(2):
+        following[direction, e] = first[direction, ends[direction, e]]
+        first[direction, ends[direction, e]] = e
 
 
 @kernel
-def _between(
-    ends: NDArray[np.int64],
-    first: NDArray[np.int64],
-    following: NDArray[np.int64],
-    place: NDArray[np.int64],
-    mark: NDArray[np.int64],
-    start: int,
-    way: int,
-    bound: int,
-    found: NDArray[np.int64],
-) -> int:
-    """Collect what `start` leads to (way 0) or is led to from (way 1), up to place `bound`; the number found."""
+def _link_all(order: _Order, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> None:
+    for i in range(len(held)):
+        _link(order, held[i], wanted[i])
+
+
+@kernel
+def _between(order: _Order, start: int, direction: int, bound: int, found: NDArray[np.int64]) -> int:
+    """Collect what `start` leads to (direction 0) or is led to from (1), up to place `bound`; return how many."""
+    place, ends, first, following, _, mark, _ = order
     n, at = 1, 0
     found[0] = start
     mark[start] = 1
     while at < n:
-        e = first[way, found[at]]
+        e = first[direction, found[at]]
         while e >= 0:
-            c = ends[1 - way, e]
-            if mark[c] == 0 and (place[c] <= bound if way == 0 else place[c] >= bound):
+            c = ends[1 - direction, e]
+            if mark[c] == 0 and (place[c] <= bound if direction == 0 else place[c] >= bound):
                 mark[c] = 1
                 found[n] = c
                 n += 1
-            e = following[way, e]
+            e = following[direction, e]
         at += 1
     return n
 
 
 @kernel
-def _insert(
-    ends: NDArray[np.int64],
-    first: NDArray[np.int64],
-    following: NDArray[np.int64],
-    place: NDArray[np.int64],
-    mark: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    held: int,
-    wanted: int,
-) -> bool:
+def _insert(order: _Order, held: int, wanted: int) -> bool:
     """Mend the order for one more edge, not yet linked; False where it closes a cycle, the order being as before."""
+    place, mark, scratch = order.place, order.mark, order.scratch
     if held == wanted:
         return False
     low, high = place[wanted], place[held]
     if high < low:
         return True
     ahead, behind, pool = scratch[0], scratch[1], scratch[2]
-    n = _between(ends, first, following, place, mark, wanted, 0, high, ahead)
+    n = _between(order, wanted, 0, high, ahead)
     closed = mark[held] == 1
     for i in range(n):
         mark[ahead[i]] = 0
     if closed:
         return False
-    m = _between(ends, first, following, place, mark, held, 1, low, behind)
+    m = _between(order, held, 1, low, behind)
     for i in range(m):
         mark[behind[i]] = 0
         pool[i] = place[behind[i]]
@@ -177,32 +176,18 @@ def _insert(
 
 
 @kernel
-def _add(
-    ends: NDArray[np.int64],
-    first: NDArray[np.int64],
-    following: NDArray[np.int64],
-    size: NDArray[np.int64],
-    place: NDArray[np.int64],
-    mark: NDArray[np.int64],
-    scratch: NDArray[np.int64],
-    held: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-) -> bool:
+def _add(order: _Order, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
+    ends, first, following, size = order.ends, order.first, order.following, order.size
     began = size[0]
     for i in range(len(held)):
-        if not _insert(ends, first, following, place, mark, scratch, held[i], wanted[i]):
+        if not _insert(order, held[i], wanted[i]):
             while size[0] > began:  # a mended order fits fewer edges as well
                 size[0] -= 1
                 e = size[0]
-                for way in range(2):
-                    first[way, ends[way, e]] = following[way, e]
+                for direction in range(2):
+                    first[direction, ends[direction, e]] = following[direction, e]
             return False
-        e = size[0]
-        size[0] += 1
-        ends[0, e], ends[1, e] = held[i], wanted[i]
-        for way in range(2):
-            following[way, e] = first[way, ends[way, e]]
-            first[way, ends[way, e]] = e
+        _link(order, held[i], wanted[i])
     return True
 
 
@@ -216,13 +201,7 @@ def _root(parent: NDArray[np.int64], s: int) -> int:
 
 @kernel
 def _grow(
-    ends: NDArray[np.int64],
-    first: NDArray[np.int64],
-    following: NDArray[np.int64],
-    size: NDArray[np.int64],
-    place: NDArray[np.int64],
-    mark: NDArray[np.int64],
-    scratch: NDArray[np.int64],
+    order: _Order,
     links: NDArray[np.int64],
     tail: NDArray[np.int64],
     head: NDArray[np.int64],
@@ -258,7 +237,7 @@ def _grow(
                     held[n + 1], then[n + 1] = (out ^ 1) + shift, (c ^ 1) + shift
                     n += 2
                     c = older[c]
-        if not _add(ends, first, following, size, place, mark, scratch, held, then):
+        if not _add(order, held, then):
             continue
         tree[i] = True
         missing -= 1 if count[a] > 0 and count[b] > 0 else 0

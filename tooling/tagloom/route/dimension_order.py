@@ -23,11 +23,11 @@ MINUS, PLUS = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One dimension's rule: the direction and the lane of the last hop into y from a source at x, int[k, k]."""
+    """One dimension's rule: direction and parallel link of the last hop into y from a source at x, int[k, k]."""
 
     rule: str
     direction: NDArray[np.int8]
-    lane: NDArray[np.int8]
+    parallel_link: NDArray[np.int8]
 
 
 def is_grid(fabric: Fabric) -> bool:
@@ -49,11 +49,11 @@ def refusal(fabric: Fabric) -> str:
     return _closed_ring(fabric, _channels(fabric).shape[3])
 
 
-def _closed_ring(fabric: Fabric, lanes: int) -> str:
+def _closed_ring(fabric: Fabric, parallel_links: int) -> str:
     if not _wraps(fabric):
         return ""
     for k in _dims(fabric):
-        if k > 4 and lanes < 2:
+        if k > 4 and parallel_links < 2:
             return (
                 f"a ring of {k} switches with one link between neighbours closes a dependency cycle: add a second link"
             )
@@ -67,10 +67,11 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
 
     - one link, k <= 4: the short way; at distance 2 of 4, sources on even points go plus, on odd ones minus. With the
       tie so split no chain of dependencies closes a ring.
-    - two links, rule R7: lane 0 is a line cut between points k-1 and 0, lane 1 one cut between k/2-1 and k/2; the
-      source takes the lane with the shorter paths. Two trees, minimal at k = 4, up to k^2/16 longer in sum beyond.
-    - two links, rule R1: the short way, ties split as above, in one lane until the hop between k-1 and 0 and in the
-      other from that hop on, so neither lane closes the ring. k/2 trees for even k, k for odd.
+    - two links, rule R7: parallel link 0 is a line cut between points k-1 and 0, parallel link 1 one cut between k/2-1
+      and k/2; the source takes the parallel link with the shorter paths. Two trees, minimal at k = 4, up to k^2/16
+      longer in sum beyond.
+    - two links, rule R1: the short way, ties split as above, in one parallel link until the hop between k-1 and 0 and
+      in the other from that hop on, so neither parallel link closes the ring. k/2 trees for even k, k for odd.
 
     `rule` "r1" or "r7" holds in every dimension. Else R7 holds in the dimension travelled first and, for fixed
     assignment, R1 in the others, but of size 4, where R7 is minimal too: only the first ring's cut multiplies the
@@ -83,15 +84,15 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
         raise PlanError(refusal(fabric), way_out="use --routing up-down")
     dims, into = _dims(fabric), _channels(fabric)
     ringed = [_wraps(fabric) and k > 2 for k in dims]
-    lanes = into.shape[3]
-    if no := _closed_ring(fabric, lanes):
+    parallel_links = into.shape[3]
+    if no := _closed_ring(fabric, parallel_links):
         raise PlanError(no, way_out="use --routing up-down")
-    if rule and not (lanes >= 2 and any(ringed)):
+    if rule and not (parallel_links >= 2 and any(ringed)):
         raise PlanError(f"rule {rule.upper()} needs rings with two links between neighbours", way_out="use dor")
-    order = _travelled(fabric, lanes)
+    order = _travelled(fabric, parallel_links)
     lines = [_straight(k) for k in dims]
     for d, k in enumerate(dims):
-        if ringed[d] and lanes < 2:
+        if ringed[d] and parallel_links < 2:
             lines[d] = _short(k)
         elif ringed[d]:
             first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
@@ -125,9 +126,9 @@ def _laid(
     sources, outer = np.arange(len(root)), np.zeros(len(root), np.int64)  # the part that agrees so far, by its number
     for d, line in reversed(lines):
         parts = math.prod(dims[e] for e in order[order.index(d) + 1 :])
-        ways = into[by_point, d].reshape(len(at), -1)  # [switch, direction and lane]
+        ways = into[by_point, d].reshape(len(at), -1)  # [switch, direction and parallel link]
         ways = np.append(ways, np.full((len(at), 1), -1, np.int32), axis=1)
-        way = line.direction.astype(np.int64) * into.shape[3] + line.lane
+        way = line.direction.astype(np.int64) * into.shape[3] + line.parallel_link
         np.fill_diagonal(way, ways.shape[1] - 1)
         y = at[by_point, d].reshape(parts, -1)
         row = np.arange(len(at)).reshape(parts, 1, -1) * ways.shape[1]
@@ -154,10 +155,10 @@ def travelled(fabric: Fabric) -> list[int]:
     return _travelled(fabric, _channels(fabric).shape[3])
 
 
-def _travelled(fabric: Fabric, lanes: int) -> list[int]:
+def _travelled(fabric: Fabric, parallel_links: int) -> list[int]:
     def share(d: int) -> tuple[float, int]:
         k = _dims(fabric)[d]
-        trees = 1 if not _wraps(fabric) or k <= 2 else 2 if lanes >= 2 or k == 4 else k
+        trees = 1 if not _wraps(fabric) or k <= 2 else 2 if parallel_links >= 2 or k == 4 else k
         return trees / k, d
 
     return sorted(range(len(_dims(fabric))), key=share)
@@ -180,22 +181,22 @@ def _straight(k: int) -> _Line:
 def _two_lines(k: int) -> _Line:
     """Lay rule R7 out: each source takes the line, of two cut opposite each other, with the shorter paths."""
     x, y = np.indices((k, k))
-    turned = (np.arange(k) - k // 2) % k  # positions along lane 1's line
+    turned = (np.arange(k) - k // 2) % k  # positions along parallel link 1's line
     length = np.stack([np.abs(x - y), np.abs(turned[x] - turned[y])])
-    lane = np.broadcast_to(np.argmin(length.sum(axis=2), axis=0)[:, None], (k, k))
-    plus = np.where(lane == 0, y > x, turned[y] > turned[x])
-    return _Line("two trees per ring, rule R7", plus.astype(np.int8), lane.astype(np.int8))
+    parallel_link = np.broadcast_to(np.argmin(length.sum(axis=2), axis=0)[:, None], (k, k))
+    plus = np.where(parallel_link == 0, y > x, turned[y] > turned[x])
+    return _Line("two trees per ring, rule R7", plus.astype(np.int8), parallel_link.astype(np.int8))
 
 
 def _dateline(k: int) -> _Line:
-    """Lay rule R1 out: minimal, in lane 0, and in lane 1 from the hop between k-1 and 0 on.
+    """Lay rule R1 out: minimal, in parallel link 0, and in parallel link 1 from the hop between k-1 and 0 on.
 
-    Lane 0 holds no crossing, and nothing in lane 1 goes half the ring and comes to the crossing again.
+    Lane 0 holds no crossing, and nothing in parallel link 1 goes half the ring and comes to the crossing again.
     """
     x, y = np.indices((k, k))
     plus = _short(k).direction == PLUS
-    lane = np.where(plus, y < x, y > x)
-    return _Line("the short way, rule R1", plus.astype(np.int8), lane.astype(np.int8))
+    parallel_link = np.where(plus, y < x, y > x)
+    return _Line("the short way, rule R1", plus.astype(np.int8), parallel_link.astype(np.int8))
 
 
 def _short(k: int) -> _Line:
@@ -220,10 +221,10 @@ def _strides(dims: tuple[int, ...]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=4)  # asked several times while one fabric is routed
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
-    """Return the channel into [switch, dimension, direction of travel, lane], -1 where none is cabled."""
-    dims, at, lane = np.array(_dims(fabric), np.int64), fabric.points, fabric.lane
-    lanes = int(lane.max(initial=0)) + 1
-    into = np.full((len(fabric.switches), len(dims), 2, lanes), -1, np.int32)
+    """Return the channel into [switch, dimension, direction of travel, parallel link], -1 where none is cabled."""
+    dims, at, parallel_link = np.array(_dims(fabric), np.int64), fabric.points, fabric.parallel_link
+    parallel_links = int(parallel_link.max(initial=0)) + 1
+    into = np.full((len(fabric.switches), len(dims), 2, parallel_links), -1, np.int32)
     step = at[fabric.head] - at[fabric.tail]
     dim = np.argmax(step != 0, axis=1)
     size = step[np.arange(len(step)), dim]
@@ -231,9 +232,15 @@ def _channels(fabric: Fabric) -> NDArray[np.int32]:
     closing = (np.abs(size) == dims[dim] - 1) & (np.abs(size) > 1) & _wraps(fabric)
     size = np.where(closing, -np.sign(size), size)
     used = (np.count_nonzero(step, axis=1) == 1) & (np.abs(size) == 1)
-    into[fabric.head[used], dim[used], np.where(size[used] > 0, PLUS, MINUS), lane[used]] = np.flatnonzero(used)
-    # a grid with fewer lanes somewhere has only as many as its thinnest pair
-    full = [lane for lane in range(lanes) if np.array_equal(into[..., lane] >= 0, into[..., 0] >= 0)]
+    into[fabric.head[used], dim[used], np.where(size[used] > 0, PLUS, MINUS), parallel_link[used]] = np.flatnonzero(
+        used
+    )
+    # a grid with fewer parallel links somewhere has only as many as its thinnest pair
+    full = [
+        parallel_link
+        for parallel_link in range(parallel_links)
+        if np.array_equal(into[..., parallel_link] >= 0, into[..., 0] >= 0)
+    ]
     into = into[..., : len(full)]
     into.setflags(write=False)
     return into

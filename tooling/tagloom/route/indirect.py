@@ -26,7 +26,7 @@ def fat_tree(fabric: Fabric) -> Routes:
     above: dict[int, list[int]] = {}
     for i, link in enumerate(fabric.links):
         low, high = sorted((link.a, link.b), key=lambda s: fabric.switches[s].at)
-        if fabric.switches[high].at[0] == fabric.switches[low].at[0] + 1 and link.lane % _lanes(fabric) == 0:
+        if fabric.switches[high].at[0] == fabric.switches[low].at[0] + 1 and link.parallel_link % _lanes(fabric) == 0:
             above.setdefault(low, []).append(i)
     for low, ups in above.items():
         ups.sort(key=lambda i, low=low: (fabric.links[i].a + fabric.links[i].b - low, i))  # type: ignore[misc]  # low is bound
@@ -72,7 +72,7 @@ def double_star(fabric: Fabric) -> Routes:
     between = {
         (link.a, link.b - a): i
         for i, link in enumerate(fabric.links)
-        if link.lane == 0 and link.a < a <= link.b < a + b
+        if link.parallel_link == 0 and link.a < a <= link.b < a + b
     }
     if len(between) != a * b:
         raise PlanError("double-star routing needs every link of the family", way_out="use --routing up-down")
@@ -89,28 +89,28 @@ def double_star(fabric: Fabric) -> Routes:
 
 
 def direct(fabric: Fabric) -> Routes:
-    """Route a complete graph by its direct links: one way takes lane 0, the other the last lane.
+    """Route a complete graph by its direct links: one way takes parallel link 0, the other the last parallel link.
 
     No path passes a third switch, so there is no dependency at all.
     """
-    lanes: dict[tuple[int, int], list[int]] = {}
+    parallel_links: dict[tuple[int, int], list[int]] = {}
     for i, link in enumerate(fabric.links):
         if link.up:
-            lanes.setdefault((link.a, link.b), []).append(2 * i)
-            lanes.setdefault((link.b, link.a), []).append(2 * i + 1)
+            parallel_links.setdefault((link.a, link.b), []).append(2 * i)
+            parallel_links.setdefault((link.b, link.a), []).append(2 * i + 1)
     source_of_host, root = per_switch(fabric)
     parent = np.full((len(root), len(fabric.switches)), -1, np.int32)
     for source, s in enumerate(root.tolist()):
         for other in range(len(fabric.switches)):
             if other != s:
-                if (s, other) not in lanes:
+                if (s, other) not in parallel_links:
                     raise PlanError(
                         "direct routing needs a link between every two switches", way_out="use --routing up-down"
                     )
-                parent[source, other] = lanes[s, other][0 if s < other else -1]
+                parent[source, other] = parallel_links[s, other][0 if s < other else -1]
     return Routes("direct", "every switch is a neighbour", source_of_host, root, pruned(fabric, parent))
 
 
 def _lanes(fabric: Fabric) -> int:
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
-    return fabric.shape.lanes
+    return fabric.shape.parallel_links

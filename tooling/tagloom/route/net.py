@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.graph.breadth_first import ranks_as_met
+from tagloom.records.routes import UNUSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
-@dataclass(frozen=True, eq=False)
-class Net:
+Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]  # by destination; loads of channels
+
+
+class Net(NamedTuple):
     """The part of a fabric that its hosts are connected by, with numbers of its own.
 
     With n switches, m channels (those that are up), D switches with hosts:
@@ -25,7 +27,7 @@ class Net:
     switch   int32[n], the fabric's number of each switch
     channel  int32[m], the fabric's number of each channel; the numbers 2i and 2i + 1 are the two directions of a link
     tail, head  int32[m], the switch each channel leaves and enters
-    lane     int32[m], the number of the channel's link among the parallel links of its two switches, from 0
+    parallel_link int32[m], the number of the channel's link among the parallel links of its two switches, from 0
     weight   float64[n], hosts at each switch
     target   int32[D], the switches with hosts
     out_start int32[n + 1], out int32[m]: the channels that leave switch v are out[out_start[v] : out_start[v + 1]]
@@ -35,15 +37,14 @@ class Net:
     channel: NDArray[np.int32]
     tail: NDArray[np.int32]
     head: NDArray[np.int32]
-    lane: NDArray[np.int32]
+    parallel_link: NDArray[np.int32]
     weight: NDArray[np.float64]
     target: NDArray[np.int32]
     out_start: NDArray[np.int32]
     out: NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
-class Ordered:
+class Ordered(NamedTuple):
     """The channels of a net renamed to their positions in an order, with the turns the order allows.
 
     A path may go from channel c to channel c' where c' leaves the switch that c enters, does not lead straight back,
@@ -53,6 +54,7 @@ class Ordered:
     tail, head  int32[m]
     out_start int32[n + 1], out int32[m]; in_start int32[n + 1], into int32[m]: by switch, each ascending
     turn_start int32[m + 1], turn int32[T]: the channels that may follow each channel, ascending
+    switch, weight, target  as in Net
     """
 
     channel: NDArray[np.int32]
@@ -64,6 +66,9 @@ class Ordered:
     into: NDArray[np.int32]
     turn_start: NDArray[np.int32]
     turn: NDArray[np.int32]
+    switch: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    target: NDArray[np.int32]
 
 
 def lay_out(fabric: Fabric) -> Net:
@@ -91,7 +96,7 @@ def lay_out(fabric: Fabric) -> Net:
         out_start, out = by_switch(len(switch), tail)
     weight = hosts[switch].astype(np.float64)
     target = np.flatnonzero(weight > 0).astype(np.int32)
-    return Net(switch, channel, tail, head, _lanes(len(switch), tail, head), weight, target, out_start, out)
+    return Net(switch, channel, tail, head, _parallel_links(len(switch), tail, head), weight, target, out_start, out)
 
 
 def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -101,14 +106,20 @@ def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDAr
     return start, np.argsort(where, kind="stable").astype(np.int32)
 
 
-def _lanes(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
+def _parallel_links(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the parallel links between two switches numbers from 0, int32[m]."""
-    lane = np.zeros(len(tail), np.int32)
+    number = np.zeros(len(tail), np.int32)
     pair = np.minimum(tail, head)[::2].astype(np.int64) * n + np.maximum(tail, head)[::2]
     order = np.argsort(pair, kind="stable")
     starts = np.flatnonzero(np.diff(pair[order], prepend=-1))
     if len(starts) == len(pair):
-        return lane
+        return number
     first = np.repeat(starts, np.diff(starts, append=len(pair)))
-    lane[2 * order] = lane[2 * order + 1] = np.arange(len(pair)) - first
-    return lane
+    number[2 * order] = number[2 * order + 1] = np.arange(len(pair)) - first
+    return number
+
+
+def relation_table(order: Ordered, channels: int, switches: int) -> Tables:
+    """Return room for a relation in the fabric's numbers, all UNUSED, and for the loads of the ordered channels."""
+    first = np.full((len(order.target), switches), UNUSED, np.int32)
+    return first, np.full((max(1, channels), switches), UNUSED, np.int32), np.zeros(len(order.tail))

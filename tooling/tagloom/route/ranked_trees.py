@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 # Ranks are a permutation of the switches; up is towards the lower rank. A path goes up, then down (up*/down*, Schroeder
 # et al., Autonet, 1991). Up channels in descending order of the ranks they leave, then down channels in ascending
-# order, settle all paths in one sweep: no queue, and every step is done for LANES or SAMPLE sources at once.
+# order, settle all paths in one sweep: no queue, and every step is done for BATCH or SAMPLE sources at once.
 # Neighbours of switch v stand at start[v] : start[v + 1] everywhere. Tables are indexed by two numbers and not by
 # rows: numba counts references to every row it cuts, which takes longer than the row's arithmetic.
 
-LANES = 64  # sources whose trees grow at once: their tables stay in a processor's cache
+BATCH = 64  # sources whose trees grow at once: their tables stay in a processor's cache
 SAMPLE = 64  # sources that roots are compared by, at most
 NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
 LEVEL = np.int32(1 << 14)  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
@@ -148,9 +148,9 @@ def _compared(
     after = np.empty((n, SAMPLE), np.int16)  # channels to a switch, and one more
     best = np.empty(SAMPLE, np.int16)
     total = np.empty(SAMPLE, np.int32)
-    lane = np.full(n, -1, np.int32)
+    slot_of = np.full(n, -1, np.int32)
     for i in range(len(some)):
-        lane[some[i]] = i
+        slot_of[some[i]] = i
     by_rank, middle = np.empty(n, np.int32), np.empty(n, np.int32)
     slot = np.empty(len(near), np.int32)
     sums = np.zeros(len(ranks), np.int64)
@@ -165,8 +165,8 @@ def _compared(
                     best[i] = min(best[i], after[u, i])
             for i in range(SAMPLE):
                 after[v, i] = best[i] + 1
-            if lane[v] >= 0:
-                after[v, lane[v]] = 1
+            if slot_of[v] >= 0:
+                after[v, slot_of[v]] = 1
         total[:] = 0
         for at in range(n):
             v = by_rank[at]
@@ -193,7 +193,7 @@ def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool
     A switch hangs on a shortest up path, or on a down channel where that is shorter and no switch above it needs its
     up path: paths are never longer than where all that can be is climbed to, and the tree stays a tree. Of equals it
     takes the channel of lowest number; with `spread` the way that carries least so far, and chance decides within
-    LANES sources.
+    BATCH sources.
     """
     parent = np.empty((len(net.target), switches), np.int32)
     if len(net.switch) < switches:
@@ -226,25 +226,25 @@ def _grown(
             slot[i], slot[j] = slot[j], slot[i]
             i, j = i + 1, j - 1
     prune = hosts.min() == 0
-    deep = np.empty((n, LANES), np.int32)
-    pick = np.empty((n, LANES), np.int32)
-    below = np.empty((n, LANES), np.float32)
-    best, chosen = np.empty(LANES, np.int32), np.empty(LANES, np.int32)
-    pairs = np.empty(LANES, np.float32)
-    lane = np.full(n, -1, np.int32)
+    deep = np.empty((n, BATCH), np.int32)
+    pick = np.empty((n, BATCH), np.int32)
+    below = np.empty((n, BATCH), np.float32)
+    best, chosen = np.empty(BATCH, np.int32), np.empty(BATCH, np.int32)
+    pairs = np.empty(BATCH, np.float32)
+    slot_of = np.full(n, -1, np.int32)
     cost = np.full(m, LEVEL, np.int32)
     load = np.zeros(m)
-    chance, last = np.zeros((256 if spread else 1, LANES), np.int32), 255 if spread else 0
+    chance, last = np.zeros((256 if spread else 1, BATCH), np.int32), 255 if spread else 0
     mix = 1
     for j in range(last + 1 if spread else 0):
-        for i in range(LANES):
+        for i in range(BATCH):
             mix = (mix * 1103515245 + 12345) & 0x7FFFFFFF
             chance[j, i] = (mix >> 16) & NOISE
-    for begin in range(0, len(root), LANES):
-        width = min(LANES, len(root) - begin)
+    for begin in range(0, len(root), BATCH):
+        width = min(BATCH, len(root) - begin)
         pairs[:] = 0.0
         for i in range(width):
-            lane[root[begin + i]] = i
+            slot_of[root[begin + i]] = i
             pairs[i] = hosts[root[begin + i]]
         for at in range(n - 1, -1, -1):
             v = by_rank[at]
@@ -253,16 +253,16 @@ def _grown(
             for j in range(start[v], middle[v]):
                 q = slot[j]
                 u, step, luck = near[q], cost[q], q & last
-                for i in range(LANES):
+                for i in range(BATCH):
                     way = np.int32(deep[u, i] + step + chance[luck, i])
                     chosen[i] = q if way < best[i] else chosen[i]
                     best[i] = min(best[i], way)
-            for i in range(LANES):
+            for i in range(BATCH):
                 deep[v, i] = best[i]
                 pick[v, i] = chosen[i]
-            if lane[v] >= 0:
-                deep[v, lane[v]] = 0
-                pick[v, lane[v]] = -1
+            if slot_of[v] >= 0:
+                deep[v, slot_of[v]] = 0
+                pick[v, slot_of[v]] = -1
         for at in range(n):
             v = by_rank[at]
             best[:] = FAR
@@ -270,18 +270,18 @@ def _grown(
             for j in range(middle[v], start[v + 1]):
                 q = slot[j]
                 u, step, luck = near[q], cost[q], q & last
-                for i in range(LANES):
+                for i in range(BATCH):
                     way = np.int32(deep[u, i] + step + chance[luck, i])
                     chosen[i] = q if way < best[i] else chosen[i]
                     best[i] = min(best[i], way)
-            for i in range(LANES):  # a length that is marked lies below all that are not
+            for i in range(BATCH):  # a length that is marked lies below all that are not
                 falls = best[i] < deep[v, i]
                 pick[v, i] = chosen[i] if falls else pick[v, i]
                 deep[v, i] = best[i] if falls else deep[v, i] & LENGTH
             for j in range(start[v], middle[v]):
                 q = slot[j]
                 u = near[q]
-                for i in range(LANES):
+                for i in range(BATCH):
                     deep[u, i] |= NEEDED if pick[v, i] == q else np.int32(0)
         if prune or spread:
             _gathered(start, near, hosts, by_rank, slot, middle, pick, pairs, below)
@@ -290,7 +290,7 @@ def _grown(
             for v in range(n):
                 for q in range(start[v], start[v + 1]):
                     a, b = np.float32(0.0), np.float32(0.0)  # two sums that need not wait for each other
-                    for i in range(0, LANES, 2):
+                    for i in range(0, BATCH, 2):
                         a += below[v, i] if pick[v, i] == q else np.float32(0.0)
                         b += below[v, i + 1] if pick[v, i + 1] == q else np.float32(0.0)
                     load[q] += a + b
@@ -304,7 +304,7 @@ def _grown(
                     q = pick[v, i]
                     parent[begin + i, switch[v]] = entering[q] if q >= 0 and not (prune and below[v, i] == 0.0) else -1
         for i in range(width):
-            lane[root[begin + i]] = -1
+            slot_of[root[begin + i]] = -1
 
 
 @kernel
@@ -319,23 +319,23 @@ def _gathered(
     pairs: NDArray[np.float32],
     below: NDArray[np.float32],
 ) -> None:
-    """Add up the host pairs at and below each switch, float32[n, LANES]: of fallen switches first, then of climbed."""
+    """Add up the host pairs at and below each switch, float32[n, BATCH]: of fallen switches first, then of climbed."""
     n = len(by_rank)
     for v in range(n):
         here = np.float32(hosts[v])
-        for i in range(LANES):
+        for i in range(BATCH):
             below[v, i] = here * pairs[i]
     for at in range(n - 1, -1, -1):
         v = by_rank[at]
         for j in range(middle[v], start[v + 1]):
             q = slot[j]
             u = near[q]
-            for i in range(LANES):
+            for i in range(BATCH):
                 below[u, i] += below[v, i] if pick[v, i] == q else np.float32(0.0)
     for at in range(n):
         v = by_rank[at]
         for j in range(start[v], middle[v]):
             q = slot[j]
             u = near[q]
-            for i in range(LANES):
+            for i in range(BATCH):
                 below[u, i] += below[v, i] if pick[v, i] == q else np.float32(0.0)

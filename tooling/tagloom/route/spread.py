@@ -1,9 +1,9 @@
 """Spread load over parallel links and trees, host by host, without closing a dependency cycle.
 
-Which switches a path crosses stays what the routing chose. Free are the lane of each hop (which of the parallel
-links), and for each host which of the trees as short as its own it takes. Channels that may stand for one another form
-a class; where the dependencies between classes are acyclic, those between any channels chosen from them are too, since
-a cycle of channels would be one of classes.
+Which switches a path crosses stays what the routing chose. Free are the parallel link of each hop (which of the
+parallel links), and for each host which of the trees as short as its own it takes. Channels that may stand for one
+another form a class; where the dependencies between classes are acyclic, those between any channels chosen from them
+are too, since a cycle of channels would be one of classes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PASSES = 8  # times every host may choose again
 WORK = 50_000_000  # path steps looked at in all; the same on every machine, unlike seconds
 CYCLE_CHECKS = 256  # searches for a cycle, each linear in the dependencies
 TREE_PAIRS = 4_096  # (source, tree) pairs tried for trees that other sources use
-LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the lanes it was given
+LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the parallel links it was given
 PROGRAM_TERMS = 200_000  # coefficients of the program for the bound
 EXACT_TERMS = 20_000  # coefficients up to which choices in it are whole
 PROGRAM_NODES = 200  # branches of it
@@ -45,7 +45,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lanes:
+class _ParallelLinks:
     """The classes of channels, K of them.
 
     of       int32[C], the class of each channel, -1 where the link is down
@@ -79,27 +79,28 @@ class _Ways:
 def spread(
     fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
 ) -> Spread:
-    """Choose lanes and trees for every host so that the busiest channel carries little.
+    """Choose parallel links and trees for every host so that the busiest channel carries little.
 
     volume  float64[H, H], bytes by ordered host pair; without it every pair of different hosts counts 1
 
-    Every host takes one tree and starts on one lane; a frame keeps the number of its lane, so the next channel follows
-    from the in-channel as it did before and both assignments can realise it. Fixed assignment may also change single
-    hops of single hosts, where the load is still more than CLOSE_ENOUGH times the bound. With `volume` the result is
-    never worse than what is chosen without, nor than `routes` themselves. Deterministic, bounded by WORK.
+    Every host takes one tree and starts on one parallel link; a frame keeps the number of its parallel link, so the
+    next channel follows from the in-channel as it did before and both assignments can realise it. Fixed assignment may
+    also change single hops of single hosts, where the load is still more than CLOSE_ENOUGH times the bound. With
+    `volume` the result is never worse than what is chosen without, nor than `routes` themselves. Deterministic, bounded
+    by WORK.
     """
     if _too_large(routes, fabric):
         return Spread(routes, _mean_bound(fabric, routes, volume))
-    lanes = _classes(fabric, routes, merge=assignment == "fixed")
-    ways = _ways(fabric, routes, lanes, others=assignment == "fixed")
+    parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
+    ways = _ways(fabric, routes, parallel_links, others=assignment == "fixed")
     bound, start = _bound(fabric, routes, ways, volume)
     if assignment != "fixed" and departures(fabric, routes) is None:
         return Spread(routes, bound)
-    found = [routes, _chosen(fabric, routes, lanes, ways, assignment, None, bound if volume is None else 0.0)]
+    found = [routes, _chosen(fabric, routes, parallel_links, ways, assignment, None, bound if volume is None else 0.0)]
     if volume is not None:
-        found.append(_chosen(fabric, routes, lanes, ways, assignment, volume, bound))
+        found.append(_chosen(fabric, routes, parallel_links, ways, assignment, volume, bound))
     if start is not None:
-        found.append(_chosen(fabric, routes, lanes, ways, assignment, volume, bound, start))
+        found.append(_chosen(fabric, routes, parallel_links, ways, assignment, volume, bound, start))
     most = [float(channel_load(fabric, r, volume).max(initial=0.0)) for r in found]
     best = found[next(i for i, load in enumerate(most) if load <= min(most) * (1 + 1e-9))]
     if find_cycle(len(fabric.tail), *dependencies(fabric, best)):
@@ -112,14 +113,15 @@ def load_bound(
 ) -> float:
     """Return a load that the busiest channel carries at least, whatever `spread` may choose; units of channel_load.
 
-    Where every host has one tree: for each hop, the mean over its lanes, and what follows from a host's share of it
-    staying whole (VLAN trees hold one lane of a hop; renamed in-ports flood to one, or copies double). Where hosts may
-    choose among trees, a program with fractional choices, lanes pooled and, without `volume`, whole shares in a lane.
+    Where every host has one tree: for each hop, the mean over its parallel links, and what follows from a host's share
+    of it staying whole (VLAN trees hold one parallel link of a hop; renamed in-ports flood to one, or copies double).
+    Where hosts may choose among trees, a program with fractional choices, parallel links pooled and, without `volume`,
+    whole shares in a parallel link.
     """
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
-    lanes = _classes(fabric, routes, merge=assignment == "fixed")
-    return _bound(fabric, routes, _ways(fabric, routes, lanes, others=assignment == "fixed"), volume)[0]
+    parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
+    return _bound(fabric, routes, _ways(fabric, routes, parallel_links, others=assignment == "fixed"), volume)[0]
 
 
 # --- what is free ----------------------------------------------------------------------------------------------------
@@ -132,12 +134,12 @@ def _hops(fabric: Fabric) -> NDArray[np.int64]:
     return np.asarray(hop, np.int64)
 
 
-def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _Lanes:
+def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _ParallelLinks:
     """Find which channels may stand for one another.
 
-    Best all lanes of a hop. Where dependencies between whole hops would close a cycle (a ring cut at two places, one
-    per lane), or with `merge` off where a hop has several used lanes, used ones stay apart and take the unused ones;
-    then hop by hop they are joined, with `merge`, where that closes no cycle.
+    Best all parallel links of a hop. Where dependencies between whole hops would close a cycle (a ring cut at two
+    places, one per parallel link), or with `merge` off where a hop has several used parallel links, used ones stay
+    apart and take the unused ones; then hop by hop they are joined, with `merge`, where that closes no cycle.
     """
     held, wanted = dependencies(fabric, routes)
     hop, channels = _hops(fabric), len(fabric.tail)
@@ -147,7 +149,7 @@ def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _Lanes:
     several = np.bincount(hop[used], minlength=int(hop.max(initial=-1)) + 1) > 1
     if (merge or not several.any()) and not find_cycle(channels, hop[held], hop[wanted]):
         return _numbered(fabric, hop)
-    leader = np.full(len(several), -1, np.int64)  # the busiest lane of each hop takes the unused ones
+    leader = np.full(len(several), -1, np.int64)  # the busiest parallel link of each hop takes the unused ones
     order = np.lexsort((-np.arange(channels), load))
     leader[hop[order]] = order
     of = np.where(used, np.arange(channels), leader[hop])
@@ -158,27 +160,27 @@ def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _Lanes:
     return _numbered(fabric, of)
 
 
-def _numbered(fabric: Fabric, of: NDArray[np.int64]) -> _Lanes:
+def _numbered(fabric: Fabric, of: NDArray[np.int64]) -> _ParallelLinks:
     up = np.flatnonzero(fabric.channel_up)
     kind = np.full(len(of), -1, np.int32)
     kind[up] = np.unique(of[up], return_inverse=True)[1]
-    lane = np.repeat(np.array([link.lane for link in fabric.links], np.int64), 2)
-    members = up[np.lexsort((up, lane[up], kind[up]))].astype(np.int32)
+    parallel_link = np.repeat(np.array([link.parallel_link for link in fabric.links], np.int64), 2)
+    members = up[np.lexsort((up, parallel_link[up], kind[up]))].astype(np.int32)
     size = np.bincount(kind[up])
     start = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
     index = np.zeros(len(of), np.int32)
     index[members] = np.arange(len(members)) - start[kind[members]] if len(members) else 0
-    return _Lanes(kind, index, members, start, size)
+    return _ParallelLinks(kind, index, members, start, size)
 
 
-def _ways(fabric: Fabric, routes: Routes, lanes: _Lanes, *, others: bool) -> _Ways:
+def _ways(fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, *, others: bool) -> _Ways:
     """List the ways open to hosts: those of the sources at their switch and, with `others`, trees of other sources.
 
     Another source's tree is open where it reaches every switch with hosts in as few hops and the dependencies of all
     ways between classes stay acyclic. Renamed assignment cannot take those: an in-port's flood would widen.
     """
     targets = np.unique(fabric.host_switch)
-    extra = _other_trees(fabric, routes, lanes, targets) if others and routes.parent is not None else []
+    extra = _other_trees(fabric, routes, parallel_links, targets) if others and routes.parent is not None else []
     source = np.concatenate([np.arange(routes.sources), np.full(len(extra), -1)]).astype(np.int32)
     path = paths_to(fabric, routes, targets)
     root = routes.root
@@ -193,9 +195,9 @@ def _ways(fabric: Fabric, routes: Routes, lanes: _Lanes, *, others: bool) -> _Wa
 
 
 def _other_trees(
-    fabric: Fabric, routes: Routes, lanes: _Lanes, targets: NDArray[np.int32]
+    fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, targets: NDArray[np.int32]
 ) -> list[tuple[int, NDArray[np.int32]]]:
-    kind = lanes.of
+    kind = parallel_links.of
     distinct: dict[frozenset[int], NDArray[np.int32]] = {}
     taken: set[tuple[int, frozenset[int]]] = set()
     for root, row in zip(routes.root.tolist(), routes.trees, strict=True):
@@ -280,8 +282,8 @@ def _bound(
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
         return 0.0, None
-    room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all lanes
-    lanes, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
+    room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all parallel links
+    parallel_links, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
     np.minimum.at(fastest, hop[up], scale[up])
     sent = _towards(fabric, ways.targets, volume)
     # Without bytes the hosts of a switch are alike: `count` of them. A share is [way, hop]: what crosses each hop.
@@ -296,12 +298,12 @@ def _bound(
     ]
     certain = np.stack([rows.min(axis=0) for rows in share])  # whatever way a host takes
     best = float(np.max(count @ certain / np.where(room > 0, room, np.inf)))
-    for h in np.flatnonzero(lanes).tolist() if routes.parent is not None else ():
-        best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(lanes[h])) * float(fastest[h]))
+    for h in np.flatnonzero(parallel_links).tolist() if routes.parent is not None else ():
+        best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(parallel_links[h])) * float(fastest[h]))
     start: NDArray[np.int64] | None = None
     if any(len(rows) > 1 for rows in share):
         alike, whole = volume is None, routes.parent is not None
-        least, taken = _program(share, count, room, fastest, lanes if alike and whole else None, whole=whole)
+        least, taken = _program(share, count, room, fastest, parallel_links if alike and whole else None, whole=whole)
         best = max(best, least)
         if taken is not None and not alike:
             after = np.cumsum([len(rows) for rows in share])
@@ -324,7 +326,7 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
 
 
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
-    """Return the largest mean of a hop over its lanes: all that is asked of a fabric too large for more."""
+    """Return the largest mean of a hop over its parallel links: all that is asked of a fabric too large for more."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     carried = np.bincount(hop, channel_load(fabric, routes, volume) / scale)
     room = np.bincount(hop[up], 1.0 / scale[up], len(carried))
@@ -343,12 +345,12 @@ def _crossing(
     return np.bincount(hop[path[target, step]], sent[target], hops).astype(np.float64)
 
 
-def _whole_shares(share: NDArray[np.float64], lanes: int) -> float:
-    """Bound the busiest of some lanes when shares stay whole: of the k * lanes + 1 largest, one lane holds k + 1."""
+def _whole_shares(share: NDArray[np.float64], parallel_links: int) -> float:
+    """Bound the busiest of m parallel links when shares stay whole: of the k m + 1 largest, one link holds k + 1."""
     ordered = -np.sort(-share)
     total = np.concatenate([[0.0], np.cumsum(ordered)])
-    last = np.arange(0, len(ordered), lanes)  # k * lanes
-    return float((total[last + 1] - total[last - last // lanes]).max(initial=0.0))
+    last = np.arange(0, len(ordered), parallel_links)  # k * parallel links
+    return float((total[last + 1] - total[last - last // parallel_links]).max(initial=0.0))
 
 
 def _program(
@@ -356,7 +358,7 @@ def _program(
     count: NDArray[np.int64],
     room: NDArray[np.float64],
     fastest: NDArray[np.float64],
-    lanes: NDArray[np.int64] | None,
+    parallel_links: NDArray[np.int64] | None,
     *,
     whole: bool,
 ) -> tuple[float, NDArray[np.float64] | None]:
@@ -364,8 +366,9 @@ def _program(
 
     Besides it gives how many hosts of each group take each way, groups in turn, where a solution was found.
 
-    With `whole` every host takes one way. With `lanes` also shares stay whole: where n of them cross a hop of m lanes,
-    one lane holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it still gives a bound.
+    With `whole` every host takes one way. With `parallel_links` also shares stay whole: where n of them cross a hop of
+    m parallel links, one parallel link holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it
+    still gives a bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
     from scipy.sparse import csr_matrix, diags, hstack  # noqa: PLC0415 - a third of a second that most commands need not wait for
@@ -375,21 +378,21 @@ def _program(
         return 0.0, None
     used = np.flatnonzero(rows.any(axis=0))
     ways, hops = len(rows), len(used)
-    # Variables: hosts of each group on each way, shares in the fullest lane of each hop, the aim.
+    # Variables: hosts of each group on each way, shares in the fullest parallel link of each hop, the aim.
     group = np.repeat(np.arange(len(share)), [len(r) for r in share])
     each = csr_matrix((np.ones(ways), (group, np.arange(ways))), (len(share), ways + hops + 1))
     minus_aim, nothing = csr_matrix(-np.ones((hops, 1))), csr_matrix((hops, hops))
     mean = hstack([csr_matrix((rows[:, used] / room[used]).T), nothing, minus_aim])
     constraints = [LinearConstraint(each, count, count), LinearConstraint(mean, -np.inf, 0)]
-    if lanes is not None:
+    if parallel_links is not None:
         crossing = csr_matrix((rows[:, used] > 0).astype(np.float64).T)
         smallest = np.where(rows > 0, rows, np.inf)[:, used].min(axis=0)
-        fullest = hstack([crossing, -diags(lanes[used].astype(np.float64)), csr_matrix((hops, 1))])
+        fullest = hstack([crossing, -diags(parallel_links[used].astype(np.float64)), csr_matrix((hops, 1))])
         constraints.append(LinearConstraint(fullest, -np.inf, 0))
         constraints.append(LinearConstraint(hstack([csr_matrix((hops, ways)), diags(smallest), minus_aim]), -np.inf, 0))
     exact = whole and np.count_nonzero(rows) <= EXACT_TERMS
-    whole_ways, whole_lanes = float(exact), float(exact and lanes is not None)
-    if exact and count.max() == 1:  # a host's whole share of its busiest hop lies in one lane
+    whole_ways, whole_lanes = float(exact), float(exact and parallel_links is not None)
+    if exact and count.max() == 1:  # a host's whole share of its busiest hop lies in one parallel link
         alone = hstack(
             [diags((rows[:, used] * fastest[used]).max(axis=1)), csr_matrix((ways, hops)), -np.ones((ways, 1))]
         )
@@ -410,20 +413,20 @@ def _program(
 def _chosen(
     fabric: Fabric,
     routes: Routes,
-    lanes: _Lanes,
+    parallel_links: _ParallelLinks,
     ways: _Ways,
     assignment: str,
     volume: NDArray[np.float64] | None,
     bound: float,
     start: NDArray[np.int64] | None = None,
 ) -> Routes:
-    """Choose a way and a first lane for every host in turn, and again while that helps; ways from `start` if given."""
-    layers = int(lanes.size.max(initial=1))
+    """Choose a path and a first parallel link for each host, again while it helps; paths from `start` if given."""
+    layers = int(parallel_links.size.max(initial=1))
     if ways.path.size * layers > WORK or not len(fabric.tail):
         return routes
     scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, ways.targets, volume)
     channels, hosts = len(fabric.tail), len(fabric.hosts)
-    laid = _laid(lanes, ways, layers)  # [O, layers, T, D]
+    laid = _laid(parallel_links, ways, layers)  # [O, layers, T, D]
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -477,23 +480,23 @@ def _chosen(
     way = np.array([np.flatnonzero(ways.root == s)[c // layers] for s, c in zip(fabric.host_switch, best, strict=True)])
     layer = best % layers
     if routes.parent is None:
-        return _related(routes, lanes, ways, way, layer)
+        return _related(routes, parallel_links, ways, way, layer)
     rows = _parents(fabric, laid, way, layer)
     if assignment == "fixed" and bound and best_load > CLOSE_ENOUGH * bound:
-        rows = _hop_by_hop(fabric, lanes, rows, sent, ways.targets, scale, bound)
+        rows = _hop_by_hop(fabric, parallel_links, rows, sent, ways.targets, scale, bound)
     return _gathered(fabric, routes, rows)
 
 
-def _laid(lanes: _Lanes, ways: _Ways, layers: int) -> NDArray[np.int32]:
-    """Lay every way out in every layer, int32[O, layers, T, D]: a frame keeps the number of its lane, wrapped."""
+def _laid(parallel_links: _ParallelLinks, ways: _Ways, layers: int) -> NDArray[np.int32]:
+    """Lay every path out in every layer, int32[O, layers, T, D]: a frame keeps its parallel link's number, wrapped."""
     laid = np.repeat(ways.path[:, None], layers, axis=1)
     index = np.broadcast_to(np.arange(layers)[None, :, None], laid.shape[:3]).copy()
     for step in range(laid.shape[3]):
         channel = laid[..., step]
         going = channel >= 0
-        kind = lanes.of[channel[going]]
-        index[going] %= lanes.size[kind]
-        laid[going, step] = lanes.members[lanes.start[kind] + index[going]]
+        kind = parallel_links.of[channel[going]]
+        index[going] %= parallel_links.size[kind]
+        laid[going, step] = parallel_links.members[parallel_links.start[kind] + index[going]]
     return laid
 
 
@@ -513,41 +516,43 @@ def _gathered(fabric: Fabric, routes: Routes, rows: NDArray[np.int32]) -> Routes
     """Make one source of the hosts of a switch that have one tree."""
     keyed = np.concatenate([fabric.host_switch[:, None], rows], axis=1)
     distinct, source_of_host = np.unique(keyed, axis=0, return_inverse=True)
-    reason = f"{routes.reason}; lanes and trees chosen host by host"
+    reason = f"{routes.reason}; parallel links and trees chosen host by host"
     root, parent = distinct[:, 0].astype(np.int32), distinct[:, 1:].astype(np.int32)
     return Routes(routes.method, reason, np.asarray(source_of_host.ravel(), np.int32), root, parent)
 
 
-def _related(routes: Routes, lanes: _Lanes, ways: _Ways, way: NDArray[np.int64], layer: NDArray[np.int64]) -> Routes:
-    """Make the relation in which a frame keeps the number of its lane; sources are (source, first lane)."""
+def _related(
+    routes: Routes, parallel_links: _ParallelLinks, ways: _Ways, way: NDArray[np.int64], layer: NDArray[np.int64]
+) -> Routes:
+    """Make the relation in which a frame keeps its parallel link's number; sources are (source, first link)."""
     given = routes.relation
     assert given is not None  # noqa: S101 - the caller saw that there are no trees
-    if not len(lanes.members):
+    if not len(parallel_links.members):
         return routes  # all hosts on one switch, and no link is up
     following = np.full_like(given.following, UNUSED)
 
     def moved(channel: NDArray[np.int32], index: NDArray[np.int64]) -> NDArray[np.int32]:
-        kind = lanes.of[np.maximum(channel, 0)]
-        lane = lanes.members[lanes.start[kind] + index % lanes.size[kind]]
-        return np.where(channel >= 0, lane, channel)
+        kind = parallel_links.of[np.maximum(channel, 0)]
+        parallel_link = parallel_links.members[parallel_links.start[kind] + index % parallel_links.size[kind]]
+        return np.where(channel >= 0, parallel_link, channel)
 
     for channel in np.flatnonzero((given.following != UNUSED).any(axis=1)).tolist():
-        first = int(lanes.start[lanes.of[channel]])
-        for number in range(int(lanes.size[lanes.of[channel]])):
+        first = int(parallel_links.start[parallel_links.of[channel]])
+        for number in range(int(parallel_links.size[parallel_links.of[channel]])):
             after = moved(given.following[channel], np.full(given.following.shape[1], number))
-            row = following[lanes.members[first + number]]
+            row = following[parallel_links.members[first + number]]
             row[after != UNUSED] = after[after != UNUSED]
     pairs = np.stack([ways.source[way].astype(np.int64), layer])
     keys, source_of_host = np.unique(pairs, axis=1, return_inverse=True)
     first_of = np.stack([moved(given.first[s], np.full(given.first.shape[1], n)) for s, n in keys.T.tolist()])
-    reason = f"{routes.reason}; lanes chosen host by host"
+    reason = f"{routes.reason}; parallel links chosen host by host"
     source, root = source_of_host.reshape(-1).astype(np.int32), routes.root[keys[0]]
     return Routes(routes.method, reason, source, root, relation=Relation(first_of, following))
 
 
 def _hop_by_hop(
     fabric: Fabric,
-    lanes: _Lanes,
+    parallel_links: _ParallelLinks,
     rows: NDArray[np.int32],
     sent: NDArray[np.float64],
     targets: NDArray[np.int32],
@@ -569,26 +574,30 @@ def _hop_by_hop(
         busiest = int(np.argmax(load))
         if load[busiest] <= CLOSE_ENOUGH * bound:
             break
-        kind = int(lanes.of[busiest])
-        others = lanes.members[lanes.start[kind] : lanes.start[kind] + lanes.size[kind]]
+        kind = int(parallel_links.of[busiest])
+        others = parallel_links.members[
+            parallel_links.start[kind] : parallel_links.start[kind] + parallel_links.size[kind]
+        ]
         head = int(fabric.head[busiest])
         mine = np.flatnonzero(rows[:, head] == busiest)
-        best: tuple[float, int, int, int] | None = None  # the larger of both loads, host, lane, host that swaps
-        for lane in others[others != busiest].tolist():
-            theirs = np.append(np.flatnonzero(rows[:, head] == lane), -1)
+        best: tuple[float, int, int, int] | None = (
+            None  # the larger of both loads, host, parallel link, host that swaps
+        )
+        for parallel_link in others[others != busiest].tolist():
+            theirs = np.append(np.flatnonzero(rows[:, head] == parallel_link), -1)
             back = np.where(theirs >= 0, beyond[theirs, head], 0.0)
             net = beyond[mine, head][:, None] - back[None, :]
-            worse = np.maximum(load[busiest] - net * scale[busiest], load[lane] + net * scale[lane])
+            worse = np.maximum(load[busiest] - net * scale[busiest], load[parallel_link] + net * scale[parallel_link])
             i, j = np.unravel_index(int(np.argmin(worse)), worse.shape)
             if worse[i, j] < load[busiest] * (1 - 1e-9) and (best is None or worse[i, j] < best[0]):
-                best = (float(worse[i, j]), int(mine[i]), lane, int(theirs[j]))
+                best = (float(worse[i, j]), int(mine[i]), parallel_link, int(theirs[j]))
         if best is None:
             break
-        _, host, lane, swaps = best
+        _, host, parallel_link, swaps = best
         net = beyond[host, head] - (beyond[swaps, head] if swaps >= 0 else 0.0)
-        rows[host, head] = lane
+        rows[host, head] = parallel_link
         if swaps >= 0:
             rows[swaps, head] = busiest
         load[busiest] -= net * scale[busiest]
-        load[lane] += net * scale[lane]
+        load[parallel_link] += net * scale[parallel_link]
     return rows

@@ -143,7 +143,7 @@ def _trees(
     depth, last = depth[broken], last[broken]
     grown = np.where(depth >= 0, parent[broken], -1)
     for p in range(int(phase.max(initial=0)) + 1):
-        # of equal choices the last written stays: the dimension travelled last, in the first lane
+        # of equal choices the last written stays: the dimension travelled last, in the first parallel link
         group = np.flatnonzero(fabric.channel_up & (phase == p))[::-1]
         group = group[np.argsort(rank[group], kind="stable")]
         tail, head = fabric.tail[group], fabric.head[group]

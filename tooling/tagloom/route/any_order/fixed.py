@@ -11,48 +11,33 @@ from tagloom.graph.kernel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.net import Ordered
+    from tagloom.route.net import Ordered, Tables
 
 # A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
 
 
-def trees(
-    net: Ordered, weight: NDArray[np.float64], target: NDArray[np.int32], sequence: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+def trees(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     """Grow a tree from every switch with hosts, one after another in `sequence`.
 
     Gives (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
     Raises AssertionError where the order does not join all switches.
     """
-    d, n = len(target), len(weight)
-    parent = np.empty((d, n), np.int32)
-    depth = np.empty((d, n), np.int32)
-    load = np.zeros(len(net.tail))
-    arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
-    if not _trees(*arrays, weight, target, sequence, parent, depth, load):
+    shape = len(order.target), len(order.weight)
+    tables = np.empty(shape, np.int32), np.empty(shape, np.int32), np.zeros(len(order.tail))
+    if not _trees(order, sequence, tables):
         raise AssertionError("an order of the channels does not join all switches")
-    return parent, depth, load
+    return tables
 
 
 @kernel
-def _trees(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    in_start: NDArray[np.int32],
-    into: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    sequence: NDArray[np.int64],
-    parent: NDArray[np.int32],
-    depth: NDArray[np.int32],
-    load: NDArray[np.float64],
-) -> bool:
+def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
+    tail, out_start, in_start, into = order.tail, order.out_start, order.in_start, order.into
+    weight, target = order.weight, order.target
+    parent, depth, load = tables
     n = len(out_start) - 1
     queue = np.empty(n, np.int32)
     latest = np.empty(n, np.int64)
-    dear = np.empty(n)
+    path_cost = np.empty(n)
     below = np.empty(n)
     price = np.zeros(len(tail))
     start = np.zeros(n + 1, np.int32)
@@ -64,10 +49,10 @@ def _trees(
         for c in range(len(tail)):
             x = load[c] / heaviest
             price[c] = x * x * x * x
-        if not _grow(tail, head, out_start, out, root, time, deep, queue):
+        if not _grow(order, root, time, deep, queue):
             return False
         # the least loaded way to every switch that this tree's depths and times leave open
-        dear[root] = 0.0
+        path_cost[root] = 0.0
         ways = 0
         for i in range(1, n):
             v = queue[i]
@@ -80,8 +65,8 @@ def _trees(
                 )  # no branch: chance decides, and would be missed
             least = np.inf
             for j in range(start[i], ways):
-                least = min(least, dear[tail[way[j]]] + price[way[j]])
-            dear[v] = least
+                least = min(least, path_cost[tail[way[j]]] + price[way[j]])
+            path_cost[v] = least
         start[n] = ways
         for v in range(n):
             latest[v] = len(tail)
@@ -94,9 +79,9 @@ def _trees(
                 c = way[j]
                 if c < latest[v]:
                     x = (load[c] + below[v]) / heaviest
-                    dearer = dear[tail[c]] + x * x * x * x
-                    if dearer < best:
-                        best, choice = dearer, c
+                    cost = path_cost[tail[c]] + x * x * x * x
+                    if cost < best:
+                        best, choice = cost, c
             # the time first found stays possible: it lies before every later one that is chosen
             time[v] = choice
             u = tail[choice]
@@ -109,16 +94,14 @@ def _trees(
 
 @kernel
 def _grow(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
+    order: Ordered,
     root: int,
     time: NDArray[np.int32],
     deep: NDArray[np.int32],
     queue: NDArray[np.int32],
 ) -> bool:
     """Reach every switch as early as its level allows, breadth first; `queue` gets the switches by depth."""
+    tail, head, out_start, out = order.tail, order.head, order.out_start, order.out
     n, m = len(time), len(tail)
     deep[:] = -1
     queue[0], deep[root], time[root] = root, 0, -1
@@ -177,27 +160,6 @@ def _grow(
     return True
 
 
-def respread_trees(
-    net: Ordered,
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    sequence: NDArray[np.int64],
-    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-    squarings: int,
-    toll: float,
-    busy: float,
-) -> int:
-    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; returns the number of changes.
-
-    Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
-    they are, or go deeper where that lowers the sum by `toll` for every host pair and channel more. Ways without one of
-    the `busy` part of the channels that carry most are left as they are.
-    """
-    arrays = (net.tail, net.head, net.out_start, net.out, net.in_start, net.into)
-    enough = float(np.quantile(tables[2], 1 - busy))
-    return _respread_trees(*arrays, weight, target, sequence, *tables, squarings, toll, enough)
-
-
 @kernel
 def _height(x: float, squarings: int) -> float:
     for _ in range(squarings):
@@ -206,28 +168,29 @@ def _height(x: float, squarings: int) -> float:
 
 
 @kernel
-def _respread_trees(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    in_start: NDArray[np.int32],
-    into: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
+def respread_trees(
+    order: Ordered,
     sequence: NDArray[np.int64],
-    parent: NDArray[np.int32],
-    depth: NDArray[np.int32],
-    load: NDArray[np.float64],
+    tables: Tables,
     squarings: int,
-    toll: float,
+    detour_penalty: float,
     enough: float,
 ) -> int:
+    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; returns the number of changes.
+
+    Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
+    they are, or go deeper where that lowers the sum by `detour_penalty` for every host pair and channel more. Ways
+    without a channel that carries `enough` are left as they are.
+    """
+    tail, head, out_start = order.tail, order.head, order.out_start
+    out, in_start, into = order.out, order.in_start, order.into
+    weight, target = order.weight, order.target
+    parent, depth, load = tables
     n, m = len(out_start) - 1, len(tail)
     below = np.empty(n)
     peak = np.empty(n)  # the largest load on the way to each switch
     changes = 0
-    more = 1 if toll < np.inf else 0
+    more = 1 if detour_penalty < np.inf else 0
     for k in sequence:
         root = target[k]
         time, deep = parent[k], depth[k]
@@ -256,7 +219,7 @@ def _respread_trees(
                 # u is no part of v's branch: times grow along branches, and those below v start at `latest`
                 if c == old or c >= latest or time[u] >= c or deep[u] > deep[now] + more:
                     continue
-                gain = f * toll * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
+                gain = f * detour_penalty * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
                 gain += _height(load[old] - f, squarings) - _height(load[old], squarings)
                 gain += _height(load[c] + f, squarings) - _height(load[c], squarings)
                 a, b = now, u
@@ -290,36 +253,23 @@ def _respread_trees(
 
 
 def tree_rows(
-    net: Ordered,
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    switch: NDArray[np.int32],
-    switches: int,
+    order: Ordered, parent: NDArray[np.int32], switches: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Write the trees in the fabric's numbers, without branches to no host: parent int32[D, N], and loads float64[m].
 
     The loads are counted anew. Raises AssertionError where a tree does not climb or does not reach all hosts.
     """
-    rows = np.full((len(target), switches), -1, np.int32)
-    load = np.zeros(len(net.tail))
-    if not _write(net.tail, net.head, weight, target, parent, net.channel, switch, rows, load):
+    rows = np.full((len(order.target), switches), -1, np.int32)
+    load = np.zeros(len(order.tail))
+    if not _write(order, parent, rows, load):
         raise AssertionError("a tree does not climb the order or does not reach all switches")
     return rows, load
 
 
 @kernel
-def _write(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    channel: NDArray[np.int32],
-    switch: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    load: NDArray[np.float64],
-) -> bool:
+def _write(order: Ordered, parent: NDArray[np.int32], rows: NDArray[np.int32], load: NDArray[np.float64]) -> bool:
+    tail, head, weight = order.tail, order.head, order.weight
+    target, channel, switch = order.target, order.channel, order.switch
     n, m = parent.shape[1], len(tail)
     below = np.empty(n)
     for k in range(len(target)):

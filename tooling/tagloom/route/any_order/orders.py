@@ -30,7 +30,7 @@ def layered(net: Net, ranks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
     """Order the first of all parallel links by the first ranks, then the second ones by the second, int32[m]."""
     orders = [by_rank(net, rank) for rank in ranks]
     last = len(ranks) - 1
-    return np.concatenate([o[np.minimum(net.lane[o], last) == i] for i, o in enumerate(orders)])
+    return np.concatenate([o[np.minimum(net.parallel_link[o], last) == i] for i, o in enumerate(orders)])
 
 
 def eliminated(net: Net, priority: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -172,18 +172,13 @@ def escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
 
     `order` comes from ranks. Each switch hangs on the shallowest of its neighbours of lower rank, by a first link.
     """
-    return _escape_tree(net.tail, net.head, net.lane, net.out_start, net.out, order)
+    return _escape_tree(net, order)
 
 
 @kernel
-def _escape_tree(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    lane: NDArray[np.int32],
-    start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    order: NDArray[np.int32],
-) -> NDArray[np.bool_]:
+def _escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
+    tail, head, parallel_link = net.tail, net.head, net.parallel_link
+    start, out = net.out_start, net.out
     n, m = len(start) - 1, len(tail)
     tree = np.zeros(m, np.bool_)
     position = np.empty(m, np.int32)
@@ -193,14 +188,14 @@ def _escape_tree(
     # The down channels of first links come in the order of their tails' ranks: a switch is settled before it is left.
     for i in range(m):
         c = order[i]
-        if lane[c] or position[c ^ 1] > i:
+        if parallel_link[c] or position[c ^ 1] > i:
             continue
         u = tail[c]
         if depth[u] == n:
             best = -1
             for k in range(start[u], start[u + 1]):
                 e = out[k]
-                if lane[e] == 0 and position[e] < position[e ^ 1]:
+                if parallel_link[e] == 0 and position[e] < position[e ^ 1]:
                     w = head[e]
                     if best < 0 or depth[w] < depth[head[best]]:
                         best = e
@@ -214,7 +209,11 @@ def _escape_tree(
             best = -1
             for k in range(start[u], start[u + 1]):
                 e = out[k]
-                if lane[e] == 0 and position[e] < position[e ^ 1] and (best < 0 or depth[head[e]] < depth[head[best]]):
+                if (
+                    parallel_link[e] == 0
+                    and position[e] < position[e ^ 1]
+                    and (best < 0 or depth[head[e]] < depth[head[best]])
+                ):
                     best = e
             if best >= 0:
                 tree[best] = tree[best ^ 1] = True
@@ -228,7 +227,10 @@ def ordered(net: Net, order: NDArray[np.int32]) -> Ordered:
     out_start, out = by_switch(n, tail)
     in_start, into = by_switch(n, head)
     turn_start, turn = _climbing(tail, head, out_start, out)
-    return Ordered(net.channel[order], tail, head, out_start, out, in_start, into, turn_start, turn)
+    return Ordered(
+        net.channel[order], tail, head, out_start, out, in_start, into, turn_start, turn,
+        net.switch, net.weight, net.target,
+    )  # fmt: skip
 
 
 @kernel

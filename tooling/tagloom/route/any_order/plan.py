@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.route.net import Net, Ordered
+    from tagloom.route.net import Net, Ordered, Tables
 
 T = TypeVar("T")
 
@@ -36,8 +36,6 @@ QUICK = ((4, 0.8, 0.06), (5, 0.9, 0.03))
 QUICK_ABOVE = 200  # switches; above, effort 1 moves no channels: it is to take a third of the time of OpenSM's nue
 WORTH = 0.01  # a pass that lowered the price by less is the last
 LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
-
-Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 Candidate = tuple[str, "NDArray[np.int32]"]  # the kind of order, and the channel at each position
 
@@ -65,24 +63,24 @@ class Effort:
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     """Return every source a tree of paths, for fixed assignment, on any fabric.
 
-    One order of the channels along which all paths climb proves the routing free of deadlock in one lane: then the
-    dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many, spreads the
-    load, and on up to QUICK_ABOVE switches improves the best orders, all in a fraction of a second; 2 does more of it,
-    on more switches, too, and what is above takes longer in proportion. The same effort and seed give the same paths.
-    Raises PlanError where two hosts are not connected.
+    One order of the channels along which all paths climb proves the routing free of deadlock without virtual channels:
+    then the dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many,
+    spreads the load, and on up to QUICK_ABOVE switches improves the best orders, all in a fraction of a second; 2 does
+    more of it, on more switches, too, and what is above takes longer in proportion. The same effort and seed give the
+    same paths. Raises PlanError where two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
     n = len(fabric.switches)
     if not len(net.channel):
         return Routes("any", "one switch", source_of_host, root, np.full((len(root), n), -1, np.int32))
-    if effort <= 0 and not net.lane.any():
+    if effort <= 0 and not net.parallel_link.any():
         rank = eliminated(net, np.random.default_rng(seed).permutation(len(net.switch)))
         parent = grown_rows(net, rank, n, spread=True)
         return Routes("any", "one order of the channels: elimination", source_of_host, root, parent)
 
     what, order, tables = _best(net, effort, seed, trees, respread_trees)
-    parent, _ = tree_rows(order, net.weight, net.target, tables[0], net.switch, n)
+    parent, _ = tree_rows(order, tables[0], n)
     return Routes("any", what, source_of_host, root, parent)
 
 
@@ -104,17 +102,20 @@ def any_relation(
 
     if effort <= 0:
         _, channels_in_order = _candidates(net, _bounds(net, 0), np.random.default_rng(seed))[0]
-        first, following, _ = swift_rows(
-            ordered(net, channels_in_order), net.weight, net.target, net.switch, channels, n
-        )
+        first, following, _ = swift_rows(ordered(net, channels_in_order), channels, n)
         return source_of_host, root, Relation(first, following)
 
     _, order, tables = _best(net, effort, seed, pointers, respread)
-    first, following, _ = relation_rows(order, net.weight, net.target, tables, net.switch, channels, n)
+    first, following, _ = relation_rows(order, tables, channels, n)
     return source_of_host, root, Relation(first, following)
 
 
-def _toll(load: NDArray[np.float64], squarings: int, share: float) -> float:
+def busiest(load: NDArray[np.float64], share: float) -> float:
+    """Return the load from which a channel is among the `share` of all channels that carry most."""
+    return float(np.quantile(load, 1 - share))
+
+
+def _detour_penalty(load: NDArray[np.float64], squarings: int, share: float) -> float:
     """Return what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
     power = 1 << squarings
     return power * (share * float(load.max())) ** (power - 1) if share else np.inf
@@ -140,13 +141,15 @@ def _bounds(net: Net, effort: int) -> Effort:
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[Candidate]:
     """List orders to judge; all come from ranks of the switches."""
-    n, lanes = len(net.switch), min(4, int(net.lane.max()) + 1)
-    ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(lanes, effort.eliminations))]
+    n, parallel_links = len(net.switch), min(4, int(net.parallel_link.max()) + 1)
+    ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(parallel_links, effort.eliminations))]
     found = [("elimination", by_rank(net, rank)) for rank in ranks]
-    if lanes > 1:
+    if parallel_links > 1:
         turned = [ranks[i:] + ranks[:i] for i in range(len(ranks))]
-        by_lane = [("elimination by parallel links", layered(net, several[:lanes])) for several in turned]
-        found = by_lane + found
+        by_parallel_link = [
+            ("elimination by parallel links", layered(net, several[:parallel_links])) for several in turned
+        ]
+        found = by_parallel_link + found
     found = found if effort.finalists > 1 or effort.passes else found[:1]
     for root in rng.permutation(n)[: effort.roots].tolist():
         found.append(("breadth-first up*/down*", by_rank(net, ranks_as_met(net.out_start, net.head[net.out], root))))
@@ -161,7 +164,7 @@ def _shortest_of_each_kind(net: Net, candidates: list[Candidate], count: int) ->
     for kind in {what: None for what, _ in candidates}:
         found = [i for i, (what, _) in enumerate(candidates) if what == kind]
         if len(found) > count:
-            hops = [climbing_hops(net, orders[i]) for i in found]
+            hops = [climbing_hops(orders[i]) for i in found]
             found = [found[i] for i in np.argsort(hops, kind="stable")[:count]]
         kept += found
     return [(candidates[i], orders[i]) for i in sorted(kept)]
@@ -171,7 +174,7 @@ def _best(
     net: Net,
     effort: int,
     seed: int,
-    make: Callable[[Ordered, NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]], Tables],
+    make: Callable[[Ordered, NDArray[np.int64]], Tables],
     spread: Callable[..., int],
 ) -> tuple[str, Ordered, Tables]:
     """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
@@ -185,12 +188,12 @@ def _best(
     if not bounds.passes:
         what, channels = candidates[0]
         order = ordered(net, channels)
-        return "one order of the channels: " + what, order, make(order, net.weight, net.target, sequence())
+        return "one order of the channels: " + what, order, make(order, sequence())
 
     shortest = float(net.weight @ total_distance(net))
     kept = _shortest_of_each_kind(net, candidates, bounds.judged)
     candidates = [candidate for candidate, _ in kept]
-    costs = [judged(net, shortest, order).cost for _, order in kept]
+    costs = [judged(shortest, order).cost for _, order in kept]
     ranking = np.argsort(costs, kind="stable")
     finalists: list[Candidate] = []
     for i in ranking:
@@ -207,17 +210,23 @@ def _best(
     best: tuple[float, str, Ordered, Tables] | None = None
     for what, channels in finalists:
         order = ordered(net, channels)
-        hosts = net.weight, net.target
-        tables = make(order, *hosts, sequence())
+        tables = make(order, sequence())
         price = _price(tables[2], shortest)
         for squarings, share, busy in bounds.passes:
             trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
-            spread(order, *hosts, sequence(), trial, squarings, _toll(trial[2], squarings, share), busy)
+            spread(
+                order,
+                sequence(),
+                trial,
+                squarings,
+                _detour_penalty(trial[2], squarings, share),
+                busiest(trial[2], busy),
+            )
             before, now = price, _price(trial[2], shortest)
             if now < price:
                 price, tables = now, trial
             elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
-                spread(order, *hosts, sequence(), tables, squarings, np.inf, busy)
+                spread(order, sequence(), tables, squarings, np.inf, busiest(tables[2], busy))
                 price = _price(tables[2], shortest)
             if share and now > before - WORTH:
                 break

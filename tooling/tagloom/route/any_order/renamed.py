@@ -7,41 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.kernel import kernel
+from tagloom.records.routes import DELIVERED, UNUSED
+from tagloom.route.net import relation_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tagloom.route.net import Ordered
-
-# The records' UNUSED and DELIVERED, as numbers for the kernels.
-NO_WAY, THERE = -2, -1
+    from tagloom.route.net import Ordered, Tables
 
 
-def pointers(
-    net: Ordered, weight: NDArray[np.float64], target: NDArray[np.int32], sequence: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+@kernel
+def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     """Point every channel to the next one to every destination, one destination after another in `sequence`.
 
     Channels are positions in the order. Gives (first int32[D, n], following int32[D, m], load float64[m]). Of shortest
     ways the one with the least load so far is taken. `following` is there for channels nobody uses, too.
     """
-    return _pointers(net.tail, net.head, net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence)
-
-
-@kernel
-def _pointers(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    turn_start: NDArray[np.int32],
-    turn: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    sequence: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    m, n = len(tail), len(out_start) - 1
-    first = np.full((len(target), n), NO_WAY, np.int32)
+    head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
+    weight, target = order.weight, order.target
+    m, n = len(head), len(out_start) - 1
+    first = np.full((len(target), n), UNUSED, np.int32)
     following = np.empty((len(target), m), np.int32)
     load = np.zeros(m)
     price = np.ones(m)
@@ -58,17 +43,17 @@ def _pointers(
                 price[c] = 1.0 + 1e-4 * x * x * x * x
         for c in range(m - 1, -1, -1):
             if head[c] == d:
-                nxt[c] = THERE
+                nxt[c] = DELIVERED
                 way[c] = price[c]
                 continue
-            best, e = np.inf, NO_WAY
+            best, e = np.inf, UNUSED
             for j in range(turn_start[c], turn_start[c + 1]):
                 if way[turn[j]] < best:
                     e = turn[j]
                     best = way[e]
             nxt[c] = e
             way[c] = best + price[c]
-        fst[d] = THERE
+        fst[d] = DELIVERED
         for s in range(n):
             if s == d or weight[s] == 0.0:
                 continue
@@ -86,30 +71,6 @@ def _pointers(
     return first, following, load
 
 
-def respread(
-    net: Ordered,
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    sequence: NDArray[np.int64],
-    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-    squarings: int,
-    toll: float,
-    busy: float,
-) -> int:
-    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; returns the number of changes.
-
-    Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
-    are, or grow where that lowers the sum by `toll` for every host pair and channel more. Ways without one of the
-    `busy` part of the channels that carry most are left as they are.
-    """
-    first, following, load = tables
-    enough = float(np.quantile(load, 1 - busy))
-    return _respread(
-        net.out_start, net.out, net.turn_start, net.turn, weight, target, sequence,
-        first, following, load, squarings, toll, enough,
-    )  # fmt: skip
-
-
 @kernel
 def _gain(
     following: NDArray[np.int32],
@@ -123,7 +84,7 @@ def _gain(
     gain = 0.0
     while a != b:
         # positions climb along both ways, so where they meet the one behind catches up
-        if b == THERE or (a != THERE and a < b):
+        if b == DELIVERED or (a != DELIVERED and a < b):
             x = load[a]
             gain += _height(x - f, squarings) - _height(x, squarings)
             a = following[a]
@@ -151,7 +112,7 @@ def _shift(
     f: float,
 ) -> None:
     while a != b:
-        if b == THERE or (a != THERE and a < b):
+        if b == DELIVERED or (a != DELIVERED and a < b):
             load[a] -= f
             flow[a] -= f
             a = following[a]
@@ -162,35 +123,37 @@ def _shift(
 
 
 @kernel
-def _respread(
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    turn_start: NDArray[np.int32],
-    turn: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
+def respread(
+    order: Ordered,
     sequence: NDArray[np.int64],
-    first: NDArray[np.int32],
-    following: NDArray[np.int32],
-    load: NDArray[np.float64],
+    tables: Tables,
     squarings: int,
-    toll: float,
+    detour_penalty: float,
     enough: float,
 ) -> int:
+    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; returns the number of changes.
+
+    Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
+    are, or grow where that lowers the sum by `detour_penalty` for every host pair and channel more. Ways without a
+    channel that carries `enough` are left as they are.
+    """
+    out_start, out, turn_start, turn = order.out_start, order.out, order.turn_start, order.turn
+    weight, target = order.weight, order.target
+    first, following, load = tables
     m, n = len(load), len(out_start) - 1
     rest = np.empty(m, np.int32)
     flow = np.empty(m + 1)  # the last takes what has arrived
     busy = np.empty(m + 1, np.int32)
     peak = np.empty(m)  # the largest load on the way from each channel
     changes = 0
-    more = 1 if toll < np.inf else 0
+    more = 1 if detour_penalty < np.inf else 0
     for k in sequence:
         d = target[k]
         nxt, fst = following[k], first[k]
         # Channels are settled as they climb: what comes later, and so `rest` of all choices, is still as it was.
         for c in range(m - 1, -1, -1):
             e = nxt[c]
-            rest[c] = 1 if e == THERE else (1 << 30 if e == NO_WAY else min(1 << 30, rest[e] + 1))
+            rest[c] = 1 if e == DELIVERED else (1 << 30 if e == UNUSED else min(1 << 30, rest[e] + 1))
             peak[c] = max(load[c], peak[e]) if e >= 0 else load[c]
         flow[:] = 0.0
         for s in range(n):
@@ -211,7 +174,7 @@ def _respread(
                 b = out[j]
                 if b == a or rest[b] > rest[a] + more:
                     continue
-                price = f * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                price = f * detour_penalty * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
                 if _gain(nxt, load, a, b, f, squarings) + price < 0.0:
                     _shift(nxt, load, flow, a, b, f)
                     fst[s] = a = b
@@ -225,7 +188,7 @@ def _respread(
                 b = turn[j]
                 if b == a or rest[b] > rest[a] + more:
                     continue
-                price = flow[c] * toll * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
+                price = flow[c] * detour_penalty * (rest[b] - rest[a]) if rest[b] != rest[a] else 0.0
                 if _gain(nxt, load, a, b, flow[c], squarings) + price < 0.0:
                     _shift(nxt, load, flow, a, b, flow[c])
                     nxt[c] = a = b
@@ -233,45 +196,25 @@ def _respread(
     return changes
 
 
-def relation_rows(
-    net: Ordered,
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    tables: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-    switch: NDArray[np.int32],
-    channels: int,
-    switches: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+def relation_rows(order: Ordered, tables: Tables, channels: int, switches: int) -> Tables:
     """Write the tables in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
-    Only what a path uses is written. The loads are counted anew from the paths. `switch` int32[n] gives the fabric's
-    numbers. Raises AssertionError where a path does not climb or does not arrive.
+    Only what a path uses is written. The loads are counted anew from the paths. Raises AssertionError where a path does
+    not climb or does not arrive.
     """
-    out_first = np.full((len(target), switches), NO_WAY, np.int32)
-    out_following = np.full((max(1, channels), switches), NO_WAY, np.int32)
-    load = np.zeros(len(net.tail))
-    if not _write(
-        net.tail, net.head, weight, target, tables[0], tables[1], net.channel, switch, out_first, out_following, load
-    ):
+    rows = relation_table(order, channels, switches)
+    if not _write(order, tables, rows):
         raise AssertionError("a path along the order does not climb or does not arrive")
-    return out_first, out_following, load
+    return rows
 
 
 @kernel
-def _write(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    first: NDArray[np.int32],
-    following: NDArray[np.int32],
-    channel: NDArray[np.int32],
-    switch: NDArray[np.int32],
-    out_first: NDArray[np.int32],
-    out_following: NDArray[np.int32],
-    load: NDArray[np.float64],
-) -> bool:
+def _write(order: Ordered, tables: Tables, rows: Tables) -> bool:
     """Follow all flows; False where one does not climb or arrive. In blocks of columns, or every write is a miss."""
+    tail, head, weight = order.tail, order.head, order.weight
+    target, channel, switch = order.target, order.channel, order.switch
+    first, following, _ = tables
+    out_first, out_following, load = rows
     m, width = len(tail), 16
     flow = np.zeros((width, m))
     for begin in range(0, len(target), width):
@@ -282,7 +225,7 @@ def _write(
                 s = target[i]
                 c = first[k, s]
                 if s == d:
-                    out_first[i, switch[d]] = THERE
+                    out_first[i, switch[d]] = DELIVERED
                     continue
                 if c < 0 or tail[c] != s:
                     return False
@@ -293,7 +236,7 @@ def _write(
                 if f > 0.0:
                     e = following[k, c]
                     load[c] += f
-                    if e == THERE:
+                    if e == DELIVERED:
                         if head[c] != d:
                             return False
                     elif e <= c or tail[e] != head[c]:
@@ -304,7 +247,7 @@ def _write(
             row = out_following[channel[c]]
             for k in range(begin, end):
                 e = following[k, c]
-                name = channel[e] if e >= 0 else THERE
-                row[switch[target[k]]] = name if flow[k - begin, c] > 0.0 else NO_WAY
+                name = channel[e] if e >= 0 else DELIVERED
+                row[switch[target[k]]] = name if flow[k - begin, c] > 0.0 else UNUSED
                 flow[k - begin, c] = 0.0
     return True

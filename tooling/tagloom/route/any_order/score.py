@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,12 +15,11 @@ if TYPE_CHECKING:
     from tagloom.route.net import Net, Ordered
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
-LANES = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
+BATCH = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
 LOAD_SHARE = 0.1  # what one lower bound more of load weighs against paths twice as long, in the search
 
 
-@dataclass(frozen=True, eq=False)
-class Ground:
+class Ground(NamedTuple):
     """What all orders of a net are judged against.
 
     distance    int16[D, n], channels on a shortest path from each switch to each switch with hosts
@@ -61,8 +59,7 @@ def _starts(m: int, where: NDArray[np.int32]) -> NDArray[np.int32]:
     return start
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
+class Score(NamedTuple):
     """Judge one order: host pairs' hops, the largest channel load with all shortest climbing paths used alike, a cost.
 
     cost = hops / shortest + LOAD_SHARE * (mean of (load / lower bound)^8)^(1/8): a smooth largest load.
@@ -73,153 +70,134 @@ class Score:
     cost: float
 
 
-def climbing_hops(net: Net, order: Ordered) -> float:
-    """Add up the shortest climbing paths over all ordered pairs of hosts: what `judged` gives as hops, in a fifth."""
-    return _climbing_hops(order.head, order.out_start, order.out, order.turn_start, order.turn, net.weight, net.target)
-
-
 @kernel
-def _climbing_hops(
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    turn_start: NDArray[np.int32],
-    turn: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-) -> float:
+def climbing_hops(order: Ordered) -> float:
+    """Add up the shortest climbing paths over all ordered pairs of hosts: what `judged` gives as hops, in a fifth."""
+    head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
+    weight, target = order.weight, order.target
     m, n = len(head), len(out_start) - 1
-    far = np.empty((m, LANES), np.int16)  # FAR + 1 is the most: the least of several is at most FAR
-    best = np.empty(LANES, np.int16)
-    hops = np.empty(LANES, np.float32)
-    lane = np.full(n, -1, np.int32)
+    far = np.empty((m, BATCH), np.int16)  # FAR + 1 is the most: the least of several is at most FAR
+    best = np.empty(BATCH, np.int16)
+    hops = np.empty(BATCH, np.float32)
+    slot_of = np.full(n, -1, np.int32)
     total = 0.0
-    for begin in range(0, len(target), LANES):
-        some = target[begin : begin + LANES]
+    for begin in range(0, len(target), BATCH):
+        some = target[begin : begin + BATCH]
         for i in range(len(some)):
-            lane[some[i]] = i
+            slot_of[some[i]] = i
         # two indices and no rows: a row is an object, and its reference counted takes as long as its numbers
         for c in range(m - 1, -1, -1):
-            for i in range(LANES):
+            for i in range(BATCH):
                 far[c, i] = FAR
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     far[c, i] = min(far[c, i], far[e, i])
-            for i in range(LANES):
+            for i in range(BATCH):
                 far[c, i] += np.int16(1)
-            if lane[head[c]] >= 0:
-                far[c, lane[head[c]]] = 1
+            if slot_of[head[c]] >= 0:
+                far[c, slot_of[head[c]]] = 1
         hops[:] = 0.0  # sums of whole numbers, exact up to 16 million
         for s in target:
-            for i in range(LANES):
+            for i in range(BATCH):
                 best[i] = FAR
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     best[i] = min(best[i], far[e, i])
-            if lane[s] >= 0:
-                best[lane[s]] = 0
+            if slot_of[s] >= 0:
+                best[slot_of[s]] = 0
             sent = np.float32(weight[s])
-            for i in range(LANES):
+            for i in range(BATCH):
                 hops[i] += sent * np.float32(best[i])
         for i in range(len(some)):
             total += weight[some[i]] * hops[i]
-            lane[some[i]] = -1
+            slot_of[some[i]] = -1
     return total
 
 
-def judged(net: Net, shortest: float, order: Ordered) -> Score:
+def judged(shortest: float, order: Ordered) -> Score:
     """Judge an order without keeping its paths; `shortest` sums the shortest paths over all pairs of hosts."""
-    hops, load = _judged(
-        order.tail, order.head, order.out_start, order.out, order.turn_start, order.turn, net.weight, net.target
-    )
+    hops, load = _judged(order)
     bound = shortest / len(load)
     return Score(hops, float(load.max()), hops / shortest + LOAD_SHARE * _smooth_largest(load, bound))
 
 
 @kernel
-def _judged(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    turn_start: NDArray[np.int32],
-    turn: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-) -> tuple[float, NDArray[np.float64]]:
+def _judged(order: Ordered) -> tuple[float, NDArray[np.float64]]:
+    tail, head, out_start = order.tail, order.head, order.out_start
+    out, turn_start, turn = order.out, order.turn_start, order.turn
+    weight, target = order.weight, order.target
     m, n = len(tail), len(out_start) - 1
-    far = np.empty((m, LANES), np.int32)
-    flow = np.empty((m, LANES), np.float32)
-    load = np.zeros((m, LANES), np.float32)
-    best = np.empty(LANES, np.int32)
-    ways = np.empty(LANES, np.float32)
-    there = np.empty(LANES, np.float32)
-    lane = np.full(n, -1, np.int32)
+    far = np.empty((m, BATCH), np.int32)
+    flow = np.empty((m, BATCH), np.float32)
+    load = np.zeros((m, BATCH), np.float32)
+    best = np.empty(BATCH, np.int32)
+    ways = np.empty(BATCH, np.float32)
+    there = np.empty(BATCH, np.float32)
+    slot_of = np.full(n, -1, np.int32)
     hops = 0.0
-    for begin in range(0, len(target), LANES):
-        some = target[begin : begin + LANES]
+    for begin in range(0, len(target), BATCH):
+        some = target[begin : begin + BATCH]
         there[:] = 0.0
         for i in range(len(some)):
-            lane[some[i]] = i
+            slot_of[some[i]] = i
             there[i] = weight[some[i]]
         for c in range(m - 1, -1, -1):
-            for i in range(LANES):
+            for i in range(BATCH):
                 far[c, i] = FAR
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     far[c, i] = min(far[c, i], far[e, i])
-            for i in range(LANES):
+            for i in range(BATCH):
                 far[c, i] += 1
-            if lane[head[c]] >= 0:
-                far[c, lane[head[c]]] = 1
+            if slot_of[head[c]] >= 0:
+                far[c, slot_of[head[c]]] = 1
         flow[:] = 0.0
         for s in target:
             best[:] = FAR
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     best[i] = min(best[i], far[e, i])
             ways[:] = 0.0
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     ways[i] += np.float32(1.0) if far[e, i] == best[i] else np.float32(0.0)
             pairs = np.float32(weight[s])
-            for i in range(LANES):
+            for i in range(BATCH):
                 ways[i] = pairs * there[i] / max(ways[i], np.float32(1.0))
-            if lane[s] >= 0:
-                ways[lane[s]] = 0.0
-                best[lane[s]] = 0
+            if slot_of[s] >= 0:
+                ways[slot_of[s]] = 0.0
+                best[slot_of[s]] = 0
             for i in range(len(some)):
                 hops += weight[s] * weight[some[i]] * best[i]
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     flow[e, i] += ways[i] if far[e, i] == best[i] else np.float32(0.0)
         for c in range(m):
-            for i in range(LANES):
+            for i in range(BATCH):
                 load[c, i] += flow[c, i]
             ways[:] = 0.0
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     ways[i] += np.float32(1.0) if far[e, i] + 1 == far[c, i] else np.float32(0.0)
-            for i in range(LANES):
+            for i in range(BATCH):
                 ways[i] = flow[c, i] / max(ways[i], np.float32(1.0))
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
-                for i in range(LANES):
+                for i in range(BATCH):
                     flow[e, i] += ways[i] if far[e, i] + 1 == far[c, i] else np.float32(0.0)
         for i in range(len(some)):
-            lane[some[i]] = -1
+            slot_of[some[i]] = -1
     return hops, load.astype(np.float64).sum(axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """An order with its path lengths and flows, for the search to change in place.
 
     position, order  int32[m], inverse to each other
@@ -250,10 +228,7 @@ def state_of(net: Net, ground: Ground, order: NDArray[np.int32]) -> tuple[State,
         np.empty((d, m), np.float32),
         np.zeros(m),
     )
-    hops = _fill(
-        net.tail, net.head, net.weight, net.target, net.out_start, net.out, ground.after_start, ground.after,
-        position, state.order, state.far, state.start, state.flow, state.load,
-    )  # fmt: skip
+    hops = _fill(net, ground, state)
     bound = ground.shortest / m
     cost = hops / ground.shortest + LOAD_SHARE * _smooth_largest(state.load, bound)
     return state, Score(hops, float(state.load.max()), cost)
@@ -271,22 +246,10 @@ def _smooth_largest(load: NDArray[np.float64], bound: float) -> float:
 
 
 @kernel
-def _fill(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    after_start: NDArray[np.int32],
-    after: NDArray[np.int32],
-    position: NDArray[np.int32],
-    order: NDArray[np.int32],
-    far: NDArray[np.int16],
-    start: NDArray[np.int16],
-    flow: NDArray[np.float32],
-    load: NDArray[np.float64],
-) -> float:
+def _fill(net: Net, ground: Ground, state: State) -> float:
+    tail, head, weight, target, out_start, out = net.tail, net.head, net.weight, net.target, net.out_start, net.out
+    after_start, after = ground.after_start, ground.after
+    position, order, far, start, flow, load = state
     m, n = len(tail), len(out_start) - 1
     hops = 0.0
     load[:] = 0.0
@@ -311,28 +274,19 @@ def _fill(
             first[s] = best if s != d else 0
             if s != d:
                 hops += weight[s] * weight[d] * best
-        _spread(head, weight, out_start, out, after_start, after, position, order, d, row, first, flow[k])
+        _spread(net, ground, state, k, flow[k])
         for c in range(m):
             load[c] += flow[k, c]
     return hops
 
 
 @kernel
-def _spread(
-    head: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    after_start: NDArray[np.int32],
-    after: NDArray[np.int32],
-    position: NDArray[np.int32],
-    order: NDArray[np.int32],
-    d: int,
-    far: NDArray[np.int16],
-    start: NDArray[np.int16],
-    flow: NDArray[np.float32],
-) -> None:
-    """Send what goes to switch d over all shortest climbing ways, at every fork in equal parts."""
+def _spread(net: Net, ground: Ground, state: State, k: int, flow: NDArray[np.float32]) -> None:
+    """Send what goes to the k-th target over all shortest climbing ways, at every fork in equal parts."""
+    head, weight, out_start, out = net.head, net.weight, net.out_start, net.out
+    after_start, after = ground.after_start, ground.after
+    position, order = state.position, state.order
+    d, far, start = net.target[k], state.far[k], state.start[k]
     flow[:] = 0.0
     for s in range(len(start)):
         if s == d or weight[s] == 0.0:
@@ -373,12 +327,7 @@ def improve(
     y or y behind x. All turns of the escape tree `tree` (bool[m]) stay allowed, so all pairs stay joined. Only the
     destinations whose shortest climbing paths change are looked at again, and of those only the channels that change.
     """
-    hops, load, cost = _improve(
-        net.tail, net.head, net.weight, net.target, net.out_start, net.out, ground.after_start, ground.after,
-        ground.before_start, ground.before, ground.distance, state.position, state.order, state.far, state.start,
-        state.flow, state.load, tree, draws, score.hops, score.cost, ground.shortest,
-    )  # fmt: skip
-    return Score(hops, load, cost)
+    return Score(*_improve(net, ground, state, tree, draws, score.hops, score.cost))
 
 
 @kernel
@@ -413,17 +362,10 @@ def _nearest(
 
 
 @kernel
-def _wanted(
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    head: NDArray[np.int32],
-    target: NDArray[np.int32],
-    distance: NDArray[np.int16],
-    start: NDArray[np.int16],
-    position: NDArray[np.int32],
-    draw: NDArray[np.int64],
-) -> tuple[int, int]:
+def _wanted(net: Net, ground: Ground, state: State, draw: NDArray[np.int64]) -> tuple[int, int]:
     """Find a refused turn on a shortest path between switches whose climbing path is longer, (-1, -1) where none is."""
+    out_start, out, head, target = net.out_start, net.out, net.head, net.target
+    distance, start, position = ground.distance, state.start, state.position
     k = draw[0] % len(target)
     n = len(out_start) - 1
     s = draw[1] % n
@@ -457,29 +399,18 @@ def _wanted(
 
 @kernel
 def _improve(
-    tail: NDArray[np.int32],
-    head: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    target: NDArray[np.int32],
-    out_start: NDArray[np.int32],
-    out: NDArray[np.int32],
-    after_start: NDArray[np.int32],
-    after: NDArray[np.int32],
-    before_start: NDArray[np.int32],
-    before: NDArray[np.int32],
-    distance: NDArray[np.int16],
-    position: NDArray[np.int32],
-    order: NDArray[np.int32],
-    far: NDArray[np.int16],
-    start: NDArray[np.int16],
-    flow: NDArray[np.float32],
-    load: NDArray[np.float64],
+    net: Net,
+    ground: Ground,
+    state: State,
     tree: NDArray[np.bool_],
     draws: NDArray[np.int64],
     hops: float,
     cost: float,
-    shortest: float,
 ) -> tuple[float, float, float]:
+    tail, head, weight, target, out_start, out = net.tail, net.head, net.weight, net.target, net.out_start, net.out
+    after_start, after, before_start, before = ground.after_start, ground.after, ground.before_start, ground.before
+    shortest = ground.shortest
+    position, order, far, start, flow, load = state
     m = len(tail)
     bound = shortest / m
     turns = len(after)
@@ -508,7 +439,7 @@ def _improve(
         draw = draws[move]
         x, y = -1, -1
         if draw[3] & 1:
-            x, y = _wanted(out_start, out, head, target, distance, start, position, draw)
+            x, y = _wanted(net, ground, state, draw)
         if x < 0:
             t = draw[0] % turns
             for _ in range(turns):
@@ -645,10 +576,7 @@ def _improve(
                 fresh = np.empty((min(len(target), 2 * dirties), m), np.float32)
             for i in range(dirties):
                 k = dirty[i]
-                _spread(
-                    head, weight, out_start, out, after_start, after, position, order, target[k], far[k], start[k],
-                    fresh[i],
-                )  # fmt: skip
+                _spread(net, ground, state, k, fresh[i])
                 for e in range(m):
                     trial[e] += np.float64(fresh[i, e]) - np.float64(flow[k, e])
                 if i == dirties // 8 or i == dirties // 3:
