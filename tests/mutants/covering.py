@@ -36,11 +36,11 @@ COVERING = [
     ("graph/*", "verify/test_certificate.py route/test_routes.py gadgets laws/test_compiled_loops_agree.py"),
     (
         "verify/wave.py",
-        "verify/test_copies.py rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py",
+        "verify/test_copies.py rollout/test_proof_assumptions.py rollout/test_wave_proof.py rollout/test_must_hold.py",
     ),
     (
-        "verify/mixture.py",
-        "verify/test_copies.py rollout/test_terms.py rollout/test_wave_proof.py rollout/test_must_hold.py",
+        "verify/interleaving.py",
+        "verify/test_copies.py rollout/test_proof_assumptions.py rollout/test_wave_proof.py rollout/test_must_hold.py",
     ),
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
     ("verify/guard.py", "rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),

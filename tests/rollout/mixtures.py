@@ -1,4 +1,4 @@
-"""Judge every mixture of line positions one by one, with nothing but dicts and sets: the oracle of the wave proof."""
+"""Try every interleaving of line positions one by one, with nothing but dicts and sets: the oracle of the proof."""
 
 import itertools
 
@@ -122,7 +122,7 @@ class Oracle:
         return bool(storm), copies, turns
 
     def frozen(self, positions):
-        """Judge one frozen mixture: (unicasts good, broadcasts exactly once, storm, turns)."""
+        """Judge one frozen interleaving: (unicasts good, broadcasts exactly once, storm, turns)."""
         at = positions.__getitem__
         hosts = range(len(self.fabric.hosts))
         turns, good, once, storms = set(), True, True, False

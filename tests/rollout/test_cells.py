@@ -8,11 +8,11 @@ from test_wave_proof import MODEL, two_switches
 
 from mixed_fabrics import make_mixed
 from tagloom import platforms
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.records.change import PORT_CELLS, Cell, Change, apply_changes, difference
 from tagloom.records.lines import BOUNCES, GUARDED, MODELLED, UNFELT, Lines
 from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Frames, Membership, PortMode, SwitchState
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import line_effects
 from tagloom.route import route
 from tagloom.verify import prove_wave
@@ -150,15 +150,15 @@ def test_a_port_in_the_factorys_vlan_may_change_its_mode():
 
 def test_where_nothing_may_wait_no_port_of_a_link_sends_pause():
     fabric, before, _ = two_switches()
-    lossy = Terms(lossy=True)
-    assert prove_wave(fabric, before, {}, terms=lossy).proven
+    lossy = ProofAssumptions(lossy=True)
+    assert prove_wave(fabric, before, {}, assumptions=lossy).proven
     for port, fine in ((LINK, False), (HOST, True)):
         flow = np.zeros(before["s0"].ports, np.uint8)
         flow[port] = FlowControl.ON
         held = before | {"s0": replace(before["s0"], flow_control=flow)}
-        assert prove_wave(fabric, held, {}, terms=lossy).proven is fine
+        assert prove_wave(fabric, held, {}, assumptions=lossy).proven is fine
         line = Lines.of([(1, (Change(Cell.FLOW_CONTROL, 0, 1, port=port + 1),))], QUIET)
-        assert prove_wave(fabric, before, {"s0": line}, terms=lossy).proven is fine
+        assert prove_wave(fabric, before, {"s0": line}, assumptions=lossy).proven is fine
         assert prove_wave(fabric, held, {}).proven, "under PAUSE nothing waits in a cycle"
 
 
@@ -169,7 +169,7 @@ def test_ends_forced_to_different_speeds_have_no_link_within_a_wave_or_after_it(
         for (name, held), speed in zip(before.items(), (100, 10), strict=True)
     }
     assert not prove_wave(fabric, forced, {}).proven
-    assert not rollout_judge(fabric).verify(forced).proven
+    assert not proof_services(fabric).verify(forced).proven
     same = {name: apply_changes(held, (ALONE, SLOW)) for name, held in before.items()}
     assert prove_wave(fabric, same, {}).proven
     slower = Lines.of([(1, (replace(SLOW, before=100, after=10),))], QUIET)
@@ -219,7 +219,7 @@ def test_a_link_whose_members_are_all_shut_at_an_end_carries_nothing_before_a_wa
         assert proof.proven is (lines[:2] == [shut[0], opened[0]])
     down = before | {name: apply_changes(before[name], tuple(shut))}
     assert not prove_wave(fabric, down, {}).proven
-    assert rollout_judge(fabric).verify(down).unreachable_pairs == 2
+    assert proof_services(fabric).verify(down).unreachable_pairs == 2
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -231,7 +231,7 @@ def test_a_stranger_in_the_group_at_either_end_loses_flows(end):
     shut = apply_changes(bound, (Change(Cell.ENABLED, True, False, port=9),))
     for held, lost in ((before[name], 0), (bound, 2), (shut, 0)):
         state = before | {name: held}
-        assert rollout_judge(fabric).verify(state).unreachable_pairs == lost
+        assert proof_services(fabric).verify(state).unreachable_pairs == lost
         assert prove_wave(fabric, state, {}).proven is not bool(lost)
 
 

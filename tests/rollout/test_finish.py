@@ -13,7 +13,7 @@ from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.graph.numbering import owned
 from tagloom.pipeline import may_finish, rollout
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.records.change import difference
 from tagloom.render import line_changes
 from tagloom.rollout import finish
@@ -44,7 +44,7 @@ def some_rollouts(chance, count):
 
 
 def all_reach(oracle, chance, tries):
-    """Freeze the fabric in some mixtures of positions: every pair reached, every broadcast once, no storm."""
+    """Freeze the fabric in some interleavings of positions: every pair reached, every broadcast once, no storm."""
     last = [len(each) - 1 for each in oracle.bridges]
     drawn = [[chance.randint(0, n) for n in last] for _ in range(tries)]
     return all(good and once and not storms for good, once, storms, _ in map(oracle.frozen, [last, *drawn]))
@@ -98,9 +98,9 @@ def as_far_as_proven(ends):
     return count, ""
 
 
-# By the wave in which s0 stopped: how many the others may take, and how many without the terms. Where s0 stopped before
-# hosts resume, some are silent until the end, so that the last wave, in which nobody is paused, is not proven. Without
-# the terms none is paused at all.
+# By the wave in which s0 stopped: how many the others may take, and how many without the assumptions. Where s0 stopped
+# before hosts resume, some are silent until the end, so that the last wave, in which nobody is paused, is not proven.
+# Without the assumptions none is paused at all.
 TAKEN = {1: (3, 4), 2: (2, 0), 3: (1, 0), 4: (1, 1)}
 
 
@@ -110,18 +110,21 @@ def test_each_wave_is_proven_under_its_own_terms(number):
     fabric = make_fabric("ring", 4, model="powerconnect-5324")
     before, after = (weave(fabric, route(fabric, method), "fixed").state for method in ("auto", "tree"))
     change = rollout(fabric, before, after, strategy="drain", allow_drain=True)
-    states, terms = [change.before, *(wave.state for wave in change.waves)], [wave.terms for wave in change.waves]
-    assert [each.paused for each in terms] == [False, True, True, False]
-    judge, asked = rollout_judge(fabric), []
+    states, assumptions = (
+        [change.before, *(wave.state for wave in change.waves)],
+        [wave.assumptions for wave in change.waves],
+    )
+    assert [each.paused for each in assumptions] == [False, True, True, False]
+    services, asked = proof_services(fabric), []
 
     def heard(before, after, under):
         asked.append(under)
-        return judge.wave(before, after, under)
+        return services.wave(before, after, under)
 
-    count, said = as_far_as_proven(finish(fabric, states, number, ["s0"], replace(judge, wave=heard), terms))
-    bare, _ = as_far_as_proven(finish(fabric, states, number, ["s0"], judge))
+    count, said = as_far_as_proven(finish(fabric, states, number, ["s0"], replace(services, wave=heard), assumptions))
+    bare, _ = as_far_as_proven(finish(fabric, states, number, ["s0"], services))
     assert (count, bare) == TAKEN[number]
-    met = terms[number - 1 : number - 1 + count + bool(said)]
+    met = assumptions[number - 1 : number - 1 + count + bool(said)]
     assert [key for key, _ in groupby(each.paused for each in asked)] == [
         key for key, _ in groupby(each.paused for each in met)
     ]

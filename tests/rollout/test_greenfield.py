@@ -12,11 +12,11 @@ from fabrics import make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.lab.dataplane import Dataplane
-from tagloom.pipeline.planning import Build, greenfield, rollout_judge
+from tagloom.pipeline.planning import Build, greenfield, proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import render_commands
 from tagloom.rollout import from_factory, read_back, settled
 from tagloom.route import route
@@ -131,8 +131,8 @@ def test_no_root_port_moves_after_any_switch_of_any_wave_that_turns_spanning_tre
         tree = settled(fabric, identity)
         build = build_of(fabric)
         held = {s.name: factory_state(platforms.of(s)) for s in fabric.switches}
-        judge = rollout_judge(fabric)
-        change = from_factory(fabric, held, build.state, judge, tree)
+        services = proof_services(fabric)
+        change = from_factory(fabric, held, build.state, services, tree)
         first_roots, first_blocked = by_messages(fabric, identity, [True] * len(fabric.switches))
         assert tree.blocked == first_blocked
         running = [True] * len(fabric.switches)
@@ -276,9 +276,9 @@ def test_what_it_cannot_lead_is_refused_with_the_reason():
 def test_a_loop_that_nothing_blocks_is_found_by_the_proof_of_the_first_wave():
     build = build_of(make_fabric("ring", 4, model=MODEL))
     first = greenfield(build).waves[0]
-    judge = rollout_judge(build.fabric)
-    loose = Terms(learning=frozenset({1}), lossy=True)
-    assert "no way round" in str(judge.wave(first.before, first.before, loose)[0].findings[0])
-    assert not judge.wave(first.before, first.state, loose)[0].proven
+    services = proof_services(build.fabric)
+    loose = ProofAssumptions(learning=frozenset({1}), lossy=True)
+    assert "no way round" in str(services.wave(first.before, first.before, loose)[0].findings[0])
+    assert not services.wave(first.before, first.state, loose)[0].proven
     plane = Dataplane(build.fabric, {n: replace(held, spanning_tree=False) for n, held in first.before.items()})
     assert plane.broadcast("h0").storm

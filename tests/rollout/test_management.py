@@ -11,7 +11,7 @@ from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.pipeline import rollout
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.read import format_fabric
 from tagloom.read.fabric_file import parse_fabric
@@ -110,12 +110,12 @@ def test_under_pause_management_frames_close_no_dependency_cycle_with_the_hosts(
     """Two cut rings have all turns of one direction together where the cuts share no switch."""
     fabric = replace(ring(), flow_control=pausing)
     free = fabric.links[free_link(fabric)]
-    judge = rollout_judge(fabric)
+    services = proof_services(fabric)
     refused = 0
     for i, link in enumerate(fabric.links):
         state = cut(fabric, i)
         assert any(held.flow_control.any() for held in state.values()) is pausing
-        proof, _ = judge.wave(state, state)
+        proof, _ = services.wave(state, state)
         closes = pausing and not {link.a, link.b} & {free.a, free.b}
         assert ["management" in finding.where for finding in proof.findings] == [True] * closes
         refused += closes

@@ -10,9 +10,9 @@ import pytest
 from fabrics import make_fabric, make_irregular
 from tagloom.errors import PlanError
 from tagloom.pipeline import rollout
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.records.routes import Relation, Routes
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout import choose
 from tagloom.rollout.acyclic import acyclic
 from tagloom.route.up_down import up_down
@@ -48,7 +48,7 @@ def pairs(seed, count):
 def test_it_proves_wherever_both_path_sets_are_acyclic_together_and_not_without_m_or_n():
     proven = without_m = without_n = cyclic = 0
     for fabric, before, after in pairs(0, 40):
-        free = acyclic(len(fabric.tail), *map(rollout_judge(fabric).dependencies, (before, after)))
+        free = acyclic(len(fabric.tail), *map(proof_services(fabric).dependencies, (before, after)))
         strategy = attempt(fabric, before, after, "per-port")
         assert bool(strategy) is free
         if strategy != "per-port":
@@ -77,8 +77,8 @@ def test_a_cyclic_union_is_no_case_for_it():
 
 def _proves(fabric, before, after):
     """Prove a wave with duplicates allowed."""
-    judge = rollout_judge(fabric, duplicates_allowed=True)
-    return judge.wave(before, after, Terms())[0].proven
+    services = proof_services(fabric, duplicates_allowed=True)
+    return services.wave(before, after, ProofAssumptions())[0].proven
 
 
 # Next to these paths none of the 8 spanning trees closes no cycle (section 7 of the rollout research).
@@ -131,7 +131,7 @@ def attempt(fabric, before, after, strategy):
 
 def test_a_switch_without_ids_for_it_is_the_reason():
     fabric, before, after = next(each for each in pairs(5, 100) if attempt(*each, "per-port") == "per-port")
-    judge = replace(rollout_judge(fabric, duplicates_allowed=True), vlan_limit=lambda _: 101)
+    services = replace(proof_services(fabric, duplicates_allowed=True), vlan_limit=lambda _: 101)
     with pytest.raises(PlanError) as caught:
-        choose(fabric, before, after, judge, strategy="per-port")
+        choose(fabric, before, after, services, strategy="per-port")
     assert "too few VLAN ids" in caught.value.witness

@@ -15,7 +15,7 @@ from tagloom.graph.cycles import find_cycle
 from tagloom.graph.numbering import content, owned
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import plan, rollout
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
 from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor, SwitchState
@@ -220,8 +220,8 @@ def test_flow_control_on_every_port_needs_a_pause():
 def test_links_are_waited_for_as_long_as_their_model_takes(name, wave, what):
     fabric = torus()
     seconds = {"on_off": 3.2, "1000_100": 4.1}  # PowerConnect 5324, Koibuchi et al. 2011, table 6
-    judge = replace(rollout_judge(fabric), up_seconds=lambda _, what: seconds[what])
-    change = choose(fabric, *CHANGES[name](fabric), judge)
+    services = replace(proof_services(fabric), up_seconds=lambda _, what: seconds[what])
+    change = choose(fabric, *CHANGES[name](fabric), services)
     waits = {each.name: each.drain_seconds for each in change.waves}
     assert waits[wave] == pytest.approx(3 * seconds[what])
     assert sum(each.expected_seconds for each in change.waves) > sum(waits.values())
@@ -230,13 +230,13 @@ def test_links_are_waited_for_as_long_as_their_model_takes(name, wave, what):
 def test_a_table_without_room_for_both_is_said_to_be_the_reason():
     fabric = torus()
     before, after = CHANGES["a link goes off"](fabric)
-    judge = rollout_judge(fabric)
+    services = proof_services(fabric)
     most = max(len(state.entry_vlan) for each in (before, after) for state in each.values())
     with pytest.raises(PlanError, match=r"was not found.*no room for both at once"):
-        choose(fabric, before, after, replace(judge, room=lambda _: (256, most + 2)), strategy="direct")
+        choose(fabric, before, after, replace(services, room=lambda _: (256, most + 2)), strategy="direct")
     # a tree's entries, one for each host, stand beside the old ones where those of the new plan do not
     parked = choose(
-        fabric, before, after, replace(judge, room=lambda _: (256, most + len(fabric.hosts))), strategy="park"
+        fabric, before, after, replace(services, room=lambda _: (256, most + len(fabric.hosts))), strategy="park"
     )
     assert parked.strategy == "park"
     assert [wave.name for wave in parked.waves] == ["add", "flip", "remove", "add", "flip", "remove"]
@@ -265,12 +265,12 @@ def test_a_group_entry_is_never_taken_from_a_vlan_that_stays():
 def test_where_entries_are_short_vlans_go_one_by_one_or_hosts_park_on_a_tree_that_floods():
     fabric = make_fabric("mesh", 3, 3, model="powerconnect-5324")
     before, after = planned(fabric), planned(fabric.with_links_down({0}))
-    judge = rollout_judge(fabric)
-    both = choose(fabric, before, after, judge)
+    services = proof_services(fabric)
+    both = choose(fabric, before, after, services)
     assert both.strategy == "direct"
     found = {}
     for room in range(max(len(held.entry_vlan) for state in (before, after) for held in state.values()), 60):
-        tight = replace(judge, room=lambda _, room=room: (256, room))
+        tight = replace(services, room=lambda _, room=room: (256, room))
         change = choose(fabric, before, after, tight)
         for wave in change.waves:
             assert wave.proof.proven
@@ -279,7 +279,7 @@ def test_where_entries_are_short_vlans_go_one_by_one_or_hosts_park_on_a_tree_tha
         found.setdefault(change.strategy, []).append(room)
     assert {"batches", "direct"} <= set(found)
     assert min(found["batches"]) < min(found["direct"])
-    tree = judge_of_no_batches(fabric, before, after, judge)
+    tree = services_without_batches(fabric, before, after, services)
     assert tree.strategy == "park"
     vlan = (owned(tree.waves[0].state) - owned(before)).pop()
     assert not any((wave.state[s.name].entry_vlan == vlan).any() for wave in tree.waves for s in fabric.switches)
@@ -291,9 +291,9 @@ def keys(held):
     return zip(held.entry_vlan.tolist(), held.entry_mac.tolist(), strict=True)
 
 
-def judge_of_no_batches(fabric, before, after, judge):
+def services_without_batches(fabric, before, after, services):
     most = max(len(held.entry_vlan) for state in (before, after) for held in state.values())
-    return choose(fabric, before, after, replace(judge, room=lambda _: (256, most)), strategy="park")
+    return choose(fabric, before, after, replace(services, room=lambda _: (256, most)), strategy="park")
 
 
 def test_without_pause_a_cyclic_union_may_lose_frames_and_never_circles_or_locks():

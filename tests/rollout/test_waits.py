@@ -8,7 +8,7 @@ from test_per_port import pairs
 from test_rollout import CHANGES, cut, fabric_of, planned, torus
 
 from fabrics import make_fabric
-from tagloom.pipeline.planning import rollout_judge
+from tagloom.pipeline.planning import proof_services
 from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import DISCARD_PVID
 from tagloom.rollout import choose
@@ -67,10 +67,10 @@ def host_vlans(fabric, state):
 def test_each_wave_waits_for_what_it_ends_and_for_what_it_raises(name):
     made, strategy, ends = SCENARIOS[name]
     fabric, before, after = made()
-    judge = replace(rollout_judge(fabric, duplicates_allowed=strategy == "per-port"), up_seconds=seconds_up)
+    services = replace(proof_services(fabric, duplicates_allowed=strategy == "per-port"), up_seconds=seconds_up)
     if strategy == "piecewise":
-        judge, strategy = replace(judge, room=lambda _: (256, ROOM)), "batches"
-    change = choose(fabric, before, after, judge, strategy=strategy, allow_drain=True)
+        services, strategy = replace(services, room=lambda _: (256, ROOM)), "batches"
+    change = choose(fabric, before, after, services, strategy=strategy, allow_drain=True)
     assert change.strategy == strategy
     rising = links_on(fabric, change.after) & ~links_on(fabric, change.before)
     slow = fabric.cables[(rising | retrained(fabric, change.before, change.after))[fabric.cables[:, 0]]]

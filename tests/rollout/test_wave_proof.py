@@ -1,4 +1,4 @@
-"""The local-union proof says of a wave what enumeration of every mixture of line positions says."""
+"""The local-union proof says of a wave what enumeration of every interleaving of line positions says."""
 
 import os
 import random

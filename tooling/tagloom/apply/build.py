@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
 from tagloom.records.pages import RolloutPage
-from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.storage.document import checked, read_json
 from tagloom.storage.text import read_text
 
@@ -22,9 +22,9 @@ class WaveOrder:
     """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
-    `paused` says that hosts are cut off on purpose after it, `terms` what it was proven under. `switches` are those it
-    reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start with what
-    they hold, whatever that is.
+    `paused` says that hosts are cut off on purpose after it, `assumptions` what it was proven under. `switches` are
+    those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
+    with what they hold, whatever that is.
     """
 
     number: int
@@ -34,7 +34,7 @@ class WaveOrder:
     drain_seconds: float = 0.0
     paused: bool = False
     switches: tuple[str, ...] | None = None
-    terms: Terms = AS_PLANNED
+    assumptions: ProofAssumptions = AS_PLANNED
 
     def as_json(self) -> dict[str, Any]:
         """Return the wave as plain values, for Ansible."""
@@ -65,8 +65,10 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         waves.append(WaveOrder(0, "save", before, before, switches=tuple(plain.save)))
     for number, said in enumerate(plain.waves, start=1):
         configs = build / said.configs
-        terms = Terms.of_json(said.terms.model_dump())
-        waves.append(WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, terms=terms))
+        assumptions = ProofAssumptions.of_json(said.terms.model_dump())
+        waves.append(
+            WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, assumptions=assumptions)
+        )
         before = configs
     wrong = [
         Finding(str(page), "a directory of configurations", f"no {wave.configs}")

@@ -418,7 +418,7 @@ def _finish(
     try:
         for end in may_finish(
             *(sequence.fabric, sequence.states, number, broken),
-            terms=sequence.terms,
+            assumptions=sequence.assumptions,
             duplicates_allowed=sequence.duplicates_allowed,
         ):
             wave = number + len(ends)

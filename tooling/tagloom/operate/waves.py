@@ -17,7 +17,7 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.prepare import digests, states_of, texts_of
 from tagloom.pipeline.files import duplicates_allowed, write_texts
-from tagloom.pipeline.planning import render, rollout_judge
+from tagloom.pipeline.planning import proof_services, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
-    from tagloom.records.wave_proof import Terms
+    from tagloom.records.wave_proof import ProofAssumptions
 
 _FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
 _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
@@ -57,7 +57,7 @@ class WaveSequence:
     names: tuple[str, ...]
     drains: tuple[float, ...]
     paused: tuple[bool, ...]
-    terms: tuple[Terms, ...]
+    assumptions: tuple[ProofAssumptions, ...]
     duplicates_allowed: bool
     proven: tuple[str, ...] = ()
 
@@ -121,7 +121,7 @@ def read_sequence(directory: Path) -> WaveSequence:
         tuple(wave.name for wave in waves),
         tuple(wave.drain_seconds for wave in waves),
         tuple(wave.paused for wave in waves),
-        tuple(wave.terms for wave in waves),
+        tuple(wave.assumptions for wave in waves),
         duplicates_allowed(directory),
         digests(texts),
     )
@@ -313,25 +313,27 @@ def locate_switches(sequence: WaveSequence, wave: int, found: Outcomes) -> Switc
 def prove_path(
     sequence: WaveSequence,
     here: FabricState,
-    ways: Collection[tuple[FabricState, Terms]],
+    ways: Collection[tuple[FabricState, ProofAssumptions]],
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
 ) -> None:
-    """Prove each step of a way line by line, from what was read; each leads to a state, under its own terms.
+    """Prove each step of a way line by line, from what was read; each leads to a state, under its own assumptions.
 
     Raises PlanError for the first step that does not prove.
     """
-    for number, (there, terms) in enumerate(ways, start=1):
-        check_wave(sequence, here, there, replace(terms, stuck=stuck or {}), f"wave {number} of {len(ways)}")
+    for number, (there, assumptions) in enumerate(ways, start=1):
+        check_wave(sequence, here, there, replace(assumptions, stuck=stuck or {}), f"wave {number} of {len(ways)}")
         here = there
 
 
-def check_wave(sequence: WaveSequence, here: FabricState, there: FabricState, terms: Terms, title: str) -> None:
-    """Prove every state between two under `terms`, and that no line cuts the way to a switch.
+def check_wave(
+    sequence: WaveSequence, here: FabricState, there: FabricState, assumptions: ProofAssumptions, title: str
+) -> None:
+    """Prove every state between two under `assumptions`, and that no line cuts the way to a switch.
 
     Raises PlanError where that does not prove.
     """
-    judge = rollout_judge(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
-    proof, _ = judge.wave(here, there, terms)
+    services = proof_services(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
+    proof, _ = services.wave(here, there, assumptions)
     if not proof.proven:
         raise PlanError(
             f"every state on the way must be proven, and {title} is not from what the switches hold",
@@ -367,16 +369,16 @@ def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> 
     Switches that fell behind catch up before the others go on, wave by wave.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
-    ways: list[tuple[FabricState, Terms]] = []
+    ways: list[tuple[FabricState, ProofAssumptions]] = []
     here = progress.read
     for number in range(max(1, min(progress.at.values(), default=wave)), wave):
         behind = tuple(name for name, at in progress.at.items() if at <= number)
         here = overlay_wave(sequence, here, number, behind)
-        ways.append((here, sequence.terms[number - 1]))
+        ways.append((here, sequence.assumptions[number - 1]))
         pushes.append((number, number, behind))
     for number in range(max(1, wave), sequence.waves + 1):
         here = overlay_wave(sequence, here, number)
-        ways.append((here, sequence.terms[number - 1]))
+        ways.append((here, sequence.assumptions[number - 1]))
     prove_path(sequence, progress.read, ways)
     return [*pushes, (max(1, wave), 0, ())]
 
@@ -404,7 +406,7 @@ def write_inverse(
         back = [name for name, at in progress.at.items() if at >= number]
         there = overlay_wave(sequence, here, number - 1, back)
         if any(there[name] is not here[name] for name in there):
-            ways.append((there, sequence.terms[number - 1]))
+            ways.append((there, sequence.assumptions[number - 1]))
             folder = f"waves/{len(ways)}"
             texts.append(render(fabric, there, templates))
             write_texts(directory / folder, texts[-1])
@@ -414,7 +416,7 @@ def write_inverse(
                     "configs": folder,
                     "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
                     "paused": number > 1 and sequence.paused[number - 2],
-                    "terms": sequence.terms[number - 1].as_json(),
+                    "terms": sequence.assumptions[number - 1].as_json(),
                 }
             )
         here = there

@@ -14,14 +14,14 @@ from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.factory import factory_state
 from tagloom.records.pages import RolloutPage
 from tagloom.records.switch_state import FlowControl, SwitchEditor
-from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import learning as learning_page
 from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import Judge, choose, finish, from_factory, read_back, settled
+from tagloom.rollout import ProofServices, choose, finish, from_factory, read_back, settled
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
@@ -436,8 +436,8 @@ def rollout(
     allow_drain: bool = False,
 ) -> Rollout:
     """Order the change from one state to another into waves, every state on the way proven, line by line."""
-    judge = rollout_judge(fabric, duplicates_allowed=duplicates_allowed)
-    return choose(fabric, before, after, judge, strategy=strategy, allow_drain=allow_drain)
+    services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
+    return choose(fabric, before, after, services, strategy=strategy, allow_drain=allow_drain)
 
 
 def may_finish(
@@ -446,19 +446,19 @@ def may_finish(
     number: int,
     stuck: Collection[str],
     *,
-    terms: Sequence[Terms] = (),
+    assumptions: Sequence[ProofAssumptions] = (),
     duplicates_allowed: bool = False,
 ) -> Iterator[FabricState]:
     """Return one by one the ends of waves `number` .. n that all but the `stuck` switches may go to.
 
-    `states` are the one before the rollout and the end of each of its n waves, proven under `terms`. Raises PlanError
-    at the first wave that does not prove. See `rollout.finish`.
+    `states` are the one before the rollout and the end of each of its n waves, proven under `assumptions`. Raises
+    PlanError at the first wave that does not prove. See `rollout.finish`.
     """
-    judge = rollout_judge(fabric, duplicates_allowed=duplicates_allowed)
-    return finish(fabric, states, number, stuck, judge, terms)
+    services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
+    return finish(fabric, states, number, stuck, services, assumptions)
 
 
-def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
+def proof_services(fabric: Fabric, *, duplicates_allowed: bool = False) -> ProofServices:
     """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
     models = [platforms.of(switch) for switch in fabric.switches]
 
@@ -473,15 +473,19 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         held = {name: old for name, (old, _) in stuck.items()}
         return held, lines_to({name: new for name, (_, new) in stuck.items()}, held)
 
-    def wave(before: FabricState, after: FabricState, terms: Terms = AS_PLANNED) -> tuple[WaveProof, int]:
-        held, possible = stuck_lines(terms.stuck)
+    def wave(
+        before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
+    ) -> tuple[WaveProof, int]:
+        held, possible = stuck_lines(assumptions.stuck)
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
-        proof = prove_wave(fabric, before | held, together, duplicates_allowed=duplicates_allowed, terms=terms)
+        proof = prove_wave(
+            fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions
+        )
         if proof.proven:  # a way that is cut is told as what the hosts lose is
             sends = (held.flow_control != FlowControl.OFF for state in (before, after) for held in state.values())
             pausing = any(bool(ports.any()) for ports in sends)
-            found = prove_management(fabric, before | held, together, terms, proof, pausing=pausing)
+            found = prove_management(fabric, before | held, together, assumptions, proof, pausing=pausing)
             proof = replace(proof, findings=found)
         return proof, sum(each.count for each in lines.values())
 
@@ -493,7 +497,7 @@ def rollout_judge(fabric: Fabric, *, duplicates_allowed: bool = False) -> Judge:
         alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources)
         return alone.held, alone.wanted
 
-    return Judge(
+    return ProofServices(
         verify=partial(verify, fabric.with_links_up(), plan=Plan(duplicates_allowed=duplicates_allowed)),
         wave=wave,
         live=live,
@@ -572,8 +576,8 @@ def greenfield(
             "of the fabric: compare with show spanning-tree, or say --blocked; "
             f"blocked: {' '.join(sorted(ports)) or 'none'}"
         )
-    judge = rollout_judge(fabric, duplicates_allowed=build.duplicates_allowed)
-    return from_factory(fabric, held, build.state, judge, tree, assumed=assumed, allow_drain=allow_drain)
+    services = proof_services(fabric, duplicates_allowed=build.duplicates_allowed)
+    return from_factory(fabric, held, build.state, services, tree, assumed=assumed, allow_drain=allow_drain)
 
 
 def flooding(directory: Path) -> frozenset[int]:
@@ -600,7 +604,7 @@ def wave_page(wave: Wave) -> dict[str, Any]:
         "downtime_seconds": round(wave.downtime_seconds, 3),
         "paused": wave.paused,
         "floods": wave.floods,
-        "terms": wave.terms.as_json(),
+        "terms": wave.assumptions.as_json(),
     }
 
 

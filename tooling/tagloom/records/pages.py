@@ -13,8 +13,8 @@ FileName = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00
 Index = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
-class TermsPage(Form):
-    """What `Terms.as_json` gives."""
+class ProofAssumptionsPage(Form):
+    """What `ProofAssumptions.as_json` gives."""
 
     paused: bool = False
     learning: list[Annotated[int, Field(ge=1, le=4094)]] = Field(default_factory=list)
@@ -34,7 +34,7 @@ class WavePage(Form):
     downtime_seconds: Seconds = 0.0
     paused: bool = False
     floods: bool = False
-    terms: TermsPage = TermsPage()
+    terms: ProofAssumptionsPage = ProofAssumptionsPage()
 
 
 class RolloutPage(Form):

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tagloom.records.change import Patch, difference
-from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 
 if TYPE_CHECKING:
     from tagloom.records.findings import Findings
@@ -23,7 +23,7 @@ class Wave:
     expected_seconds  what the whole wave takes, that wait included
     lines             how many lines the proof found frames to feel, over all switches
     downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
-    terms             what it is proven under
+    assumptions             what it is proven under
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     """
 
@@ -38,7 +38,7 @@ class Wave:
     downtime_seconds: float = 0.0
     paused: bool = False
     floods: bool = False
-    terms: Terms = AS_PLANNED
+    assumptions: ProofAssumptions = AS_PLANNED
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:

@@ -1,4 +1,4 @@
-"""What was proven of a wave: of every mixture of its switches' line positions, and of every frame under way."""
+"""What was proven of a wave: of every interleaving of its switches' line positions, and of every frame under way."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Under which terms a wave is proven; those of a fabric that runs as planned are the default.
+class ProofAssumptions:
+    """Under which assumptions a wave is proven; those of a fabric that runs as planned are the default.
 
     paused    what hosts send may be dropped as it enters
     learning  VLANs in which unicasts that no entry pins are flooded, or follow what was learned: each must be one tree,
@@ -37,7 +37,7 @@ class Terms:
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a file keeps of the terms: all but who is stuck."""
+        """Return what a file keeps of the assumptions: all but who is stuck."""
         return {
             "paused": self.paused,
             "learning": sorted(self.learning),
@@ -58,7 +58,7 @@ class Terms:
         )
 
 
-AS_PLANNED = Terms()
+AS_PLANNED = ProofAssumptions()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,17 @@
 from tagloom.rollout.choose import STRATEGIES, choose, from_factory, unfit
 from tagloom.rollout.finish import finish
 from tagloom.rollout.greenfield import factory_like
-from tagloom.rollout.judge import Judge
+from tagloom.rollout.services import ProofServices
 from tagloom.rollout.spanning import read_back, settled
 
-__all__ = ["STRATEGIES", "Judge", "choose", "factory_like", "finish", "from_factory", "read_back", "settled", "unfit"]
+__all__ = [
+    "STRATEGIES",
+    "ProofServices",
+    "choose",
+    "factory_like",
+    "finish",
+    "from_factory",
+    "read_back",
+    "settled",
+    "unfit",
+]

@@ -19,7 +19,7 @@ from tagloom.graph.numbering import renumbered
 from tagloom.records.carrier import links_on
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
 from tagloom.rollout.greenfield import greenfield, plain_end
 from tagloom.rollout.layers import bouncing, leaving, retrained
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
-    from tagloom.rollout.judge import Judge
+    from tagloom.rollout.services import ProofServices
     from tagloom.rollout.spanning import Spanning
 
 STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "pause-off", "drain")
@@ -54,7 +54,7 @@ def choose(
     fabric: Fabric,
     before: FabricState,
     after: FabricState,
-    judge: Judge,
+    services: ProofServices,
     *,
     strategy: str = "auto",
     allow_drain: bool = False,
@@ -68,7 +68,7 @@ def choose(
     if found := unfit(strategy, allow_drain=allow_drain):
         raise InputError(found)
     after = renumbered(before, after, fabric.first_vlan)
-    before_proof, after_proof = judge.verify(before), None
+    before_proof, after_proof = services.verify(before), None
     if not before_proof.proven:
         witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
         raise PlanError(
@@ -76,11 +76,11 @@ def choose(
         )
     if before == after:
         return Rollout("unchanged", before, after, (), before_proof, before_proof)
-    after_proof = judge.verify(after)
+    after_proof = services.verify(after)
     if not after_proof.proven:
         witness = str(after_proof.findings[0]) if after_proof.findings else "unreachable pairs"
         raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan")
-    asked = _Asked(fabric, before, after, judge)
+    asked = _Asked(fabric, before, after, services)
     for plan in _candidates(asked, strategy, allow_drain=allow_drain):
         waves = _proven(asked, plan)
         if waves is not None:
@@ -93,7 +93,7 @@ def from_factory(
     fabric: Fabric,
     before: FabricState,
     after: FabricState,
-    judge: Judge,
+    services: ProofServices,
     tree: Spanning,
     *,
     assumed: str = "",
@@ -106,10 +106,10 @@ def from_factory(
     Raises PlanError where a wave does not prove.
     """
     end = plain_end(before, after)
-    before_proof, end_proof = judge.verify(before), judge.verify(end)
+    before_proof, end_proof = services.verify(before), services.verify(end)
     if not end_proof.proven:
         raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan")
-    asked = _Asked(fabric, before, end, judge)
+    asked = _Asked(fabric, before, end, services)
     fresh = asked.fresh_vlans(1)
     if not fresh:
         rule = f"a VLAN id of {fabric.first_vlan} to {MAX_VLAN} that no switch has, for the time of the rollout"
@@ -118,7 +118,7 @@ def from_factory(
     waves = _proven(asked, _Plan("greenfield", steps))
     if waves is None:
         raise PlanError("every wave from the factory's state must prove", "; ".join(asked.refused))
-    last = choose(fabric, end, after, judge, allow_drain=allow_drain)
+    last = choose(fabric, end, after, services, allow_drain=allow_drain)
     return Rollout(
         "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
     )
@@ -142,11 +142,11 @@ class _Plan:
 class _Asked:
     """One question, what is known about it, and why strategies were refused so far."""
 
-    def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, judge: Judge) -> None:
-        self.fabric, self.before, self.after, self.judge = fabric, before, after, judge
+    def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> None:
+        self.fabric, self.before, self.after, self.services = fabric, before, after, services
         self.refused: list[str] = []
         self.short = False  # whether tables or VLAN ids were too few for some strategy
-        self.old, self.new = judge.dependencies(before), judge.dependencies(after)
+        self.old, self.new = services.dependencies(before), services.dependencies(after)
 
     @cached_property
     def cycle(self) -> list[int]:
@@ -188,14 +188,14 @@ class _Asked:
             self._drain_seconds(),
             self._up_seconds(),
             self.fits,
-            self.judge.vlan_limit,
+            self.services.vlan_limit,
         )
 
     def fits(self, one: FabricState, other: FabricState) -> bool:
         return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
 
     def _fits(self, s: int, one: SwitchState, other: SwitchState) -> bool:
-        vlans, entries = self.judge.room(s)
+        vlans, entries = self.services.room(s)
         if one is other:
             return True
         if len(one.vlans) + len(other.vlans) > vlans and len(np.union1d(one.vlans, other.vlans)) > vlans:
@@ -239,7 +239,7 @@ class _Asked:
                 old, new = (
                     int(state[name].speed_mbps[port - 1]) or FULL_SPEED_MBPS for state in (self.before, self.after)
                 )
-                known = self.judge.up_seconds(s, "on_off" if rising[link] or old == new else f"{old}_{new}")
+                known = self.services.up_seconds(s, "on_off" if rising[link] or old == new else f"{old}_{new}")
                 waits.append(UP_MARGIN * known or UP_SECONDS)
         return max(waits)
 
@@ -247,7 +247,7 @@ class _Asked:
 def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:
     """Yield the strategies that may do, fewest waves first; say of the others why not."""
     wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
-    name = asked.judge.name_channel
+    name = asked.services.name_channel
     apart = not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained
     if asked.confusable:
         asked.refused.append(f"old and new frames both travel untagged over {name(asked.confusable[0])}")
@@ -329,9 +329,9 @@ def _parked(asked: _Asked) -> Iterator[_Plan]:
         yield _Plan("park", through(asked.change, [layer, asked.after]))
         if number == 0 and asked.short:  # without entries it floods, still once to each host: it is one tree
             bare = tree_state(asked.fabric, tree, vlans[0], pinned=False)
-            terms = Terms(learning=frozenset(vlans))
+            assumptions = ProofAssumptions(learning=frozenset(vlans))
             steps = through(asked.change, [bare, asked.after])
-            yield _Plan("park", [replace(step, terms=terms) for step in steps])
+            yield _Plan("park", [replace(step, assumptions=assumptions) for step in steps])
     if not found:
         asked.refused.append("no spanning tree was found whose turns fit beside both")
 
@@ -371,8 +371,8 @@ def _batches(asked: _Asked) -> list[NDArray[np.bool_]] | None:
         asked.refused.append(f"source batches are not tried for more than {BATCHED_HOSTS} hosts")
         return None
     alone = np.eye(hosts, dtype=np.bool_)
-    old = [asked.judge.dependencies(asked.before, alone[a]) for a in range(hosts)]
-    new = [asked.judge.dependencies(asked.after, alone[a]) for a in range(hosts)]
+    old = [asked.services.dependencies(asked.before, alone[a]) for a in range(hosts)]
+    new = [asked.services.dependencies(asked.after, alone[a]) for a in range(hosts)]
     waiting, flipped = list(range(hosts)), [np.zeros(hosts, np.bool_)]
     while waiting:
         base = together(*(old[a] for a in waiting), *(new[a] for a in np.flatnonzero(flipped[-1])))
@@ -400,18 +400,18 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
             asked.refused.append(f"{title}: the tables have no room for both at once")
             asked.short = True
             return None
-        proof, lines = asked.judge.wave(here, step.state, step.terms)
+        proof, lines = asked.services.wave(here, step.state, step.assumptions)
         if not proof.proven:
             asked.refused.append(f"{title}: {proof.findings[0]}")
             return None
         busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
         seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
-        down = seconds if step.terms.paused else 0.0
+        down = seconds if step.assumptions.paused else 0.0
         waves.append(
             Wave(
                 *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
-                floods=bool(step.terms.learning) and number < len(plan.steps),
-                terms=step.terms,
+                floods=bool(step.assumptions.learning) and number < len(plan.steps),
+                assumptions=step.assumptions,
             )
         )
         here = step.state
@@ -419,7 +419,7 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
 
 
 def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
-    names = [asked.judge.name_channel(c) for c in asked.cycle]
+    names = [asked.services.name_channel(c) for c in asked.cycle]
     rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
     if asked.short:
         rule = "an order of waves that fits the switches' tables was not found (there may be one)"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tagloom.errors import Finding
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
-    from tagloom.records.wave_proof import Terms
-    from tagloom.rollout.judge import Judge
+    from tagloom.records.wave_proof import ProofAssumptions
+    from tagloom.rollout.services import ProofServices
 
 _PORT_CELLS = tuple(column for column, _ in PORT_CELLS.values())
 
@@ -29,14 +29,14 @@ def finish(
     states: Sequence[FabricState],
     number: int,
     stuck: Collection[str],
-    judge: Judge,
-    terms: Sequence[Terms] = (),
+    services: ProofServices,
+    assumptions: Sequence[ProofAssumptions] = (),
 ) -> Iterator[FabricState]:
     """Yield one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
 
-    `states` are the state before the rollout and the end of each of its n waves, `terms` those that the waves were
-    proven under, by default as planned; the `stuck` switches stopped anywhere among the lines of wave `number`
-    (1 .. n), or went back to its beginning. Each wave is proven with all their positions. What a frame may still meet
+    `states` are the state before the rollout and the end of each of its n waves, `assumptions` those that the waves
+    were proven under, by default as planned; the `stuck` switches stopped anywhere among the lines of wave `number` (1
+    .. n), or went back to its beginning. Each wave is proven with all their positions. What a frame may still meet
     because of them stays where a removal would take it (lemma 5: VLANs that the stuck switches' hosts may name, and
     ports' settings where that is not enough). In what is given, the stuck switches stand as before wave `number`.
     Raises PlanError with the witness at the first wave that does not prove: then stopping is left, or going back.
@@ -45,10 +45,10 @@ def finish(
     frozen = {name: state for name, (state, _) in positions.items()}
     here = {**states[number - 1]}
     for wave in range(number, len(states)):
-        under = replace(terms[wave - 1] if terms else AS_PLANNED, stuck=positions)
+        under = replace(assumptions[wave - 1] if assumptions else AS_PLANNED, stuck=positions)
         witness: Finding | None = None
-        for target in _ends(fabric, here, {**states[wave], **frozen}, judge, positions):
-            proof, _ = judge.wave(here, target, under)
+        for target in _ends(fabric, here, {**states[wave], **frozen}, services, positions):
+            proof, _ = services.wave(here, target, under)
             if proof.proven:
                 here = target
                 break
@@ -66,13 +66,13 @@ def _ends(
     fabric: Fabric,
     here: FabricState,
     wanted: FabricState,
-    judge: Judge,
+    services: ProofServices,
     positions: Mapping[str, tuple[SwitchState, SwitchState]],
 ) -> Iterator[FabricState]:
     """Yield where a wave may end: as wanted, with VLANs that frames may still meet, and with the ports as they are."""
     yield wanted
     live: dict[int, set[int]] = {}
-    for s, vlan in judge.live(here, positions):
+    for s, vlan in services.live(here, positions):
         live.setdefault(s, set()).add(vlan)
     kept: FabricState = {}
     for s, switch in enumerate(fabric.switches):

@@ -10,7 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership, PortMode
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout.layers import RETRAINING, beside, leaving, with_cells
 from tagloom.rollout.steps import Change, Step, through, worth
 from tagloom.rollout.trees import tree_state
@@ -79,7 +79,7 @@ def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
         stripped[switch.name] = _without_default(held, bare.tolist())
     learning = frozenset({DEFAULT_VLAN})
     shut = {(s, p) for s, p in zip(fabric.tail[~on_tree].tolist(), fabric.tail_port[~on_tree].tolist(), strict=True)}
-    loose = Terms(learning=learning, lossy=True)
+    loose = ProofAssumptions(learning=learning, lossy=True)
     running = replace(loose, spanning=True)
     steps = [Step("strip", _STRIP, stripped, 0.0, replace(running, blocked=frozenset(shut)))]
     state = stripped
@@ -90,7 +90,7 @@ def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
             state[name] = replace(state[name], spanning_tree=False)
         steps.append(Step("spanning tree off", _OFF, state, 0.0, running))
     rest = through(replace(change, before=state), layers)
-    return worth(change.before, [*steps, *(replace(step, terms=loose) for step in rest)])
+    return worth(change.before, [*steps, *(replace(step, assumptions=loose) for step in rest)])
 
 
 def _check(change: Change) -> None:

@@ -2,11 +2,11 @@
 
 Where frames travel untagged, nothing tells old from new, and a frame may meet an old switch after a new one. So every
 in-port p is led through VLANs of its own: M(p) sends a destination the old way wherever the old paths bring it to p,
-and the new way otherwise; N(p) the other way round; then come the new plan's own. Whatever mixture of two neighbours in
-that row a frame meets, each step of it is one of the old paths or one of the new, and the next switch has an entry for
-it (lemma 4 of the rollout research beside the design). M(p) and N(p) hold every destination that either path set brings
-to p, and no smaller set does: leaving out M or N goes wrong in five pairs of six. Broadcasts may come several times
-meanwhile, unless the proof says otherwise.
+and the new way otherwise; N(p) the other way round; then come the new plan's own. Whatever interleaving of two
+neighbours in that row a frame meets, each step of it is one of the old paths or one of the new, and the next switch has
+an entry for it (lemma 4 of the rollout research beside the design). M(p) and N(p) hold every destination that either
+path set brings to p, and no smaller set does: leaving out M or N goes wrong in five pairs of six. Broadcasts may come
+several times meanwhile, unless the proof says otherwise.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def per_port(change: Change) -> list[Step] | None:
     """Compose the five waves, or None where a switch has too few VLAN ids; frames must travel untagged in both ends.
 
     The switch's PVIDs go from the old VLANs to M, from M to N, and from N to the new ones. Frames under M are within
-    the mixture of M and N, so only N must be drained before the new plan's own VLANs, which know its paths alone.
+    the interleaving of M and N, so only N must be drained before the new plan's own VLANs, which know its paths alone.
     """
     fabric = change.fabric
     ports = _InPorts(

@@ -11,7 +11,7 @@ from tagloom import platforms
 from tagloom.graph.numbering import owned
 from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, MAX_VLAN
-from tagloom.records.wave_proof import AS_PLANNED, Terms
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.layers import (
     LINK_CELLS,
     beside,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
 
-PAUSED = Terms(paused=True)
+PAUSED = ProofAssumptions(paused=True)
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a wave leads to, the wait after it, and the terms it is proven under.
+    """What a wave leads to, the wait after it, and the assumptions it is proven under.
 
     Where `silent`, what hosts send is dropped once it has ended.
     """
@@ -48,7 +48,7 @@ class Step:
     why: str
     state: FabricState
     wait_seconds: float = 0.0
-    terms: Terms = AS_PLANNED
+    assumptions: ProofAssumptions = AS_PLANNED
     silent: bool = False
 
 
@@ -152,13 +152,13 @@ def unpaused(change: Change) -> list[Step]:
     """
     quiet = unpausing(change.fabric, change.before)
     goal = unpausing(change.fabric, change.after)
-    lossy = Terms(lossy=True)
+    lossy = ProofAssumptions(lossy=True)
     between = through(replace(change, before=quiet, after=goal), [goal])
     return worth(
         change.before,
         [
             Step("flow control off", WHY["unpause"], quiet),
-            *(replace(step, terms=lossy) for step in between),
+            *(replace(step, assumptions=lossy) for step in between),
             Step("flow control on", WHY["pause again"], change.after),
         ],
     )
@@ -178,15 +178,15 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
         state = _added(change, raised(change) if more else state, state, after)
         steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0))
     silence = {name: _silent(fabric, name, held) for name, held in state.items()}
-    steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, terms=PAUSED, silent=True))
+    steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, assumptions=PAUSED, silent=True))
     if not beside_each_other:
         rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
         trained = bool(retrained(fabric, change.before, after).any() or np.any(rising(change)))
         wait = change.up_seconds if trained else 0.0
-        steps.append(Step("rebuild", WHY["rebuild"], rebuilt, wait, terms=PAUSED, silent=True))
+        steps.append(Step("rebuild", WHY["rebuild"], rebuilt, wait, assumptions=PAUSED, silent=True))
         state = rebuilt
     silent = silence if beside_each_other else state
-    steps.append(Step("resume", WHY["resume"], hosts_to(fabric, silent, after, everyone), terms=PAUSED))
+    steps.append(Step("resume", WHY["resume"], hosts_to(fabric, silent, after, everyone), assumptions=PAUSED))
     steps.append(Step("remove", WHY["end"], after))
     return worth(change.before, steps)
 

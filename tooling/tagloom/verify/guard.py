@@ -27,19 +27,21 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
-    from tagloom.records.wave_proof import Terms
+    from tagloom.records.wave_proof import ProofAssumptions
 
 _NO_LINES = Lines.of(())
 
 
-def guard(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms: Terms) -> list[Finding]:
+def guard(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], assumptions: ProofAssumptions
+) -> list[Finding]:
     """Find what may bear on frames at some line and is not part of the model, one finding for each port or switch.
 
     spanning tree   blocks and opens ports by messages that are not followed: it must run on no port of the fabric,
-                    unless `terms.spanning` says that whoever composed the wave knows the ports it blocks
+                    unless `assumptions.spanning` says that whoever composed the wave knows the ports it blocks
     mode            changes a port's membership by rules of the model's own, unless the port is shut, or is in VLAN 1
                     alone, untagged, as in every mode's default
-    flow control    under `terms.lossy` no port of a link may send PAUSE at any line
+    flow control    under `assumptions.lossy` no port of a link may send PAUSE at any line
     """
     found: list[Finding] = []
     mine = np.concatenate([fabric.cables[:, 1:3], fabric.cables[:, 3:5]])
@@ -55,12 +57,12 @@ def guard(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], terms
         def at(ports: NDArray[np.integer], platform: platforms.Platform = platform, name: str = switch.name) -> str:
             return f"{name}:{platform.port_name(int(ports[0]))}"
 
-        if not terms.spanning and len(running := _spanning(state, sent, used)):
+        if not assumptions.spanning and len(running := _spanning(state, sent, used)):
             found.append(Finding(f"{at(running)} spanning-tree", "off in every state of a wave", "on at some line"))
         if len(turned := np.fromiter(_modes(state, sent, used, plain=not platform.pvid_is_membership), np.int64)):
             found.append(Finding(f"{at(turned)} mode", "the same in every state of a wave", "another at some line"))
         cables = mine[first[s] : first[s + 1], 1]
-        if terms.lossy and len(pausing := _pausing(state, sent, cables)):
+        if assumptions.lossy and len(pausing := _pausing(state, sent, cables)):
             found.append(Finding(f"{at(pausing)} flow-control", "off where nothing may wait", "on at some line"))
     return found
 

@@ -11,7 +11,7 @@ from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle
 from tagloom.records.fabric import Host
 from tagloom.records.switch_state import Membership
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.verify.prove import channel_name
 from tagloom.verify.wave import prove_frames
 
@@ -28,7 +28,7 @@ def prove_management(
     fabric: Fabric,
     before: FabricState,
     lines: Mapping[str, Lines],
-    terms: Terms,
+    assumptions: ProofAssumptions,
     data: WaveProof,
     *,
     pausing: bool,
@@ -60,8 +60,8 @@ def prove_management(
         switch.name: _with_cpu(before[switch.name], asked, ports[s], s == asked.switch)
         for s, switch in enumerate(fabric.switches)
     }
-    loose = Terms(learning=frozenset({asked.vlan}), lossy=True, blocked=terms.blocked)
-    proof = prove_frames(managed, states, lines, terms=loose)
+    loose = ProofAssumptions(learning=frozenset({asked.vlan}), lossy=True, blocked=assumptions.blocked)
+    proof = prove_frames(managed, states, lines, assumptions=loose)
     if proof.findings:
         return proof.findings
     if pausing:

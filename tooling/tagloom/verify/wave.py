@@ -8,17 +8,18 @@ position of one switch; and a path of it that meets no switch twice is a frame's
 switches are independent. So no interleaving is ever enumerated. What is checked of the union U:
 
 1. the channel dependencies of U, of unicasts and floods together, are acyclic: no deadlock (Dally and Seitz 1987), and
-   no frame goes round, since a loop or a storm in any mixture crosses channels that depend on one another in a cycle;
+   no frame goes round, since a loop or a storm in any interleaving crosses channels that depend on one another in a
+   cycle;
 2. a unicast has, at every frame state and every position, exactly one way out, by a static entry, which is another
    frame state or its host untagged: with (1) it is delivered, once, and never flooded;
 3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
    includes the way each unicast would take (lemma 3); with them each host must be reached whatever positions are met;
 4. where the plan does not allow duplicates, no choice of positions brings more copies than there are other hosts.
 
-Two of these can be asked otherwise (`Terms`). Without PAUSE nothing can deadlock, and instead of (1) the frame states
-of each destination, and those of floods, must be acyclic for themselves: that no frame goes round is then still so.
-Where switches learn, a unicast that no entry pins is flooded, and instead of (2) every choice must bring it to its
-host, once: its copies are among those of a broadcast, so that (4) bounds them.
+Two of these can be asked otherwise (`ProofAssumptions`). Without PAUSE nothing can deadlock, and instead of (1) the
+frame states of each destination, and those of floods, must be acyclic for themselves: that no frame goes round is then
+still so. Where switches learn, a unicast that no entry pins is flooded, and instead of (2) every choice must bring it
+to its host, once: its copies are among those of a broadcast, so that (4) bounds them.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.kernel import kernel
 from tagloom.records.switch_state import Frames
-from tagloom.records.wave_proof import AS_PLANNED, Terms, WaveProof
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
-from tagloom.verify.mixture import NOWHERE, Mixture, mixture, reachable
+from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
 from tagloom.verify.prove import channel_name
 
 if TYPE_CHECKING:
@@ -66,16 +67,16 @@ def prove_wave(
     lines: Mapping[str, Lines],
     *,
     duplicates_allowed: bool = False,
-    terms: Terms = AS_PLANNED,
+    assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
     """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame under way.
 
-    `terms` say what else is known; the lines of switches that are stuck must be among `lines`. Frames that were sent
-    before the wave are covered where they look like those of the wave; otherwise they must have been drained. What the
-    model does not follow must bear on no frame: see `guard`.
+    `assumptions` say what else is known; the lines of switches that are stuck must be among `lines`. Frames that were
+    sent before the wave are covered where they look like those of the wave; otherwise they must have been drained. What
+    the model does not follow must bear on no frame: see `guard`.
     """
-    proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, terms=terms)
-    return replace(proof, findings=(*proof.findings, *guard(fabric, before, lines, terms)))
+    proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
+    return replace(proof, findings=(*proof.findings, *guard(fabric, before, lines, assumptions)))
 
 
 def prove_frames(
@@ -85,43 +86,45 @@ def prove_frames(
     *,
     duplicates_allowed: bool = False,
     sources: NDArray[np.bool_] | None = None,
-    terms: Terms = AS_PLANNED,
+    assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
     """Prove what `prove_wave` does of the cells in the model alone, of frames from the hosts that `sources` masks."""
-    net = mixture(fabric, before, lines)
+    net = interleaving(fabric, before, lines)
     hosts, channels = len(fabric.hosts), len(fabric.tail)
-    if terms.blocked:
+    if assumptions.blocked:
         ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
-        shut = [[(s, p) in terms.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends]
+        shut = [
+            [(s, p) in assumptions.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends
+        ]
         net = net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
     findings = _loose(fabric, net)
-    learns = np.isin(net.node_vlan, list(terms.learning))
-    trouble, count, states = _unicasts(net, sending, turns, learns, terms.paused)
+    learns = np.isin(net.node_vlan, list(assumptions.learning))
+    trouble, count, states = _unicasts(net, sending, turns, learns, assumptions.paused)
     findings += _pairs(fabric, net, trouble, count)
-    if (terms.learning or terms.lossy) and not findings:
-        findings += _each_destination(fabric, net, sending, turns, paused=terms.paused)
+    if (assumptions.learning or assumptions.lossy) and not findings:
+        findings += _each_destination(fabric, net, sending, turns, paused=assumptions.paused)
     floods: list[_Records] = [_flood(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
     held, out = np.nonzero(turns[:channels])
     wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
     held = held.astype(np.int64)
-    cycle = () if terms.lossy else tuple(find_cycle(channels, held, wanted))
-    if terms.lossy:
+    cycle = () if assumptions.lossy else tuple(find_cycle(channels, held, wanted))
+    if assumptions.lossy:
         findings += [found for records in floods for found in _circling(fabric, net, records, "a broadcast")]
     if cycle:
         named = "; ".join(channel_name(fabric, c) for c in cycle)
-        findings.append(Finding("channels", "no dependency cycle in any mixture of the wave's lines", named))
+        findings.append(Finding("channels", "no dependency cycle in any interleaving of the wave's lines", named))
     elif not findings:
-        if terms.lossy:
+        if assumptions.lossy:
             height = _heights(net, floods[0])
         else:
             rank = ranks(channels, held, wanted)
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
         # At least one copy follows from the unicasts, flooded ones too, unless some entry narrows broadcasts (lemma 3).
         asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
-        if terms.paused:
+        if assumptions.paused:
             floods[0] = _entered(net, floods[0])
         findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
@@ -132,12 +135,12 @@ def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
 
     What is not among them may be added, changed and taken away by any line at any time (lemma 1).
     """
-    net = mixture(fabric, before, lines)
+    net = interleaving(fabric, before, lines)
     rows = np.flatnonzero(reachable(net)[:-1])
     return set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
 
 
-def _loose(fabric: Fabric, net: Mixture) -> list[Finding]:
+def _loose(fabric: Fabric, net: InterleavingModel) -> list[Finding]:
     """Find cables that have carrier and are not bound to their port-channel at some line: flows leave by them."""
     found = []
     for s, port, channel in net.loose[:WITNESSES].tolist():
@@ -148,7 +151,7 @@ def _loose(fabric: Fabric, net: Mixture) -> list[Finding]:
     return found
 
 
-def _pairs(fabric: Fabric, net: Mixture, trouble: NDArray[np.int64], count: int) -> list[Finding]:
+def _pairs(fabric: Fabric, net: InterleavingModel, trouble: NDArray[np.int64], count: int) -> list[Finding]:
     found = []
     for why, d, node, s, p in trouble[: min(count, WITNESSES)].tolist():
         vlan = f" in VLAN {net.node_vlan[node]}" if node >= 0 else ""
@@ -164,7 +167,7 @@ _Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 def _each_destination(
-    fabric: Fabric, net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
+    fabric: Fabric, net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
 ) -> list[Finding]:
     """Prove of frames to each host, flooded or not, that none goes round and every choice brings one there, once."""
     hosts, arrivals = len(fabric.hosts), len(net.arrival_channel)
@@ -195,7 +198,7 @@ def _each_destination(
     return found[:WITNESSES]
 
 
-def _circling(fabric: Fabric, net: Mixture, records: _Records, what: str) -> list[Finding]:
+def _circling(fabric: Fabric, net: InterleavingModel, records: _Records, what: str) -> list[Finding]:
     """Find a cycle of frame states, by the channels it goes along."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     cycle = find_cycle(len(net.arrival_channel) + len(fabric.hosts), records[0][onward], records[2][onward])
@@ -205,7 +208,7 @@ def _circling(fabric: Fabric, net: Mixture, records: _Records, what: str) -> lis
     return [Finding(what, "no way round at any line", named)]
 
 
-def _heights(net: Mixture, records: _Records) -> NDArray[np.int32]:
+def _heights(net: InterleavingModel, records: _Records) -> NDArray[np.int32]:
     """Rank frame states so that every step climbs; they must be acyclic."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     return ranks(len(net.arrival_channel) + len(net.host_switch), records[0][onward], records[2][onward])
@@ -216,14 +219,14 @@ def _in_order(height: NDArray[np.int32], state: NDArray[np.int64], choice: NDArr
     return np.lexsort((choice, state, -height[state].astype(np.int64)))
 
 
-def _entered(net: Mixture, records: _Records) -> _Records:
+def _entered(net: InterleavingModel, records: _Records) -> _Records:
     """Leave out what is dropped as it enters: where hosts are paused, that is no choice of a switch on the way."""
     state, choice, to = records
     kept = (state < len(net.arrival_channel)) | (to != NOWHERE)
     return state[kept], choice[kept], to[kept]
 
 
-def _flood(net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int) -> _Records:
+def _flood(net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int) -> _Records:
     """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
     Gives rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
@@ -239,7 +242,7 @@ def _flood(net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], a
 
 def _copies(
     fabric: Fabric,
-    net: Mixture,
+    net: InterleavingModel,
     records: _Records,
     height: NDArray[np.int32],
     sending: NDArray[np.bool_],
@@ -278,7 +281,7 @@ def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
 
 
 @kernel
-def _of_pvid(net: Mixture, s: int, e: int) -> int:
+def _of_pvid(net: InterleavingModel, s: int, e: int) -> int:
     """Return the node that the PVID of a port's epoch names."""
     if net.port_pvid[e] == 0:
         return NOWHERE
@@ -286,7 +289,7 @@ def _of_pvid(net: Mixture, s: int, e: int) -> int:
 
 
 @kernel
-def _classified(net: Mixture, s: int, p: int, tagged: bool, tag_node: int, now: int) -> int:
+def _classified(net: InterleavingModel, s: int, p: int, tagged: bool, tag_node: int, now: int) -> int:
     """Return the node a frame arriving at port p of switch s is classified to at position `now`, NOWHERE if dropped."""
     place = s * net.width + p
     e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
@@ -318,7 +321,7 @@ def _noted(found: NDArray[np.int64], size: int, position: int) -> int:
 
 @kernel
 def _positions(
-    net: Mixture,
+    net: InterleavingModel,
     s: int,
     p: int,
     tagged: bool,
@@ -347,7 +350,7 @@ def _positions(
 
 
 @kernel
-def _most_positions(net: Mixture) -> int:
+def _most_positions(net: InterleavingModel) -> int:
     """Bound how many positions `_positions` may note."""
     most = np.zeros(len(net.on_varies), np.int64)
     for k in range(len(net.node_switch)):
@@ -362,7 +365,13 @@ def _most_positions(net: Mixture) -> int:
 
 @kernel
 def _steady(
-    net: Mixture, s: int, p: int, tagged: bool, tag_node: int, event_lo: NDArray[np.int64], event_hi: NDArray[np.int64]
+    net: InterleavingModel,
+    s: int,
+    p: int,
+    tagged: bool,
+    tag_node: int,
+    event_lo: NDArray[np.int64],
+    event_hi: NDArray[np.int64],
 ) -> bool:
     """Return whether nothing changes that bears on frames arriving at port p of switch s."""
     place = s * net.width + p
@@ -375,7 +384,7 @@ def _steady(
 
 @kernel
 def _ways(
-    net: Mixture,
+    net: InterleavingModel,
     s: int,
     p: int,
     node: int,
@@ -406,7 +415,7 @@ def _ways(
 
 
 @kernel
-def _arrival(net: Mixture, node: int, port: int, channel: int, tagged: bool) -> int:
+def _arrival(net: InterleavingModel, node: int, port: int, channel: int, tagged: bool) -> int:
     """Return the number of the arrival of a frame that leaves `node` by `port`."""
     if not tagged:
         return channel
@@ -431,7 +440,7 @@ def _lowest(bits: np.uint64) -> int:
 
 
 @kernel
-def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
+def _plain(net: InterleavingModel, last: int) -> NDArray[np.int64]:
     """Return the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
 
     Static entries apart: nearly all frame states of a wave are such, and need not be looked into again.
@@ -457,7 +466,11 @@ def _plain(net: Mixture, last: int) -> NDArray[np.int64]:
 
 @kernel
 def _unicasts(
-    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], learns: NDArray[np.bool_], paused: bool
+    net: InterleavingModel,
+    sending: NDArray[np.bool_],
+    turns: NDArray[np.bool_],
+    learns: NDArray[np.bool_],
+    paused: bool,
 ) -> tuple[NDArray[np.int64], int, int]:
     """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
 
@@ -570,7 +583,7 @@ def _unicasts(
 
 @kernel
 def _broadcasts(
-    net: Mixture, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
+    net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
     """Follow copies over all positions; the size is what the rows would need, more than `room` if it was short."""
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)

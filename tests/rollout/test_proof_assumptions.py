@@ -1,4 +1,4 @@
-"""Waves under other terms, no PAUSE or switches that learn: what the proof says holds in every mixture enumerated."""
+"""Waves under other assumptions, no PAUSE or switches that learn: the proof says what enumeration finds."""
 
 import random
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tagloom.graph.numbering import renumbered
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import difference
 from tagloom.records.switch_state import SwitchEditor
-from tagloom.records.wave_proof import Terms
+from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import line_changes
 from tagloom.rollout.steps import Change, through
 from tagloom.rollout.trees import tree_state
@@ -45,7 +45,7 @@ def test_without_pause_a_wave_is_judged_by_delivery_and_loops_alone():
     good = bad = cyclic = stricter = 0
     for number in range(200):
         fabric, before, lines = a_wave(chance) if number % 4 else a_flip_on_a_ring(chance)
-        proof = prove_wave(fabric, before, effects(lines), terms=Terms(lossy=True))
+        proof = prove_wave(fabric, before, effects(lines), assumptions=ProofAssumptions(lossy=True))
         oracle = Oracle(fabric, [bridges_of(before[s.name], lines.get(s.name, [])) for s in fabric.switches])
         drawn = positions(oracle, chance)
         verdicts = [oracle.frozen(at) for at in drawn]
@@ -80,8 +80,8 @@ def test_where_switches_learn_every_frame_comes_once_flooded_or_not(broken):
                 s.name: [c for _, c in line_changes(platforms.load(MODEL), difference(start[s.name], there[s.name]))]
                 for s in fabric.switches
             }
-            terms = Terms(learning=frozenset({999}), lossy=chance.random() < 0.5)
-            proof = prove_wave(fabric, start, effects(lines), terms=terms)
+            assumptions = ProofAssumptions(learning=frozenset({999}), lossy=chance.random() < 0.5)
+            proof = prove_wave(fabric, start, effects(lines), assumptions=assumptions)
             refused += not proof.proven
             if not proof.proven:
                 continue
@@ -109,9 +109,9 @@ def test_a_frame_that_is_flooded_and_then_led_astray_is_lost_with_pause_or_witho
     away.set_entry(999, fabric.hosts[1].mac, [fabric.links[1].a_port])
     astray = bare | {"s1": away.freeze()}
     for lossy in (False, True):
-        terms = Terms(learning=frozenset({999}), lossy=lossy)
-        assert prove_wave(fabric, bare, {}, terms=terms).proven
-        (found,) = prove_wave(fabric, astray, {}, terms=terms).findings
+        assumptions = ProofAssumptions(learning=frozenset({999}), lossy=lossy)
+        assert prove_wave(fabric, bare, {}, assumptions=assumptions).proven
+        (found,) = prove_wave(fabric, astray, {}, assumptions=assumptions).findings
         assert str(found) == "frames to h1: expected delivery at every line, actual h0's may be lost"
     plane = Dataplane(fabric, astray)
     assert not plane.unicast("h0", "h1").copies

@@ -38,7 +38,7 @@ NOWHERE = -1
 _TAGGED, _UNTAGGED = int(Membership.TAGGED), int(Membership.UNTAGGED)
 
 
-class Mixture(NamedTuple):
+class InterleavingModel(NamedTuple):
     """Every (switch, VLAN) of a wave, called a node, and what changes at which position; sets of ports are bits.
 
     With K nodes, N switches of W - 1 ports at most, C channels, H hosts and A arrivals (channel and tag of a frame):
@@ -101,7 +101,7 @@ class Mixture(NamedTuple):
     event_ports: NDArray[np.uint64]
 
 
-def mixture(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> Mixture:
+def interleaving(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> InterleavingModel:
     """Lay out the states `before` and all that `lines` (by switch name, others send none) make of them.
 
     Positions are doubled, so that a line which may bounce its link has one of its own for the moment it is down.
@@ -187,7 +187,7 @@ def _rows(states: list[SwitchState], effects: _Effects, node_of: NDArray[np.int3
 
 
 class _Ports(NamedTuple):
-    """The epochs of every port, as in Mixture; `on` where it is enabled and bound to no port-channel."""
+    """The epochs of every port, as in InterleavingModel; `on` where it is enabled and bound to no port-channel."""
 
     width: int
     lo: NDArray[np.int64]
@@ -236,7 +236,7 @@ def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
 
 
 class _Links(NamedTuple):
-    """What becomes of links: `usable` and `doubtful` as in Mixture, bool[L], `loose`, and when a port's link is down.
+    """What becomes of links: `usable` and `doubtful` as in InterleavingModel, bool[L], `loose`, and when a port's link is down.
 
     off  place of the port that speaks for a link -> positions, and whether no frame passes from each on
     """
@@ -361,7 +361,7 @@ def _while_up(ports: _Ports, off: Mapping[int, tuple[NDArray[np.int64], NDArray[
     return _Ports(ports.width, np.concatenate([[0], np.cumsum(counts)]), position, **columns)
 
 
-def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Links) -> Mixture:
+def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Links) -> InterleavingModel:
     """Put nodes, rows and ports together, with the arrivals that follow from them and no entries yet."""
     node_switch, node_vlan, node_of = nodes
     switches, channels, width = len(fabric.switches), len(fabric.tail), ports.width
@@ -381,7 +381,7 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
     far[links] = node_of[fabric.head[channel[links]], node_vlan[way_node[links]]]
     hosts = len(fabric.hosts)
     none = np.zeros(hosts + 2, np.int64), np.empty(0, np.int32)
-    return Mixture(
+    return InterleavingModel(
         width=width,
         node_switch=node_switch,
         node_vlan=node_vlan,
@@ -423,7 +423,9 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
     )
 
 
-def _with_entries(net: Mixture, fabric: Fabric, states: list[SwitchState], effects: _Effects) -> Mixture:
+def _with_entries(
+    net: InterleavingModel, fabric: Fabric, states: list[SwitchState], effects: _Effects
+) -> InterleavingModel:
     """Add the static entries of nodes that frames can reach, and what becomes of them, by destination."""
     live = reachable(net)
     where = np.repeat(np.arange(len(states)), [len(s.entry_vlan) for s in states])
@@ -643,7 +645,7 @@ def _spread_out(sets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 @kernel
-def reachable(net: Mixture) -> NDArray[np.bool_]:
+def reachable(net: InterleavingModel) -> NDArray[np.bool_]:
     """Return which nodes a frame may be classified to, whatever entries and filters say, bool[K + 1].
 
     The last one stands for NOWHERE, and is not.

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState, SwitchState
-    from tagloom.records.wave_proof import Terms, WaveProof
+    from tagloom.records.wave_proof import ProofAssumptions, WaveProof
 
 
 class ProveWave(Protocol):
     """Prove every state between two, whatever the order of the lines; also count the lines that frames feel."""
 
-    def __call__(self, before: FabricState, after: FabricState, terms: Terms = AS_PLANNED) -> tuple[WaveProof, int]:
-        """Prove the lines from `before` to `after` under `terms`."""
+    def __call__(
+        self, before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
+    ) -> tuple[WaveProof, int]:
+        """Prove the lines from `before` to `after` under `assumptions`."""
 
 
 class Dependencies(Protocol):
@@ -35,7 +37,7 @@ class Dependencies(Protocol):
 
 
 @dataclass(frozen=True)
-class Judge:
+class ProofServices:
     """What decides a rollout.
 
     verify        proves one state
