@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.search import matrix
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -21,28 +23,40 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
     """
     if len(before) == 0:
         return []
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import breadth_first_order, connected_components  # noqa: PLC0415 - as above
-
-    graph = csr_matrix((np.ones(len(before), np.int8), (before, after)), (channels, channels))
     loops = np.flatnonzero(before == after)
     if len(loops):
         return [int(before[loops[0]])]
-    _, label = connected_components(graph, directed=True, connection="strong")
-    inside = label[before] == label[after]
+    inside = on_cycles(channels, before, after)
     if not inside.any():
         return []
     vertices, (old, new) = _renamed(before[inside], after[inside])
     start = _on_a_shortest(len(vertices), old, new)
-    part = csr_matrix((np.ones(len(old), np.int8), (old, new)), (len(vertices), len(vertices)))
-    _, parent = breadth_first_order(part, start, directed=True)
-    ways: list[list[int]] = []
-    for last in old[new == start].tolist():  # what leads back to the start: the nearest closes a shortest cycle
-        way = [last]
-        while way[-1] != start:
-            way.append(int(parent[way[-1]]))
-        ways.append(way[::-1])
-    return [int(vertices[v]) for v in min(ways, key=len)]
+    return [int(vertices[v]) for v in shortest_through(len(vertices), old, new, start)]
+
+
+def on_cycles(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which edges lie on some cycle: those within a strongly connected component."""
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second that few commands need
+
+    if not len(before):
+        return np.zeros(0, np.bool_)
+    _, label = connected_components(matrix(vertices, before, after), directed=True, connection="strong")
+    inside: NDArray[np.bool_] = label[before] == label[after]
+    return inside
+
+
+def shortest_through(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64], start: int) -> list[int]:
+    """Return a shortest cycle through `start`, which lies on one, as vertices from `start` on."""
+    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
+
+    _, parent = breadth_first_order(matrix(vertices, before, after), start, directed=True)
+    paths: list[list[int]] = []
+    for last in before[after == start].tolist():  # what leads back to the start: the nearest closes a shortest cycle
+        path = [last]
+        while path[-1] != start:
+            path.append(int(parent[path[-1]]))
+        paths.append(path[::-1])
+    return min(paths, key=len)
 
 
 def _renamed(

@@ -33,7 +33,7 @@ def all_hops(
     """Count the edges on a shortest path from each vertex, or from `sources`, to each; inf where none leads."""
     from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - a third of a second that few commands need
 
-    found = shortest_path(_matrix(vertices, tail, head), unweighted=True, indices=sources)
+    found = shortest_path(matrix(vertices, tail, head), unweighted=True, indices=sources)
     return np.asarray(found, np.float64)
 
 
@@ -44,13 +44,14 @@ def reached(
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - a third of a second that few commands need
 
     before = np.concatenate([tail, np.full(len(start), vertices)])  # one more vertex that leads to all of `start`
-    graph = _matrix(vertices + 1, before, np.concatenate([head, start]))
+    graph = matrix(vertices + 1, before, np.concatenate([head, start]))
     found = np.zeros(vertices + 1, np.bool_)
     found[breadth_first_order(graph, vertices, return_predecessors=False)] = True
     return found[:vertices]
 
 
-def _matrix(vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer]) -> csr_matrix:
+def matrix(vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer]) -> csr_matrix:
+    """Return the edges of a graph as a sparse matrix."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
     return csr_matrix((np.ones(len(tail), np.int8), (tail, head)), (vertices, vertices))

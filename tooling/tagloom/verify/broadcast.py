@@ -25,11 +25,11 @@ ROWS = 256  # sources whose copies are counted at once, where counting is needed
 class Broadcast:
     """What became of one broadcast from every host.
 
-    storm       the ways of a cycle that copies go round, [] where there is none
+    storm       the egresses of a cycle that copies go round, [] where there is none
     once        whether each host's broadcast reaches every other host once, and never comes back to it
     wrong       (source, destination, copies) where copies is not 1; the sender itself must get none; the first KEPT
     wrongs      how many there are, where they were counted
-    down        ways that copies take onto links that the fabric declares down
+    down        egresses that copies take onto links that the fabric declares down
     held, wanted  channel dependencies of all copies, each once
     """
 
@@ -45,30 +45,30 @@ class Broadcast:
 def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True) -> Broadcast:
     """Flood from every host; static entries for the broadcast address narrow a node's flood where they stand.
 
-    Copies are counted on the graph of ways out, which has no cycle that a frame can reach exactly when there is no
+    Copies are counted on the graph of egresses, which has no cycle that a frame can reach exactly when there is no
     storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group
     address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
     Without `repeats` only broadcasts that miss a host are counted, not those that come several times.
     """
     result, fabric = Broadcast(), model.fabric
-    ways, hosts = len(model.way_node), len(fabric.hosts)
-    allowed = np.ones(ways, np.bool_)
+    egresses, hosts = len(model.egress_node), len(fabric.hosts)
+    allowed = np.ones(egresses, np.bool_)
     if group_entries and len(model.group_node):
         named = np.zeros((model.nodes, max(fabric.ports) + 1), np.bool_)
         named[model.group_node, model.group_port] = True
-        narrowed = np.isin(model.way_node, model.group_node)
-        allowed = ~narrowed | named[model.way_node, model.way_port]
+        narrowed = np.isin(model.egress_node, model.group_node)
+        allowed = ~narrowed | named[model.egress_node, model.egress_port]
     host, first = model.injections(allowed)
-    if not ways:
+    if not egresses:
         result.wrongs, result.once = hosts * (hosts - 1), hosts < 2
         result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b][:KEPT]
         return result
     before, after = _follow(model, allowed, np.unique(first), result)
     if result.down:  # what is sent there arrives nowhere
-        arrives = ~model.way_down[before]
+        arrives = ~model.egress_down[before]
         before, after = before[arrives], after[arrives]
     if group_entries and not result.storm:
-        once, heard = _heard(model, ways, (before, after), (host, first))
+        once, heard = _heard(model, egresses, (before, after), (host, first))
         result.once = bool(once.all())
         _count(model, (before, after), (host, first), np.flatnonzero(~(once if repeats else heard)), result)
     return result
@@ -78,11 +78,11 @@ def flood_tagged(model: Forwarding) -> Broadcast:
     """Flood the frames that hosts tag themselves, in every VLAN in which their ports take them.
 
     Only the storm and the dependencies are found. Past group entries and static entries alike: a host may send to any
-    address, and a frame that an entry pins takes one of the ways that a flood takes.
+    address, and a frame that an entry pins takes one of the egresses that a flood takes.
     """
     result = Broadcast()
     if len(model.tag_node):
-        allowed = np.ones(len(model.way_node), np.bool_)
+        allowed = np.ones(len(model.egress_node), np.bool_)
         _follow(model, allowed, np.flatnonzero(model.tagged_injections()), result)
     return result
 
@@ -90,18 +90,18 @@ def flood_tagged(model: Forwarding) -> Broadcast:
 def _follow(
     model: Forwarding, allowed: NDArray[np.bool_], start: NDArray[np.int64], result: Broadcast
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Follow copies from the ways `start`; put storm, dependencies and links that are down into `result`.
+    """Follow copies from the egresses `start`; put storm, dependencies and links that are down into `result`.
 
-    Gives the steps taken, as (way, next way).
+    Gives the steps taken, as (egress, next egress).
     """
-    ways, channels = len(model.way_node), max(1, len(model.fabric.tail))
+    egresses, channels = len(model.egress_node), max(1, len(model.fabric.tail))
     before, after = model.steps(allowed)
-    live = reached(ways, before, after, start)
+    live = reached(egresses, before, after, start)
     seen = live[before]
     before, after = before[seen], after[seen]
-    result.storm = find_cycle(ways, before, after)
-    result.down = np.flatnonzero(live & model.way_down).tolist()
-    held, wanted = model.way_channel[before].astype(np.int64), model.way_channel[after].astype(np.int64)
+    result.storm = find_cycle(egresses, before, after)
+    result.down = np.flatnonzero(live & model.egress_down).tolist()
+    held, wanted = model.egress_channel[before].astype(np.int64), model.egress_channel[after].astype(np.int64)
     links = (held >= 0) & (wanted >= 0)
     keys = np.unique(held[links] * channels + wanted[links])
     result.held, result.wanted = keys // channels, keys % channels
@@ -110,32 +110,32 @@ def _follow(
 
 def _heard(
     model: Forwarding,
-    ways: int,
+    egresses: int,
     steps: tuple[NDArray[np.int64], NDArray[np.int64]],
     injections: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whose broadcast reaches each other host exactly once, and whose at least once, without counting each pair.
 
     H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are found for
-    every way out from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
+    every egress from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
     """
     before, after = steps
     hosts = len(model.fabric.hosts)
-    height = ranks(ways, after, before)  # the longest way on from each; the ways it leads to are lower
+    height = ranks(egresses, after, before)  # the longest way on from each; the egresses it leads to are lower
     order = np.lexsort((before, height[before]))
     before, after = before[order], after[order]
-    group = np.flatnonzero(np.diff(before, prepend=-1))  # the first step from each way that leads on
+    group = np.flatnonzero(np.diff(before, prepend=-1))  # the first step from each egress that leads on
     parents = before[group]
     ends = np.append(group[1:], len(before))
     levels = np.searchsorted(height[parents], np.arange(1, int(height.max(initial=0)) + 2))
-    takers = np.flatnonzero(model.way_host >= 0)
-    taken = model.way_host[takers]
+    takers = np.flatnonzero(model.egress_host >= 0)
+    taken = model.egress_host[takers]
     host, first = injections
     by_host = np.argsort(host, kind="stable")
     host, first = host[by_host], first[by_host]
     heads = np.flatnonzero(np.diff(host, prepend=-1))
 
-    total = np.zeros(ways, np.int64)
+    total = np.zeros(egresses, np.int64)
     total[takers] = 1
     for low, high in pairwise(levels.tolist()):
         part = slice(group[low], ends[high - 1])
@@ -146,7 +146,7 @@ def _heard(
     for start in range(0, hosts, SLICE):
         width = min(SLICE, hosts - start)
         mine = (taken >= start) & (taken < start + width)
-        seen = np.zeros((ways, -(-width // 64)), np.uint64)
+        seen = np.zeros((egresses, -(-width // 64)), np.uint64)
         at = taken[mine] - start
         seen[takers[mine], at // 64] = np.uint64(1) << (at % 64).astype(np.uint64)
         for low, high in pairwise(levels.tolist()):
@@ -173,12 +173,12 @@ def _count(
     """Count the copies of these hosts' broadcasts at every host, ROWS sources at a time."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
-    ways, hosts = len(model.way_node), len(model.fabric.hosts)
+    egresses, hosts = len(model.egress_node), len(model.fabric.hosts)
     # at least int64: a renamed plan can deliver millions of copies without a storm
-    step = csr_matrix((np.ones(len(steps[0]), np.int64), steps), (ways, ways))
-    enter = csr_matrix((np.ones(len(injections[0]), np.int64), injections), (hosts, ways))
-    takers = np.flatnonzero(model.way_host >= 0)
-    give = csr_matrix((np.ones(len(takers), np.int64), (takers, model.way_host[takers])), (ways, hosts))
+    step = csr_matrix((np.ones(len(steps[0]), np.int64), steps), (egresses, egresses))
+    enter = csr_matrix((np.ones(len(injections[0]), np.int64), injections), (hosts, egresses))
+    takers = np.flatnonzero(model.egress_host >= 0)
+    give = csr_matrix((np.ones(len(takers), np.int64), (takers, model.egress_host[takers])), (egresses, hosts))
     for low in range(0, len(sources), ROWS):
         rows = sources[low : low + ROWS]
         here = enter[rows]

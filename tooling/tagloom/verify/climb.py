@@ -18,9 +18,9 @@ UNKNOWN, ON_THE_WAY, HERE = -3, -2, -1
 def climb(
     pin: NDArray[np.unsignedinteger],
     table: NDArray[np.int32],
-    way_to: NDArray[np.int32],
-    way_channel: NDArray[np.int32],
-    way_host: NDArray[np.int32],
+    egress_to: NDArray[np.int32],
+    egress_channel: NDArray[np.int32],
+    egress_host: NDArray[np.int32],
     inject: NDArray[np.int32],
     host_port: NDArray[np.int32],
     host_switch: NDArray[np.int32],
@@ -35,7 +35,7 @@ def climb(
     """Write to `good` which destinations every other host reaches by entries all the way, never sent back.
 
     pin          uint[H, K], the port that [destination, node] is pinned to, 0 where frames flood
-    table        int32[K, ports + 1], the way out of [node, port], -1 where there is none
+    table        int32[K, ports + 1], the egress of [node, port], -1 where there is none
     host_before  int32[C], a host of the switch each channel leaves, -1 where it has none
     parent       int32[S, N], the planned trees, with no row where nothing is planned
     trusted      bool[H], the hosts to which all paths may be as planned
@@ -66,16 +66,16 @@ def climb(
                 last[node] = ON_THE_WAY
                 stack[depth] = node
                 depth += 1
-                way = table[node, row[node]] if row[node] > 0 else -1
-                if way < 0:
+                egress = table[node, row[node]] if row[node] > 0 else -1
+                if egress < 0:
                     fine = False
                     break
-                channel = way_channel[way]
+                channel = egress_channel[egress]
                 if channel < 0:
-                    fine = way_host[way] == d
+                    fine = egress_host[egress] == d
                     last[node] = HERE
                     break
-                node = way_to[way]
+                node = egress_to[egress]
                 if node < 0 or row[node] == head_port[channel] or row[node] == 0:
                     fine = False
                     break
@@ -88,9 +88,9 @@ def climb(
                 here = stack[i]
                 if last[here] == HERE:
                     continue
-                way = table[here, row[here]]
-                then = last[way_to[way]]
-                last[here] = way_channel[way] if then == HERE else then
+                egress = table[here, row[here]]
+                then = last[egress_to[egress]]
+                last[here] = egress_channel[egress] if then == HERE else then
                 if then != HERE and len(parent) > 0:
                     before = host_before[then]
                     if before < 0 or not trusted[before] or pin[before, here] != row[here]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
+from tagloom.graph.cycles import on_cycles, shortest_through
+from tagloom.graph.search import reached
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class ForeignFrames:
     """What becomes of frames that enter a fabric by ports outside it.
 
     vlans  the VLAN ids of others, ascending: neither VLAN 1, nor made by tagloom, nor that of a host's port
-    storm  the ways of a cycle that copies go round and that spanning tree does not break, [] where there is none
+    storm  the egresses of a cycle that copies go round and that spanning tree does not break, [] where there is none
     heard  (host, VLAN id) of each host that such a frame reaches untagged, ascending
     """
 
@@ -44,15 +46,15 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
     theirs = {v for held in state.values() for v in held.vlans.tolist()} - ours - {DEFAULT_VLAN}
     entered = _entered(model, state)
     found = ForeignFrames(tuple(sorted(theirs)))
-    first = np.flatnonzero(np.isin(model.way_node, entered))
+    first = np.flatnonzero(np.isin(model.egress_node, entered))
     if not len(first):
         return found
     before, after, live = _followed(model, first)
     found.storm = _unbroken_cycle(before, after, ~_spanned(model, state))
-    hosts = np.flatnonzero(live & (model.way_host >= 0))
-    vlan = model.node_vlan[model.way_node[hosts]]
+    hosts = np.flatnonzero(live & (model.egress_host >= 0))
+    vlan = model.node_vlan[model.egress_node[hosts]]
     foreign = np.isin(vlan, sorted(theirs))
-    pairs = zip(model.way_host[hosts[foreign]].tolist(), vlan[foreign].tolist(), strict=True)
+    pairs = zip(model.egress_host[hosts[foreign]].tolist(), vlan[foreign].tolist(), strict=True)
     found.heard = sorted(set(pairs))
     return found
 
@@ -100,53 +102,29 @@ def _takes(held: SwitchState, ports: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _followed(
     model: Forwarding, first: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Follow floods that begin with the ways `first`; return the steps (way, next way), and the ways taken, bool[R]."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
-    from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
-
-    ways = len(model.way_node)
-    before, after = model.steps(np.ones(ways, np.bool_))
-    rows = np.concatenate([before, np.full(len(first), ways)])
-    graph = csr_matrix((np.ones(len(rows), np.int8), (rows, np.concatenate([after, first]))), (ways + 1, ways + 1))
-    live = np.zeros(ways + 1, np.bool_)
-    live[breadth_first_order(graph, ways, return_predecessors=False)] = True
-    return before[live[before]], after[live[before]], live[:ways]
+    """Follow floods from the egresses `first`: the steps (egress, next egress), and the egresses taken, bool[R]."""
+    egresses = len(model.egress_node)
+    before, after = model.steps(np.ones(egresses, np.bool_))
+    live = reached(egresses, before, after, first)
+    return before[live[before]], after[live[before]], live
 
 
 def _spanned(model: Forwarding, state: FabricState) -> NDArray[np.bool_]:
-    """Mark the ways over cables whose two ends run spanning tree, bool[R]."""
+    """Mark the egresses over cables whose two ends run spanning tree, bool[R]."""
     fabric = model.fabric
     ports = max(fabric.ports, default=0) + 1
     runs = np.zeros((len(fabric.switches), ports), np.bool_)
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         runs[s, 1 : held.ports + 1] = held.port_spanning_tree & held.spanning_tree
-    # a way to a host has channel -1, and runs none
+    # an egress to a host has channel -1, and runs none
     both = runs[fabric.tail, fabric.tail_port] & runs[fabric.head, fabric.head_port]
-    spanned: NDArray[np.bool_] = np.append(both, False)[model.way_channel]
+    spanned: NDArray[np.bool_] = np.append(both, False)[model.egress_channel]
     return spanned
 
 
 def _unbroken_cycle(before: NDArray[np.int64], after: NDArray[np.int64], free: NDArray[np.bool_]) -> list[int]:
-    """Return a shortest cycle of steps through the first way that is `free`, bool[R], and lies on one; [] for none."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
-    from scipy.sparse.csgraph import breadth_first_order, connected_components  # noqa: PLC0415 - as above
-
-    ways = len(free)
-    if not len(before):
-        return []
-    graph = csr_matrix((np.ones(len(before), np.int8), (before, after)), (ways, ways))
-    _, label = connected_components(graph, directed=True, connection="strong")
-    inside = label[before] == label[after]
-    on_a_cycle = np.unique(before[inside & free[before]])
-    if not len(on_a_cycle):
-        return []
-    start, old, new = int(on_a_cycle[0]), before[inside], after[inside]
-    part = csr_matrix((np.ones(len(old), np.int8), (old, new)), (ways, ways))
-    reached, parent = breadth_first_order(part, start)
-    place = {int(way): at for at, way in enumerate(reached)}
-    last = min(old[new == start].tolist(), key=lambda way: place.get(way, ways))
-    cycle = [int(last)]
-    while cycle[-1] != start:
-        cycle.append(int(parent[cycle[-1]]))
-    return cycle[::-1]
+    """Return a shortest cycle of steps through the first egress that is `free`, bool[R], and lies on one; else []."""
+    inside = on_cycles(len(free), before, after)
+    candidates = before[inside & free[before]]
+    return shortest_through(len(free), before[inside], after[inside], int(candidates.min())) if len(candidates) else []

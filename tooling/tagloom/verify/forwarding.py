@@ -22,15 +22,16 @@ NOWHERE = -1
 
 @dataclass(frozen=True, eq=False)
 class Forwarding:
-    """The forwarding of every (switch, VLAN) that exists, called a node; K nodes, R ways out.
+    """The forwarding of every (switch, VLAN) that exists, called a node; K nodes, R egresses.
 
-    A way out is a member port of a node that leads to a host or a live link:
+    A egress is a member port of a node that leads to a host or a live link:
 
     node_switch int32[K], node_vlan int32[K]
-    way_node    int32[R], ascending; way_port int32[R]; way_channel int32[R], -1 for hosts
-    way_host    int32[R], the host that takes the frame, -1 for links, and where it leaves tagged (hosts want untagged)
-    way_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
-    way_start   int64[K + 1], the ways of node k are way_start[k] .. way_start[k + 1]
+    egress_node    int32[R], ascending; egress_port int32[R]; egress_channel int32[R], -1 for hosts
+    egress_host    int32[R], the host that takes the frame, -1 for links, and where it leaves tagged (hosts want
+    untagged)
+    egress_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
+    egress_start   int64[K + 1], the egresses of node k are egress_start[k] .. egress_start[k + 1]
     inject      int32[H], the node a host's untagged frame is classified to, -1 where it is dropped
     tag_node, tag_port  int32, the nodes that frames which a host tagged itself are classified to, by the host's port
     entry_node, entry_host, entry_port   int32, static entries for the fabric's hosts, one row each
@@ -40,12 +41,12 @@ class Forwarding:
     fabric: Fabric
     node_switch: NDArray[np.int32]
     node_vlan: NDArray[np.int32]
-    way_node: NDArray[np.int32]
-    way_port: NDArray[np.int32]
-    way_channel: NDArray[np.int32]
-    way_host: NDArray[np.int32]
-    way_to: NDArray[np.int32]
-    way_start: NDArray[np.int64]
+    egress_node: NDArray[np.int32]
+    egress_port: NDArray[np.int32]
+    egress_channel: NDArray[np.int32]
+    egress_host: NDArray[np.int32]
+    egress_to: NDArray[np.int32]
+    egress_start: NDArray[np.int64]
     inject: NDArray[np.int32]
     tag_node: NDArray[np.int32]
     tag_port: NDArray[np.int32]
@@ -56,10 +57,10 @@ class Forwarding:
     group_port: NDArray[np.int32]
 
     @cached_property
-    def way_down(self) -> NDArray[np.bool_]:
-        """Return which ways lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
-        up = np.append(self.fabric.channel_up, True)  # a way to a host is none
-        down: NDArray[np.bool_] = ~up[self.way_channel]
+    def egress_down(self) -> NDArray[np.bool_]:
+        """Return which egresses lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
+        up = np.append(self.fabric.channel_up, True)  # an egress to a host is none
+        down: NDArray[np.bool_] = ~up[self.egress_channel]
         return down
 
     @property
@@ -67,44 +68,44 @@ class Forwarding:
         """Count the (switch, VLAN) pairs."""
         return len(self.node_switch)
 
-    def way_table(self) -> NDArray[np.int32]:
-        """Return the way out of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
+    def egress_table(self) -> NDArray[np.int32]:
+        """Return the egress of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
         table = np.full((self.nodes, max(self.fabric.ports, default=0) + 1), NOWHERE, np.int32)
-        ways = np.flatnonzero(~self.way_down).astype(np.int32)
-        table[self.way_node[ways], self.way_port[ways]] = ways
+        egresses = np.flatnonzero(~self.egress_down).astype(np.int32)
+        table[self.egress_node[egresses], self.egress_port[egresses]] = egresses
         return table
 
-    def steps(self, ways: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List (way, next way) for frames that flood: every way of the next node but the port they came in by.
+    def steps(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List (egress, next egress) for frames that flood: every egress of the next node but the port they came in by.
 
-        `ways` masks the ways that frames may take, bool[R].
+        `egresses` masks the egresses that frames may take, bool[R].
         """
-        usable = np.flatnonzero(ways & (self.way_to != NOWHERE))
-        to = self.way_to[usable]
-        return self._fan_out(usable, to, self.fabric.head_port[self.way_channel[usable]], ways)
+        usable = np.flatnonzero(egresses & (self.egress_to != NOWHERE))
+        to = self.egress_to[usable]
+        return self._fan_out(usable, to, self.fabric.head_port[self.egress_channel[usable]], egresses)
 
-    def injections(self, ways: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List (host, first way) for frames that flood from a host."""
+    def injections(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List (host, first egress) for frames that flood from a host."""
         hosts = np.flatnonzero(self.inject != NOWHERE)
-        return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], ways)
+        return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
 
     def tagged_injections(self) -> NDArray[np.bool_]:
-        """Mark the first ways of frames that flood from hosts which tagged them themselves, bool[R]."""
-        taking = np.bincount(self.tag_node, minlength=self.nodes)[self.way_node]
+        """Mark the first egresses of frames that flood from hosts which tagged them themselves, bool[R]."""
+        taking = np.bincount(self.tag_node, minlength=self.nodes)[self.egress_node]
         only = np.full(self.nodes, NOWHERE, np.int32)
         only[self.tag_node] = self.tag_port  # where one port takes such frames, they leave by every other
-        first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.way_node] != self.way_port))
+        first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.egress_node] != self.egress_port))
         return first
 
     def _fan_out(
-        self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], ways: NDArray[np.bool_]
+        self, who: NDArray[np.int64], node: NDArray[np.int32], in_port: NDArray[np.int32], egresses: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        count = self.way_start[node + 1] - self.way_start[node]
+        count = self.egress_start[node + 1] - self.egress_start[node]
         index = np.repeat(np.arange(len(who)), count)
         nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
-        way = self.way_start[node][index] + nth
-        keep = ways[way] & (self.way_port[way] != in_port[index])
-        return who[index[keep]].astype(np.int64), way[keep]
+        egress = self.egress_start[node][index] + nth
+        keep = egresses[egress] & (self.egress_port[egress] != in_port[index])
+        return who[index[keep]].astype(np.int64), egress[keep]
 
 
 def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> Forwarding:
@@ -114,8 +115,8 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
     and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A VLAN that a switch does
     not know is dropped there. A link is live where the ports at both ends are enabled; an aggregated one where all its
-    cables are bound as well (see `carrying`). A live link that the fabric declares down keeps its ways: they must not
-    be used, and whatever storms or waits over them does so when the link is back.
+    cables are bound as well (see `carrying`). A live link that the fabric declares down keeps its egresses: they must
+    not be used, and whatever storms or waits over them does so when the link is back.
     """
     switches = [state[switch.name] for switch in fabric.switches]
     node_switch = np.repeat(np.arange(len(switches), dtype=np.int32), [len(s.vlans) for s in switches])
@@ -143,33 +144,33 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
         filtered = filters[switch, port] & (member[node, port] == Membership.NONE)
         return np.where(refused | filtered | ~enabled[switch, port], NOWHERE, node).astype(np.int32)
 
-    way_node, way_port = np.nonzero(member)
-    at = node_switch[way_node]
-    channel, host = fabric.port_channel[at, way_port], fabric.port_host[at, way_port]
-    live = enabled[at, way_port] & ((channel >= 0) | (host >= 0))
+    egress_node, egress_port = np.nonzero(member)
+    at = node_switch[egress_node]
+    channel, host = fabric.port_channel[at, egress_port], fabric.port_host[at, egress_port]
+    live = enabled[at, egress_port] & ((channel >= 0) | (host >= 0))
     if len(fabric.tail):
         live &= (channel < 0) | enabled[fabric.head[channel], fabric.head_port[channel]]
-    way_node, way_port, channel, host = way_node[live], way_port[live], channel[live], host[live]
-    tagged = member[way_node, way_port] == Membership.TAGGED
-    way_to = np.full(len(way_node), NOWHERE, np.int32)
+    egress_node, egress_port, channel, host = egress_node[live], egress_port[live], channel[live], host[live]
+    tagged = member[egress_node, egress_port] == Membership.TAGGED
+    egress_to = np.full(len(egress_node), NOWHERE, np.int32)
     links = np.flatnonzero(channel >= 0)
     c = channel[links]
-    way_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[way_node[links]], tagged[links])
+    egress_to[links] = classify(fabric.head[c], fabric.head_port[c], node_vlan[egress_node[links]], tagged[links])
     no_vlan = np.zeros(len(fabric.hosts), np.int32)
     inject = classify(fabric.host_switch, fabric.host_port, no_vlan, no_vlan > 0)
-    tag_node, tag_port = _tagged(fabric, (way_node, way_port, host >= 0), node_switch, filters)
+    tag_node, tag_port = _tagged(fabric, (egress_node, egress_port, host >= 0), node_switch, filters)
     kept = classify(node_switch[tag_node], tag_port, node_vlan[tag_node], np.ones(len(tag_node), np.bool_)) != NOWHERE
     entries = _entries(fabric, switches, node_of, unicast=unicast)
     return Forwarding(
         fabric=fabric,
         node_switch=node_switch,
         node_vlan=node_vlan,
-        way_node=way_node.astype(np.int32),
-        way_port=way_port.astype(np.int32),
-        way_channel=channel,
-        way_host=np.where(tagged, NOWHERE, host).astype(np.int32),
-        way_to=way_to,
-        way_start=np.searchsorted(way_node, np.arange(len(node_vlan) + 1)),
+        egress_node=egress_node.astype(np.int32),
+        egress_port=egress_port.astype(np.int32),
+        egress_channel=channel,
+        egress_host=np.where(tagged, NOWHERE, host).astype(np.int32),
+        egress_to=egress_to,
+        egress_start=np.searchsorted(egress_node, np.arange(len(node_vlan) + 1)),
         inject=inject,
         tag_node=tag_node[kept],
         tag_port=tag_port[kept],
@@ -183,15 +184,15 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
 
 def _tagged(
     fabric: Fabric,
-    ways: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
+    egresses: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
     node_switch: NDArray[np.int32],
     filters: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """List the (node, host's port) that a tagged frame might be classified to: members, and all where none filters.
 
-    `ways` are (node, port, whether a host is there).
+    `egresses` are (node, port, whether a host is there).
     """
-    node, port, at_host = ways
+    node, port, at_host = egresses
     nodes, ports = [node[at_host]], [port[at_host]]
     for s, p in zip(fabric.host_switch.tolist(), fabric.host_port.tolist(), strict=True):
         if not filters[s, p]:

@@ -236,7 +236,7 @@ def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
 
 
 class _Links(NamedTuple):
-    """What becomes of links: `usable` and `doubtful` as in InterleavingModel, bool[L], `loose`, and when a port's link is down.
+    """What becomes of links: `usable` and `doubtful` (bool[L]) as in InterleavingModel, `loose`, and when one is down.
 
     off  place of the port that speaks for a link -> positions, and whether no frame passes from each on
     """
@@ -374,11 +374,11 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
     node = np.repeat(np.arange(len(node_vlan)), np.diff(rows[0]))
     np.bitwise_or.at(ever_tagged, node, rows[3])
     np.bitwise_or.at(ever_untagged, node, rows[4])
-    way_node, way_port, lo = _spread_out(ever_tagged)
-    channel = fabric.port_channel[node_switch[way_node], way_port]
+    egress_node, egress_port, lo = _spread_out(ever_tagged)
+    channel = fabric.port_channel[node_switch[egress_node], egress_port]
     far = np.full(len(channel), NOWHERE, np.int32)
     links = channel >= 0
-    far[links] = node_of[fabric.head[channel[links]], node_vlan[way_node[links]]]
+    far[links] = node_of[fabric.head[channel[links]], node_vlan[egress_node[links]]]
     hosts = len(fabric.hosts)
     none = np.zeros(hosts + 2, np.int64), np.empty(0, np.int32)
     return InterleavingModel(

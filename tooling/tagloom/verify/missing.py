@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.forwarding import Forwarding
 
-CASES = 1 << 13  # losses followed at once; bounds memory at cases x the ways one flood takes
+CASES = 1 << 13  # losses followed at once; bounds memory at cases x the egresses one flood takes
 NO_ENTRY = 0
 
 
@@ -31,7 +31,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
     ports = max(fabric.ports, default=0) + 1
     pin = np.zeros((len(fabric.hosts), model.nodes), np.int32)
     pin[model.entry_host, model.entry_node] = model.entry_port
-    table = model.way_table()
+    table = model.egress_table()
     case, flows = _met(model, pin, table)
     totals, worst, entries = np.zeros(5, np.int64), 0, set[int]()  # flows, extra hosts, lost, duplicated, storms
     for low in range(0, len(case), CASES):
@@ -59,12 +59,12 @@ def _met(
         keys: list[NDArray[np.int64]] = []
         for _ in range(model.nodes + 1):  # a frame sent on more often goes round for ever
             port = pin[d, node]
-            way = table[node, port]
+            egress = table[node, port]
             keys.append((node * ports + in_port)[port != NO_ENTRY])
-            good = (port != NO_ENTRY) & (way != NOWHERE) & (port != in_port)
-            way = way[good]
-            way = way[(model.way_channel[way] >= 0) & (model.way_to[way] != NOWHERE)]
-            node, in_port = model.way_to[way].astype(np.int64), fabric.head_port[model.way_channel[way]]
+            good = (port != NO_ENTRY) & (egress != NOWHERE) & (port != in_port)
+            egress = egress[good]
+            egress = egress[(model.egress_channel[egress] >= 0) & (model.egress_to[egress] != NOWHERE)]
+            node, in_port = model.egress_to[egress].astype(np.int64), fabric.head_port[model.egress_channel[egress]]
             if not len(node):
                 break
         met[d] = np.concatenate(keys) + d * model.nodes * ports
@@ -82,32 +82,35 @@ def _follow(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return for each case the extra hosts that hear the frame, the copies its destination gets, and if it storms."""
     fabric = model.fabric
-    cases, ways, hosts = len(destination), len(model.way_node), len(fabric.hosts)
+    cases, egresses, hosts = len(destination), len(model.egress_node), len(fabric.hosts)
     heard = np.zeros((cases, hosts), np.bool_)
     copies = np.zeros(cases, np.int64)
     case, node, came, times = np.arange(cases), gone, in_port, np.ones(cases, np.int64)
-    for _ in range(ways + 1):
+    for _ in range(egresses + 1):
         port = np.where(node == gone[case], NO_ENTRY, pin[destination[case], node])
         floods = port == NO_ENTRY
-        count = np.where(floods, model.way_start[node + 1] - model.way_start[node], 1)
+        count = np.where(floods, model.egress_start[node + 1] - model.egress_start[node], 1)
         index = np.repeat(np.arange(len(case)), count)
         nth = np.arange(len(index)) - np.repeat(np.cumsum(count) - count, count)
-        way = np.where(floods[index], model.way_start[node][index] + nth, table[node[index], port[index]])
-        way[way == NOWHERE] = ways  # led nowhere
-        kept = np.flatnonzero(way < ways)
-        kept = kept[model.way_port[way[kept]] != came[index[kept]]]
-        way, case, times = way[kept], case[index[kept]], times[index[kept]]
-        host = model.way_host[way]
+        egress = np.where(floods[index], model.egress_start[node][index] + nth, table[node[index], port[index]])
+        egress[egress == NOWHERE] = egresses  # led nowhere
+        kept = np.flatnonzero(egress < egresses)
+        kept = kept[model.egress_port[egress[kept]] != came[index[kept]]]
+        egress, case, times = egress[kept], case[index[kept]], times[index[kept]]
+        host = model.egress_host[egress]
         heard[case[host >= 0], host[host >= 0]] = True
         np.add.at(copies, case[host == destination[case]], times[host == destination[case]])
-        on = (model.way_channel[way] >= 0) & (model.way_to[way] != NOWHERE)
-        # Copies on one way of one case go on alike: count them together, so that a storm cannot fill the memory.
-        key, where = np.unique(case[on] * (ways + 1) + way[on], return_inverse=True)
+        on = (model.egress_channel[egress] >= 0) & (model.egress_to[egress] != NOWHERE)
+        # Copies on one egress of one case go on alike: count them together, so that a storm cannot fill the memory.
+        key, where = np.unique(case[on] * (egresses + 1) + egress[on], return_inverse=True)
         times = np.minimum(np.bincount(where, times[on], len(key)), 1 << 30).astype(np.int64)
-        case, way = np.divmod(key, ways + 1)
-        node, came = model.way_to[way].astype(np.int64), fabric.head_port[model.way_channel[way]].astype(np.int64)
+        case, egress = np.divmod(key, egresses + 1)
+        node, came = (
+            model.egress_to[egress].astype(np.int64),
+            fabric.head_port[model.egress_channel[egress]].astype(np.int64),
+        )
         if not len(key):
             break
     storm = np.zeros(cases, np.int64)
-    storm[case] = 1  # still under way after more steps than there are ways
+    storm[case] = 1  # still under way after more steps than there are egresses
     return heard.sum(axis=1) - heard[np.arange(cases), destination], copies, storm

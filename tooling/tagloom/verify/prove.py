@@ -62,11 +62,11 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     routes = plan.routes
     model, ports = forwarding(fabric, state), max(fabric.ports, default=0) + 1
     sent = walk(model, routes)
-    shout = flood(model, repeats=not plan.duplicates_allowed)
-    plain = _plain(model, shout)
-    storm = shout.storm or plain.storm
+    flooded = flood(model, repeats=not plan.duplicates_allowed)
+    plain = _plain(model, flooded)
+    storm = flooded.storm or plain.storm
     channels = len(fabric.tail)
-    keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, shout, plain)]))
+    keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, flooded, plain)]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
     around: list[str] = []
@@ -83,9 +83,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
     findings += _foreign(model, foreign)
-    findings += _down(model, sorted({*shout.down, *plain.down}))
-    wrong = [w for w in shout.wrong if not plan.duplicates_allowed or w[2] == 0]
-    findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else shout.wrongs)
+    findings += _down(model, sorted({*flooded.down, *plain.down}))
+    wrong = [w for w in flooded.wrong if not plan.duplicates_allowed or w[2] == 0]
+    findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else flooded.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
@@ -98,7 +98,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         reachable_pairs=hosts * (hosts - 1) - count(sent.lost, hosts),
         off_path_pairs=count(sent.off_path, hosts),
         storm_free=not storm and not foreign.storm,
-        broadcast_exactly_once=not storm and shout.once,
+        broadcast_exactly_once=not storm and flooded.once,
         deadlock_free=not cycle,
         channels=channels,
         dependencies=len(keys),
@@ -117,8 +117,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
 def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the channel dependencies of all unicasts and floods that states allow, as (held, wanted), each once."""
     model = forwarding(fabric, state)
-    shout = flood(model)
-    all_frames = (walk(model, None), shout, _plain(model, shout))
+    flooded = flood(model)
+    all_frames = (walk(model, None), flooded, _plain(model, flooded))
     return np.concatenate([each.held for each in all_frames]), np.concatenate([each.wanted for each in all_frames])
 
 
@@ -136,7 +136,7 @@ def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
 def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     findings: list[Finding] = []
     if foreign.storm:
-        where = f"VLAN {int(model.node_vlan[model.way_node[foreign.storm[0]]])}, from ports outside the fabric"
+        where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from ports outside the fabric"
         around = " -> ".join(_ways(model, foreign.storm))
         findings.append(Finding(where, "no storm", f"copies go round {around}, where no spanning tree runs"))
     return findings + [
@@ -149,12 +149,12 @@ def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     ]
 
 
-def _plain(model: Forwarding, shout: Broadcast) -> Broadcast:
+def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
     """Flood past the entries for the broadcast address, which narrow nothing else.
 
     Every host sends other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are gone.
     """
-    return flood(model, group_entries=False) if len(model.group_node) else shout
+    return flood(model, group_entries=False) if len(model.group_node) else flooded
 
 
 def channel_name(fabric: Fabric, channel: int) -> str:
@@ -194,22 +194,22 @@ def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> l
     return shown
 
 
-def _down(model: Forwarding, ways: list[int]) -> list[Finding]:
+def _down(model: Forwarding, egresses: list[int]) -> list[Finding]:
     """Find floods that go over links which the fabric declares down, link by link."""
     first: dict[int, int] = {}
-    for way in ways:
-        first.setdefault(int(model.way_channel[way]) // 2, way)
+    for egress in egresses:
+        first.setdefault(int(model.egress_channel[egress]) // 2, egress)
     return [
-        Finding("flooding", "nothing sent on a link that is declared down", _ways(model, [way])[0])
-        for way in list(first.values())[:WITNESSES]
+        Finding("flooding", "nothing sent on a link that is declared down", _ways(model, [egress])[0])
+        for egress in list(first.values())[:WITNESSES]
     ]
 
 
-def _ways(model: Forwarding, ways: list[int]) -> list[str]:
+def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
     return [
-        f"{_port(model.fabric, int(model.node_switch[model.way_node[w]]), int(model.way_port[w]))}"
-        f" (VLAN {model.node_vlan[model.way_node[w]]})"
-        for w in ways
+        f"{_port(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
+        f" (VLAN {model.node_vlan[model.egress_node[w]]})"
+        for w in egresses
     ]
 
 

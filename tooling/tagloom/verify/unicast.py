@@ -70,7 +70,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     """
     fabric, result = model.fabric, Unicast()
     channels, ports = max(1, len(fabric.tail)), max(fabric.ports, default=0) + 1
-    table = model.way_table()
+    table = model.egress_table()
     # A fabric this small is walked pair by pair at once; its program starts in less time than compiled loops.
     bad, held, wanted = list(range(len(fabric.hosts))), np.empty(0, np.int64), np.empty(0, np.int64)
     pin = _pinned(model, np.uint8 if ports <= np.iinfo(np.uint8).max else np.uint16)
@@ -118,11 +118,11 @@ def _climbed(
     host_at[fabric.host_switch] = np.arange(len(fabric.hosts))
     parent = routes.trees if routes is not None else np.empty((0, 0), np.int32)
     source = routes.source_of_host if routes is not None else np.empty(0, np.int32)
-    ways = table, model.way_to, model.way_channel, model.way_host
+    egresses = table, model.egress_to, model.egress_channel, model.egress_host
     hosts = model.inject, fabric.host_port, fabric.host_switch, host_at[fabric.tail]
     trusted = np.ones(len(fabric.hosts), np.bool_)
     while True:
-        climb(pin, *ways, *hosts, fabric.head_port, parent, source, trusted, good, turns)
+        climb(pin, *egresses, *hosts, fabric.head_port, parent, source, trusted, good, turns)
         if routes is None or np.array_equal(good, trusted):
             return good, turns
         trusted = good.copy()
@@ -158,13 +158,13 @@ def _walk_block(
         flooded = ~dropped & (port == NO_ENTRY)
         result.floods += zip(pairs[0][flooded].tolist(), pairs[1][flooded].tolist(), strict=True)
         _note(result.off_path, step, pairs, flooded, partial(_flooded, model), node)
-        way = table[node, port]
-        stuck = ~dropped & ~flooded & ((way == NOWHERE) | (port == in_port))
+        egress = table[node, port]
+        stuck = ~dropped & ~flooded & ((egress == NOWHERE) | (port == in_port))
         _note(result.lost, step, pairs, stuck, partial(_stuck, model), node, port)
         on = ~dropped & ~flooded & ~stuck
-        source, column, way, held, strayed = source[on], column[on], way[on], held[on], strayed[on]
+        source, column, egress, held, strayed = source[on], column[on], egress[on], held[on], strayed[on]
         pairs = source, block[column]
-        channel, host = model.way_channel[way], model.way_host[way]
+        channel, host = model.egress_channel[egress], model.egress_host[egress]
         at_end = channel < 0
         if planned is not None and routes is not None:
             want = planned[routes.source_of_host[source], column, min(step, planned.shape[2] - 1)]
@@ -172,14 +172,14 @@ def _walk_block(
                 want = np.full_like(want, -1)
             strayed |= want != np.where(at_end, -1, channel)
         wrong = at_end & (host != pairs[1])
-        _note(result.lost, step, pairs, wrong, partial(_wrong_end, model), way)
+        _note(result.lost, step, pairs, wrong, partial(_wrong_end, model), egress)
         _note(result.off_path, step, pairs, at_end & ~wrong & strayed, _strayed)
         on = ~at_end
         turn = on & (held >= 0)
         if turn.any():
             keys.append(np.unique(held[turn] * channels + channel[turn]))
         source, column, strayed = source[on], column[on], strayed[on]
-        held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.way_to[way[on]]
+        held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.egress_to[egress[on]]
     _note(result.lost, model.nodes, (source, block[column]), source >= 0, partial(_endless, model), node)
 
 
@@ -198,19 +198,19 @@ def _note(
 
 def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.int64], result: Unicast) -> None:
     """Find which flooded frames arrive all the same, by following every copy."""
-    ways = len(model.way_node)
-    usable = ~model.way_down
+    egresses = len(model.egress_node)
+    usable = ~model.egress_down
     flooded: dict[int, list[int]] = {}
     column = {d: at for at, d in enumerate(block.tolist())}
     for s, d in result.floods:
         if d in column:
             flooded.setdefault(d, []).append(s)
     for d, sources in sorted(flooded.items()):
-        pinned = pin[:, column[d]][model.way_node]
-        allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.way_port))
+        pinned = pin[:, column[d]][model.egress_node]
+        allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.egress_port))
         before, after = model.steps(allowed)
-        arrivals = np.flatnonzero(allowed & (model.way_host == d))
-        good = reached(ways, after, before, arrivals)  # backwards from where frames arrive
+        arrivals = np.flatnonzero(allowed & (model.egress_host == d))
+        good = reached(egresses, after, before, arrivals)  # backwards from where frames arrive
         host, first = model.injections(allowed)
         lost = np.setdiff1d(np.array(sources, np.int64), host[good[first]])
         pairs = lost, np.full(len(lost), d)
@@ -236,9 +236,9 @@ def _stuck(model: Forwarding, node: int, port: int) -> str:
     return f"dropped at {_node(model, node)}: the entry's port {port} leads nowhere{link}"
 
 
-def _wrong_end(model: Forwarding, way: int) -> str:
-    node = _node(model, int(model.way_node[way]))
-    return f"led out of port {model.way_port[way]} of {node}, where that host is not"
+def _wrong_end(model: Forwarding, egress: int) -> str:
+    node = _node(model, int(model.egress_node[egress]))
+    return f"led out of port {model.egress_port[egress]} of {node}, where that host is not"
 
 
 def _strayed() -> str:

@@ -10,7 +10,7 @@ switches are independent. So no interleaving is ever enumerated. What is checked
 1. the channel dependencies of U, of unicasts and floods together, are acyclic: no deadlock (Dally and Seitz 1987), and
    no frame goes round, since a loop or a storm in any interleaving crosses channels that depend on one another in a
    cycle;
-2. a unicast has, at every frame state and every position, exactly one way out, by a static entry, which is another
+2. a unicast has, at every frame state and every position, exactly one egress, by a static entry, which is another
    frame state or its host untagged: with (1) it is delivered, once, and never flooded;
 3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
    includes the way each unicast would take (lemma 3); with them each host must be reached whatever positions are met;
@@ -230,7 +230,7 @@ def _flood(net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np
     """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
     Gives rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
-    ways that some position offers; a way leads to an arrival, to host b as A + b, or nowhere (-1).
+    egresses that some position offers; an egress leads to an arrival, to host b as A + b, or nowhere (-1).
     """
     room = 4 * len(net.arrival_channel) + 1024
     while True:
@@ -393,7 +393,7 @@ def _ways(
     event_lo: NDArray[np.int64],
     event_hi: NDArray[np.int64],
 ) -> tuple[bool, np.uint64, np.uint64]:
-    """Return the ways out at position `now`: whether an entry says them, and the ports by tagged and untagged."""
+    """Return the egresses at position `now`: whether an entry says them, and the ports by tagged and untagged."""
     ports = pin[node]
     for v in range(event_lo[node], event_hi[node]):
         if net.event_pos[v] <= now:
@@ -547,7 +547,7 @@ def _unicasts(
                     free = not pinned and learns[node]
                     if not pinned and not free:
                         why = _FLOODED
-                    ways = 0
+                    egresses = 0
                     rest = with_tag | without
                     while rest:
                         q = _lowest(rest)
@@ -555,7 +555,7 @@ def _unicasts(
                         rest &= ~bit
                         c = net.port_channel[s, q]
                         if c >= 0 and net.usable[c]:
-                            ways += 1
+                            egresses += 1
                             turns[held, q] = True
                             to = _arrival(net, node, q, c, with_tag & bit != 0)
                             if seen[to] != d:
@@ -563,10 +563,10 @@ def _unicasts(
                                 stack[size] = to
                                 size += 1
                         elif net.port_host[s, q] >= 0:
-                            ways += 1
+                            egresses += 1
                             if not free and (net.port_host[s, q] != d or with_tag & bit):
                                 why = max(why, _ASTRAY) if why != _FLOODED else why
-                    if why < 0 and ways != 1 and not free:
+                    if why < 0 and egresses != 1 and not free:
                         why = _SPLIT
                 if why >= 0:
                     if count < WITNESSES:
@@ -631,7 +631,7 @@ def _broadcasts(
             steps = _positions(net, s, p, tagged, tag_node, event_lo, event_hi, found)
         for k in range(steps):
             now = found[k] if k else 0
-            ways = 0
+            egresses = 0
             node = _classified(net, s, p, tagged, tag_node, now)
             if node >= 0:
                 _, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
@@ -655,8 +655,8 @@ def _broadcasts(
                         if rows < room:
                             out_state[rows], out_choice[rows], out_to[rows] = x, choices, to
                         rows += 1
-                        ways += 1
-            if not ways:
+                        egresses += 1
+            if not egresses:
                 if rows < room:
                     out_state[rows], out_choice[rows], out_to[rows] = x, choices, -1
                 rows += 1
