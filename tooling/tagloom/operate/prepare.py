@@ -6,6 +6,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from tagloom.apply.build import WaveOrder
     from tagloom.apply.site import Site
+    from tagloom.apply.switch_locks import Address
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
@@ -150,6 +152,28 @@ def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
             "; ".join(map(str, harm)),
             "take those VLANs off the named ports, until what is left of them is a tree",
         )
+
+
+def refuse_invented_addresses(fabric: Fabric, switches: Mapping[str, Address]) -> None:
+    """Raise PlanError where hosts have MAC addresses that tagloom made up, and a switch is none of a virtual rack's.
+
+    `switches` says where each is reached. A rack listens on loopback alone; a name counts as a real switch.
+    """
+    invented = [host.name for host in fabric.hosts if host.invented]
+    real = [name for name, (address, _) in switches.items() if not _on_loopback(address)]
+    if invented and real:
+        raise PlanError(
+            "entries on real switches are for the addresses that hosts have",
+            f"{invented[0]} and {len(invented) - 1} more have addresses that tagloom made up; {real[0]} is a real switch",
+            'hosts: {NAME: {mac: "..."}} in the fabric file, then plan again',
+        )
+
+
+def _on_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
 
 
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
@@ -15,7 +15,7 @@ from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.operate.prepare import digests, states_of, texts_of
+from tagloom.operate.prepare import digests, refuse_invented_addresses, states_of, texts_of
 from tagloom.pipeline.files import duplicates_allowed, write_texts
 from tagloom.pipeline.planning import proof_services, render
 from tagloom.platforms.grammar import switchwide
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible, Progress
     from tagloom.apply.site import Site
+    from tagloom.apply.switch_locks import Address
     from tagloom.records.change import Change
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
@@ -233,6 +234,7 @@ class ApplyContext:
             run=run.id,
         )
         names = [switch.name for switch in sequence.fabric.live]
+        self.ansible.hold(partial(self._lock_switches, sequence.fabric))
         outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
         if RunDirectory(directory).stop.exists():
             request_stop(self.site.home)  # no further push of this command begins
@@ -241,6 +243,11 @@ class ApplyContext:
         except InputError as error:  # lines were sent: this is not the place to say that nothing was changed
             return replace(outcomes, error=outcomes.error or str(error))
         return outcomes
+
+    def _lock_switches(self, fabric: Fabric, switches: Mapping[str, Address]) -> tuple[int, ...]:
+        """Lock the switches of a push by where they are reached. Raises PlanError where it may not reach them."""
+        refuse_invented_addresses(fabric, switches)
+        return self.lock.over(switches)
 
     def _heed_abort(self, run: Run) -> None:
         if RunDirectory(self.site.home).stop.exists():
