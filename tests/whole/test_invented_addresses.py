@@ -22,7 +22,7 @@ def test_all_switches_but_those_on_loopback_are_real(address, refused):
     made_up = make_fabric("ring", 3)
     places = {"s0": ("127.0.0.1", 2201), "s1": (address, 22)}
     if refused:
-        with pytest.raises(PlanError, match="h0 and 2 more have addresses that tagloom made up; s1 is a real switch"):
+        with pytest.raises(PlanError, match="h0 and 2 more have addresses that tagloom made up; s1 is no rack's"):
             refuse_invented_addresses(made_up, places)
     else:
         refuse_invented_addresses(made_up, places)
