@@ -97,7 +97,7 @@ def compare(title: str, near: list[str], far: list[str], address: str, rounds: i
     """Run both in turn, on one processor and on two, and print their medians."""
     for how, here, there in PINS:
         pinned = [[*words, "taskset", "-c", cpu] for words, cpu in ((near, here), (far, there))]
-        compare_pinned(f"{title}, {how}", *pinned, address, rounds, most)
+        compare_pinned(f"{title}, {how}", *pinned, address, rounds, most)  # type: ignore[call-arg]
 
 
 def compare_pinned(title: str, near: list[str], far: list[str], address: str, rounds: int, most: int) -> None:

@@ -1,6 +1,7 @@
 """The house: rooms fall straight down, no verb imports another, wires and prints stay in their files."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -50,12 +51,17 @@ MAY = {
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text("utf-8"))
+
+
 def room_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imports(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -88,7 +94,7 @@ def test_wires_have_one_door(library, only):
 def test_only_the_command_line_prints_or_reads_the_environment():
     for path in FILES:
         place = str(path.relative_to(PACKAGE))
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
                 assert place == "cli/screen.py", f"{place} prints"
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:

@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -151,9 +152,9 @@ async def honest_but_slow(wire):
 class Mode:
     """One attack: what is done where which line is typed, what the victim does, and what it says of it."""
 
-    act: object
+    act: Any
     at: str = "show running-config"
-    do: object = read
+    do: Any = read
     says: str = ""
     model: str = "powerconnect-6224"
     ssh: str = ""

@@ -60,7 +60,7 @@ def main():
             rack, began = racks.get(), time.monotonic()
             try:
                 rack.begin()
-                how = kill_at(rack, *point, ".")
+                how = kill_at(rack, *point, ".")  # type: ignore[call-arg]
             except Exception as error:  # noqa: BLE001 - whatever it is, it is this point's, and the others go on
                 how = f"FAILED: {type(error).__name__}: {' '.join(str(error).split())[:600]}"
             racks.put(rack)

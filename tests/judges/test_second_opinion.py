@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from frames import Network, judge
-from spoil import spoil
-from switchtext import canonical, interfaces, read
 
 from fabrics import ROOT, make_fabric
+from judges.frames import Network, judge
+from judges.spoil import spoil
+from judges.switchtext import canonical, interfaces, read
 from tagloom import pipeline, platforms
 from tagloom.errors import PlanError
 from tagloom.read.fabric_file import parse_fabric

@@ -83,7 +83,7 @@ def test_where_some_destinations_go_by_the_parallel_link(data):
     assume(moved)
     vlan = data.draw(st.sampled_from(sorted({v for v, _ in moved})))
     for key in data.draw(st.lists(st.sampled_from([key for key in moved if key[0] == vlan]), min_size=1)):
-        here.set_entry(*key, (twin.a_port,))
+        here.set_entry(*key, (twin.a_port,))  # type: ignore[call-arg]
     here.set_member(vlan, twin.a_port, Membership.TAGGED)
     there.set_member(vlan, twin.b_port, Membership.TAGGED)
     state[at], state[far] = here.freeze(), there.freeze()

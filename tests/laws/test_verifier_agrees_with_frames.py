@@ -51,7 +51,7 @@ def damage(draw, fabric, state):
             editor.delete_vlan(draw(st.sampled_from(vlans[1:])))
         elif editor.entries:
             key = draw(st.sampled_from(sorted(editor.entries)))
-            editor.set_entry(*key, (port,) if what == "entry" else ())
+            editor.set_entry(*key, (port,) if what == "entry" else ())  # type: ignore[call-arg]
         state[name] = editor.freeze()
     return state
 

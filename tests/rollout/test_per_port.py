@@ -117,7 +117,7 @@ def test_it_is_taken_where_no_tree_fits_and_a_tree_where_one_does():
     parked = next(
         found
         for fabric, *ends in pairs(5, 100)
-        if (found := attempt(fabric, *ends, "auto")) == "park" and attempt(fabric, *ends, "per-port") == "per-port"
+        if (found := attempt(fabric, *ends, "auto")) == "park" and attempt(fabric, *ends, "per-port") == "per-port"  # type: ignore[call-arg]
     )
     assert parked
 
@@ -130,7 +130,7 @@ def attempt(fabric, before, after, strategy):
 
 
 def test_a_switch_without_ids_for_it_is_the_reason():
-    fabric, before, after = next(each for each in pairs(5, 100) if attempt(*each, "per-port") == "per-port")
+    fabric, before, after = next(each for each in pairs(5, 100) if attempt(*each, "per-port") == "per-port")  # type: ignore[call-arg]
     services = replace(proof_services(fabric, duplicates_allowed=True), vlan_limit=lambda _: 101)
     with pytest.raises(PlanError) as caught:
         choose(fabric, before, after, services, strategy="per-port")

@@ -85,7 +85,7 @@ def damaged(state, fabric, chance):
         elif what == 3:
             editor.ingress_filter[port - 1] = not editor.ingress_filter[port - 1]
         elif what == 4 and editor.entries:
-            editor.set_entry(*chance.choice(sorted(editor.entries)), chance.choice([(), (port,)]))
+            editor.set_entry(*chance.choice(sorted(editor.entries)), chance.choice([(), (port,)]))  # type: ignore[call-arg]
         else:
             host = chance.choice(fabric.hosts)
             editor.set_entry(chance.choice(vlans), host.mac, (port,))

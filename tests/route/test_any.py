@@ -121,10 +121,10 @@ def test_loads_the_kernels_keep_are_those_counted_by_walking(fabric, seed, shuff
     if shuffled:  # any place for all but the escape tree's channels: short ways often come in too late to go on
         kept = escape_tree(net, by_elimination)[by_elimination]
         place = np.sort(rng.permutation(len(kept))[: kept.sum()])
-        order = np.empty_like(by_elimination)
-        order[place] = by_elimination[kept]
-        order[np.setdiff1d(np.arange(len(kept)), place)] = rng.permutation(by_elimination[~kept])
-        by_elimination = order
+        drawn = np.empty_like(by_elimination)
+        drawn[place] = by_elimination[kept]
+        drawn[np.setdiff1d(np.arange(len(kept)), place)] = rng.permutation(by_elimination[~kept])
+        by_elimination = drawn
     order = ordered(net, by_elimination)
     sequence = rng.permutation(len(net.target))
     source_of_host, root = per_switch(fabric)

@@ -76,7 +76,7 @@ def read_forecasts(path):
 
 def read_journal(path):
     file = Journal(path)
-    return file.runs(), file.switches(1), file.unpack(1, path.with_name("u"))
+    return file.runs(), file.switches(1), file.unpack(1, path.with_name("u"))  # type: ignore[func-returns-value]
 
 
 READING = {

@@ -88,7 +88,7 @@ _reading_host_keys = Lock()
 
 
 def _introduce_host(wire: BaseConnection, access: Access) -> None:
-    """Give a connection the keys that known_hosts has of its host, and no others."""
+    """Load into a connection the keys that known_hosts has of its host, and no others."""
     path = Path(access.known_hosts or "~/.ssh/known_hosts").expanduser()
     name = access.host if access.port == SSH_PORT else f"[{access.host}]:{access.port}"
     with _reading_host_keys:
