@@ -157,3 +157,17 @@ def test_previous_keeps_the_numbers_of_unchanged_vlans_and_gives_changed_ones_fr
     assert owned(new) - owned(old)
     for vlan in kept:
         assert content(old, vlan) == content(new, vlan)
+
+
+@pytest.mark.parametrize("eee", [True, False])
+@pytest.mark.parametrize("model", ["powerconnect-5548", "powerconnect-7024"])
+def test_eee_is_set_at_the_ports_of_the_fabric_where_the_file_asks(model, eee):
+    fabric = replace(make_fabric("ring", 3, model=model), eee=eee)
+    state = plan(fabric, "fixed").state
+    left = replace(fabric, eee=None)
+    factory = plan(left, "fixed").state
+    for s, switch in enumerate(fabric.switches):
+        used = [port - 1 for port in fabric.used_ports[s]]
+        assert (state[switch.name].eee[used] == eee).all()
+        others = np.delete(np.arange(fabric.ports[s]), used)
+        assert (state[switch.name].eee[others] == factory[switch.name].eee[others]).all()
