@@ -7,7 +7,7 @@ import pytest
 
 from fabrics import make_fabric
 from tagloom.errors import PlanError
-from tagloom.graph.numbering import content, owned
+from tagloom.graph.numbering import owned, renumbered, vlan_fingerprint
 from tagloom.records.switch_state import Membership
 from tagloom.route import route
 from tagloom.weave import Alternative, weave
@@ -156,7 +156,7 @@ def test_previous_keeps_the_numbers_of_unchanged_vlans_and_gives_changed_ones_fr
     assert kept
     assert owned(new) - owned(old)
     for vlan in kept:
-        assert content(old, vlan) == content(new, vlan)
+        assert vlan_fingerprint(old, vlan) == vlan_fingerprint(new, vlan)
 
 
 @pytest.mark.parametrize("eee", [True, False])
@@ -171,3 +171,11 @@ def test_eee_is_set_at_the_ports_of_the_fabric_where_the_file_asks(model, eee):
         assert (state[switch.name].eee[used] == eee).all()
         others = np.delete(np.arange(fabric.ports[s]), used)
         assert (state[switch.name].eee[others] == factory[switch.name].eee[others]).all()
+
+
+def test_a_state_with_entries_in_a_vlan_that_its_switch_lacks_is_not_renumbered():
+    fabric = make_fabric("mesh", 2, 2)
+    before = plan(fabric, "fixed").state
+    odd = replace(before["s0"], entry_vlan=before["s0"].entry_vlan + 3900)
+    with pytest.raises(PlanError, match="s0 has entries in VLAN 4000"):
+        renumbered(plan(fabric, "renamed").state, {**before, "s0": odd}, 100)

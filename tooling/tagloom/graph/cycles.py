@@ -11,7 +11,7 @@ from tagloom.graph.search import matrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-AT_ONCE = 4096  # vertices whose walks are told apart at once when a shortest cycle is looked for
+AT_ONCE = 4096  # vertices whose walks are followed at once when a shortest cycle is looked for
 
 
 def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> list[int]:
@@ -19,7 +19,7 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
 
     `before[i] -> after[i]` is a dependency: a frame may hold channel `before[i]` while it waits for `after[i]`.
     An acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Acyclic
-    ones are told in O(channels + dependencies) by strongly connected components.
+    ones are found in O(channels + dependencies) by strongly connected components.
     """
     if len(before) == 0:
         return []

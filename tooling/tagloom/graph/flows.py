@@ -25,7 +25,7 @@ class Flows:
 
     source, destination  int32[F], hosts, ordered by source, then by destination
     volume_bytes         float64[F]
-    first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the way
+    first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the path
     channel              int32[first[F]]
     capacity_bps         float64[K], 0 where a link is down
     """
@@ -42,7 +42,7 @@ class Flows:
 
     @property
     def hops(self) -> NDArray[np.int64]:
-        """Count the switches on every way, int64[F]."""
+        """Count the switches on every path, int64[F]."""
         return np.diff(self.first) - 1
 
     def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ class Flows:
         return np.bincount(self.channel, of_step, len(self.capacity_bps)).astype(np.float64)
 
     def along(self, of_channel: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what the channels of every flow's way hold, float64[F]."""
+        """Add up what the channels of every flow's path hold, float64[F]."""
         if not len(self):
             return np.zeros(0)
         return np.add.reduceat(of_channel[self.channel], self.first[:-1])
@@ -60,9 +60,9 @@ class Flows:
 def flows_of(
     fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64], messages: NDArray[np.float64] | None = None
 ) -> Flows:
-    """Lead every pair of hosts that send each other bytes, or empty messages, over its planned way.
+    """Lead every pair of hosts that send each other bytes, or empty messages, over its planned path.
 
-    Both are float64[H, H], with nothing on the diagonal. Raises ValueError where a way is missing.
+    Both are float64[H, H], with nothing on the diagonal. Raises ValueError where a path is missing.
     """
     hosts = len(fabric.hosts)
     targets = np.unique(fabric.host_switch)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.errors import PlanError
+
 if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState, SwitchState
 
-Content = tuple[tuple[str, bytes, bytes], ...]
+VlanFingerprint = tuple[tuple[str, bytes, bytes], ...]
 
 
 def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> FabricState:
@@ -18,12 +20,13 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
 
     A VLAN whose members and static entries are on every switch what an old VLAN's are takes that VLAN's id. Any other
     id that `before` uses is replaced by a fresh one from `first_vlan` up: old and new halves of a tree under one id
-    may close a loop (9 of 25 mixed states storm on two switches with two links).
+    may close a loop (9 of 25 mixed states storm on two switches with two links). Raises PlanError where a switch of
+    `after` has entries in a VLAN that it does not have.
     """
     old_ids = {v for state in before.values() for v in state.vlans.tolist()}
-    known = {content(before, v): v for v in sorted(owned(before))}
+    known = {vlan_fingerprint(before, v): v for v in sorted(owned(before))}
     mine = sorted(owned(after))
-    number = {v: known[c] for v in mine if (c := content(after, v)) in known}
+    number = {v: known[c] for v in mine if (c := vlan_fingerprint(after, v)) in known}
     taken = old_ids | set(number.values()) | {v for v in mine if v not in old_ids}
     fresh = first_vlan
     for v in mine:
@@ -38,7 +41,7 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
         taken.add(fresh)
     if all(v == n for v, n in number.items()):
         return after
-    return {name: _with_numbers(state, number) for name, state in after.items()}
+    return {name: _with_numbers(name, state, number) for name, state in after.items()}
 
 
 def owned(state: FabricState) -> set[int]:
@@ -46,7 +49,7 @@ def owned(state: FabricState) -> set[int]:
     return {v for switch in state.values() for v in switch.owned_vlans}
 
 
-def content(state: FabricState, vlan: int) -> Content:
+def vlan_fingerprint(state: FabricState, vlan: int) -> VlanFingerprint:
     """Return what a VLAN is fabric-wide, without its number: by switch its members and its entries."""
     return tuple((name, *_part(switch, vlan)) for name, switch in state.items() if vlan in switch.vlan_index)
 
@@ -57,7 +60,13 @@ def _part(switch: SwitchState, vlan: int) -> tuple[bytes, bytes]:
     return switch.membership[switch.vlan_index[vlan]].tobytes(), entries
 
 
-def _with_numbers(state: SwitchState, number: dict[int, int]) -> SwitchState:
+def _with_numbers(name: str, state: SwitchState, number: dict[int, int]) -> SwitchState:
+    absent = np.setdiff1d(state.entry_vlan, state.vlans)
+    if len(absent):
+        raise PlanError(
+            "a state in which every static entry is in a VLAN of its switch",
+            f"{name} has entries in VLAN {absent[0]}, which it does not have",
+        )
     ids = np.array([number.get(v, v) for v in state.vlans.tolist()], np.int32)
     order = np.argsort(ids)
     lookup = np.arange(int(max(state.vlans.max(), state.pvid.max())) + 1, dtype=np.int32)

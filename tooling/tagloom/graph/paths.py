@@ -130,7 +130,8 @@ def _depth(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
     sources, switches = parent.shape
     here = np.arange(switches, dtype=np.int32)
     rows = np.arange(sources)[:, None]
-    # One step towards the root; roots and strangers point at themselves. There may be no channel at all.
+    # One step towards the root; roots, and switches outside the tree, point at themselves. There may be no channel at
+    # all.
     up = np.where(parent >= 0, np.append(tail, 0)[parent], here)
     steps = (parent >= 0).astype(np.int32)
     for _ in range(max(1, int(switches).bit_length())):

@@ -17,14 +17,14 @@ UNKNOWN, ON_THE_WAY = -2, -3
 @kernel
 def _depths(tail: NDArray[np.int32], root: int, parent: NDArray[np.int32], depth: NDArray[np.int32]) -> None:
     """Write to `depth` how many channels lead from the root to each switch, -1 where the tree does not go."""
-    way = np.empty(len(parent), np.int32)
+    trail = np.empty(len(parent), np.int32)
     depth[:] = UNKNOWN
     depth[root] = 0
     for v in range(len(parent)):
         here, length = v, 0
         while depth[here] == UNKNOWN:
             depth[here] = ON_THE_WAY
-            way[length] = here
+            trail[length] = here
             length += 1
             if parent[here] < 0:
                 break
@@ -32,7 +32,7 @@ def _depths(tail: NDArray[np.int32], root: int, parent: NDArray[np.int32], depth
         steps = depth[here]
         for i in range(length - 1, -1, -1):
             steps = steps + 1 if steps >= 0 else -1
-            depth[way[i]] = steps
+            depth[trail[i]] = steps
 
 
 @kernel
@@ -67,7 +67,7 @@ def loads(
 ) -> tuple[NDArray[np.float64], bool]:
     """Add up what crosses each channel, float64[C], of `flow` from every source to every switch, which is used up.
 
-    Also tells whether all flow has a way. Leaves come first: a channel carries all that lies beyond it.
+    Also tells whether all flow has a path. Leaves come first: a channel carries all that lies beyond it.
     """
     n = parent.shape[1]
     load = np.zeros(len(tail))

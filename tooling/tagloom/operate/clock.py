@@ -17,7 +17,7 @@ from tagloom.pipeline.planning import host_pages, plan
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
-from tagloom.records.settings import withheld
+from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
@@ -255,22 +255,22 @@ class TimetableController:
         if ALL_ON in names:
             return self.fabric, None
         each = [self._read(self.table.files.get(name) or Path(name)) for name in names]
-        all_lack = frozenset.intersection(*(withheld(self.fabric, fabric) for fabric, _ in each))
+        all_lack = frozenset.intersection(*(lost_speed_steps(self.fabric, fabric) for fabric, _ in each))
         for fabric, regulated in each:
-            if withheld(self.fabric, fabric) == all_lack:
+            if lost_speed_steps(self.fabric, fabric) == all_lack:
                 return fabric, regulated
         off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
         return self.fabric.with_links_down(off), None  # at full speed: nobody knows what paths would carry
 
     def _withheld(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
-        return withheld(self.fabric, self._target(names)[0])
+        return lost_speed_steps(self.fabric, self._target(names)[0])
 
     # --- what is done ------------------------------------------------------------------------------------------------
 
     def _change(self, now: float, names: tuple[str, ...], why: str) -> None:
         fabric, regulated = self._target(names)
         what = " + ".join(path.rpartition("/")[2] for path in names)
-        off, lacks = _down(self.fabric, fabric), withheld(self.fabric, fabric)
+        off, lacks = _down(self.fabric, fabric), lost_speed_steps(self.fabric, fabric)
         before = self._withheld(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
         count = f"{len(off)} of {len(self.fabric.links)} links off"
         if slower := {link for link, _ in lacks} - off:

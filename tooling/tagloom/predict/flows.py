@@ -34,7 +34,7 @@ def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate:
 
     if not len(who):
         return
-    first, channel = _ways(flows, who)
+    first, channel = _paths_of(flows, who)
     waiting = np.bincount(channel, minlength=len(left))
     used = np.flatnonzero(waiting)  # a few channels among many, where few flows share anew
     place = np.zeros(len(left), np.int32)
@@ -112,7 +112,7 @@ def finish(flows: Flows, together: float = 0.0) -> Finish:
     return Finish(seconds, first_bps, rounds)
 
 
-def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _paths_of(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the channels of some flows (ascending), one way after another, and where each begins."""
     if len(who) == len(flows):
         return flows.first, flows.channel
@@ -122,5 +122,5 @@ def _ways(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _carried(flows: Flows, who: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:
-    first, channel = _ways(flows, who)
+    first, channel = _paths_of(flows, who)
     return np.bincount(channel, np.repeat(rate[who], np.diff(first)), len(flows.capacity_bps)).astype(np.float64)

@@ -74,7 +74,7 @@ def forecast(
 ) -> Forecast:
     """Forecast the change from `before` to `after` (the same fabric with other links up).
 
-    Sleep: a message waits on its host's link, on the receiver's, and, with `flows` over the ways of `after`, on every
+    Sleep: a message waits on its host's link, on the receiver's, and, with `flows` over the paths of `after`, on every
     link between switches, each by the mean gap of the traffic that it carries. The run waits as long as the host whose
     messages wait longest in all: they are all sent in its own time (Miwa et al. count n per process).
     Bandwidth and latency: with `moved`, how before and after move the traffic, communication takes as much longer as

@@ -40,7 +40,7 @@ def interruption(
     hosts = len(fabric.hosts)
     seconds = np.zeros((hosts, hosts))
     lost = np.zeros((hosts, hosts)) if traffic is not None and traffic.seconds else None
-    told = []
+    interrupting = []
     for (name, why, paused), old, new in zip(waves, states[:-1], states[1:], strict=True):
         bounced = np.array([toggle_seconds(m) if t else 0.0 for t, m in _trained(fabric, old, new)])
         away = np.maximum(np.maximum(bounced[:, None], bounced[None, :]), paused)
@@ -48,10 +48,10 @@ def interruption(
         if not away.any():
             continue
         seconds += away
-        told.append((name, why, float(away.max())))
+        interrupting.append((name, why, float(away.max())))
         if lost is not None and traffic is not None and traffic.seconds:
             lost += _lost(traffic.volume_bytes, traffic.seconds, away)
-    return Interruption(seconds, lost, tuple(told), SOURCE)
+    return Interruption(seconds, lost, tuple(interrupting), SOURCE)
 
 
 def lost_figure(found: Interruption, traffic: Traffic | None) -> Figure:

@@ -53,7 +53,7 @@ class Moved:
 
 
 def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
-    """Move traffic that all begins at once over the planned ways, max-min fair. Raises ValueError where one is missing.
+    """Move traffic that all begins at once by the planned paths, max-min fair. Raises ValueError where one is missing.
 
     Beyond FOLLOWED_UP_TO flows the time is that of the busiest channel, which nothing can undercut.
     """

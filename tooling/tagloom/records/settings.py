@@ -49,7 +49,7 @@ def speeds_mbps(fabric: Fabric) -> list[int]:
     return [(link.speed_mbps or DEFAULT_SPEED_MBPS) if link.up else 0 for link in fabric.links]
 
 
-def withheld(whole: Fabric, fabric: Fabric) -> frozenset[tuple[int, int]]:
+def lost_speed_steps(whole: Fabric, fabric: Fabric) -> frozenset[tuple[int, int]]:
     """List the steps of speed, (link, Mb/s), that links have in the whole fabric and not in another of its cabling.
 
     A link that is off lacks all its steps, one at 100 Mb/s those above: what several settings together need lacks the

@@ -32,7 +32,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
+class _Path:
     """One tree for one sender: its links, the bytes on each channel, and the turns between channels."""
 
     sender: int
@@ -65,23 +65,23 @@ def carry(
     if count > MOST_TREES or count * len(senders) > MOST_COLUMNS:
         return OPEN
     trees = list(_trees(fabric, alive, links))
-    every = (_ways(fabric, net, s, who, trees) for s, who in enumerate(senders))
-    ways = [way for some in every for way in some if _fits(fabric, way, limit)]
-    alike = {(way.sender, *sorted(way.load.items())): way for way in ways}
+    every = (_paths(fabric, net, s, who, trees) for s, who in enumerate(senders))
+    paths = [path for some in every for path in some if _fits(fabric, path, limit)]
+    alike = {(path.sender, *sorted(path.load.items())): path for path in paths}
     if (left := seconds - (clock() - began)) > 0:  # far fewer trees where turns do not matter
         if (chosen := _Program(fabric, list(alike.values()), len(senders), limit).solve(left)) is None:
             return OPEN
         if not chosen:
             return NO
-    program = _Program(fabric, ways, len(senders), limit)
+    program = _Program(fabric, paths, len(senders), limit)
     while (left := seconds - (clock() - began)) > 0:
         if (chosen := program.solve(left)) is None:
             return OPEN
         if not chosen:
             return NO
         if not program.cut(chosen):
-            forest = sorted({ways[j].tree for j in chosen})
-            place = {ways[j].sender: forest.index(ways[j].tree) for j in chosen}
+            forest = sorted({paths[j].tree for j in chosen})
+            place = {paths[j].sender: forest.index(paths[j].tree) for j in chosen}
             return Verdict(True, [list(tree) for tree in forest], np.array([place[s] for s in sender_of_host.tolist()]))
     return OPEN
 
@@ -89,15 +89,15 @@ def carry(
 class _Program:
     """The program of one tree for each sender."""
 
-    def __init__(self, fabric: Fabric, ways: list[_Way], senders: int, limit: float) -> None:
-        self._ways = ways
+    def __init__(self, fabric: Fabric, paths: list[_Path], senders: int, limit: float) -> None:
+        self._paths = paths
         self._scale = [1000.0 / (fabric.links[c >> 1].speed_mbps or 1000) for c in range(len(fabric.tail))]
         self._limit = limit
         self._of_sender: list[list[int]] = [[] for _ in range(senders)]
         self._on_channel: dict[int, dict[int, float]] = {}
-        for j, way in enumerate(ways):
-            self._of_sender[way.sender].append(j)
-            for c, amount in way.load.items():
+        for j, path in enumerate(paths):
+            self._of_sender[path.sender].append(j)
+            for c, amount in path.load.items():
                 self._on_channel.setdefault(c, {})[j] = amount * self._scale[c] / limit
         self._cycles: list[list[tuple[int, int]]] = []
         self._overloads: list[list[int]] = []
@@ -110,17 +110,17 @@ class _Program:
         if not all(self._of_sender):
             return []
         turns = sorted({turn for cycle in self._cycles for turn in cycle})
-        column = {turn: len(self._ways) + i for i, turn in enumerate(turns)}
+        column = {turn: len(self._paths) + i for i, turn in enumerate(turns)}
         rows: list[tuple[dict[int, float], float, float]] = []
         rows += [(dict.fromkeys(some, 1.0), 1.0, 1.0) for some in self._of_sender]
         rows += [(terms, -np.inf, 1.0) for terms in self._on_channel.values()]
         for turn in turns:
             for some in self._of_sender:
-                if terms := {j: 1.0 for j in some if turn in self._ways[j].turns}:
+                if terms := {j: 1.0 for j in some if turn in self._paths[j].turns}:
                     rows.append((terms | {column[turn]: -1.0}, -np.inf, 0.0))
         rows += [({column[t]: 1.0 for t in cycle}, -np.inf, len(cycle) - 1.0) for cycle in self._cycles]
         rows += [(dict.fromkeys(some, 1.0), -np.inf, len(some) - 1.0) for some in self._overloads]
-        width = len(self._ways) + len(turns)
+        width = len(self._paths) + len(turns)
         at = np.repeat(np.arange(len(rows)), [len(terms) for terms, _, _ in rows])
         columns = np.array([x for terms, _, _ in rows for x in terms])
         values = np.array([value for terms, _, _ in rows for value in terms.values()])
@@ -128,14 +128,14 @@ class _Program:
         with aside():
             answer = milp(
                 np.zeros(width),
-                integrality=np.r_[np.ones(len(self._ways)), np.zeros(len(turns))],
+                integrality=np.r_[np.ones(len(self._paths)), np.zeros(len(turns))],
                 bounds=Bounds(0, 1),
                 constraints=LinearConstraint(csr_matrix((values, (at, columns)), (len(rows), width)), low, high),
                 options={"time_limit": max(seconds, 0.1)},
             )
         if answer.status == 2:
             return []
-        return None if answer.x is None else np.flatnonzero(answer.x[: len(self._ways)] > 0.5).tolist()
+        return None if answer.x is None else np.flatnonzero(answer.x[: len(self._paths)] > 0.5).tolist()
 
     def cut(self, chosen: list[int]) -> bool:
         """Forbid what makes a choice none: channels overloaded by whole bytes, and cycles of turns; tell if any did."""
@@ -144,10 +144,10 @@ class _Program:
         found = False
         for c, terms in self._on_channel.items():
             here = [j for j in chosen if j in terms]
-            if sum(self._ways[j].load[c] for j in here) * self._scale[c] > self._limit * SLACK:
+            if sum(self._paths[j].load[c] for j in here) * self._scale[c] > self._limit * SLACK:
                 self._overloads.append(here)
                 found = True
-        graph: nx.DiGraph[int] = nx.DiGraph(sorted({turn for j in chosen for turn in self._ways[j].turns}))
+        graph: nx.DiGraph[int] = nx.DiGraph(sorted({turn for j in chosen for turn in self._paths[j].turns}))
         while True:
             try:
                 cycle = [(a, b) for a, b, *_ in nx.find_cycle(graph)]
@@ -202,9 +202,9 @@ def _trees(fabric: Fabric, alive: list[int], links: list[int]) -> Iterator[tuple
                 stack.append((k + 1, {v: a if p == b else p for v, p in part.items()}, (*taken, links[k])))
 
 
-def _ways(
+def _paths(
     fabric: Fabric, net: Net, sender: int, who: tuple[int, NDArray[np.float64]], trees: list[tuple[int, ...]]
-) -> Iterator[_Way]:
+) -> Iterator[_Path]:
     """List what a sender would do with each tree, without branches that lead to no host; equal ones once."""
     root, flow = who
     seen: set[tuple[int, ...]] = set()
@@ -235,9 +235,9 @@ def _ways(
                     turns.add((into[u], c))
         if (pruned := tuple(sorted(kept))) not in seen:
             seen.add(pruned)
-            yield _Way(sender, pruned, load, frozenset(turns))
+            yield _Path(sender, pruned, load, frozenset(turns))
 
 
-def _fits(fabric: Fabric, way: _Way, limit: float) -> bool:
-    speed = {c: fabric.links[c >> 1].speed_mbps or 1000 for c in way.load}
-    return all(amount * 1000.0 / speed[c] <= limit * SLACK for c, amount in way.load.items())
+def _fits(fabric: Fabric, path: _Path, limit: float) -> bool:
+    speed = {c: fabric.links[c >> 1].speed_mbps or 1000 for c in path.load}
+    return all(amount * 1000.0 / speed[c] <= limit * SLACK for c, amount in path.load.items())

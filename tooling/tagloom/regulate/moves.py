@@ -246,11 +246,11 @@ def _cost(
         c = row[v]
         if c < 0:
             continue
-        for way in range(2):
-            amount = up[v] if way else down[v]
+        for direction in range(2):
+            amount = up[v] if direction else down[v]
             if amount > 0:
-                unit = scale[c ^ way] / limit if limit > 0 else 1e3
-                here = load[c ^ way] * unit
+                unit = scale[c ^ direction] / limit if limit > 0 else 1e3
+                here = load[c ^ direction] * unit
                 cost += _eighth(here + amount * unit) - _eighth(here) + 1e-6 * amount * unit
     return cost
 
@@ -282,9 +282,9 @@ def _rejoin(
     order = np.empty(n_all, np.int32)
     n = _breadth_first(net, old, root, order)
     below = -1
-    for way in range(2):
-        v = net.head[2 * link + way]
-        if old[v] == 2 * link + way:
+    for direction in range(2):
+        v = net.head[2 * link + direction]
+        if old[v] == 2 * link + direction:
             below = v
     side = np.zeros(n_all, np.int8)
     gap = np.full(n_all, 1 << 20, np.int64)  # channels along the tree to the end of the gap on the same side
@@ -633,7 +633,7 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
 def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
     """Move hosts to tree k, those that send least first, while no channel is overloaded; return how many others stay.
 
-    Fewer trees make fewer turns, so that more ways stay open to those that must move later.
+    Fewer trees make fewer turns, so that more paths stay open to those that must move later.
     """
     n = len(net.target)
     order = np.empty(n, np.int32)
@@ -655,8 +655,8 @@ def gather(net: Net, trees: Trees, k: int, limit: float) -> int:
                 good = good and load[c] * trees.scale[c] <= limit * SLACK
                 good = good and load[c ^ 1] * trees.scale[c ^ 1] <= limit * SLACK
         if good:
-            for way in range(2):
-                tree = k if way else old
+            for direction in range(2):
+                tree = k if direction else old
                 m = _breadth_first(net, trees.row[tree], trees.root[tree], order)
                 trees.tree_of[h] = old
                 _turns(net, trees.tree_of, tree, trees.row[tree], order, m, -1, turn)

@@ -61,7 +61,7 @@ class Program:
     """The program of a fabric, traffic and rules; it grows by the cuts that its own solutions call for.
 
     How many links of each bundle are on at which level are whole numbers; the traffic from each switch flows in
-    fractions over as many ways as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a
+    fractions over as many paths as it likes, at most `rules.limit` bytes per Gb/s on a channel. Every routing is such a
     flow, so no choice draws less. Every switch keeps a link, two under the two-connected rule (where it has two), and
     so does every set of switches that a solution cut off, for as long as solutions do that and time is left; and no
     fewer links than what leaves or enters it fills, in whole links: of every set of at most CUT_SWITCHES switches, else
@@ -274,15 +274,15 @@ def _flow(
         base = first + k * width
         balance: list[dict[int, float]] = [{} for _ in range(len(demand))]
         for b, (u, v) in enumerate(bundles.ends.tolist()):
-            for way, (tail, head) in enumerate(((u, v), (v, u))):
-                balance[head][base + 2 * b + way] = 1.0
-                balance[tail][base + 2 * b + way] = -1.0
+            for direction, (tail, head) in enumerate(((u, v), (v, u))):
+                balance[head][base + 2 * b + direction] = 1.0
+                balance[tail][base + 2 * b + direction] = -1.0
         for v, terms in enumerate(balance):
             if v != s and terms:
                 rows.add(terms, demand[s, v] / unit, demand[s, v] / unit)
     for b in range(len(bundles.ends)):
-        for way in range(2):
-            terms = {first + k * width + 2 * b + way: 1.0 for k in range(len(sources))}
+        for direction in range(2):
+            terms = {first + k * width + 2 * b + direction: 1.0 for k in range(len(sources))}
             rows.add(terms | {x: -capacity[x] / unit for x in of_bundle[b]}, -np.inf, 0.0)
 
 

@@ -164,15 +164,15 @@ def _traced(offer: Offer, sets: NDArray[np.int64], begin: int, dwell: float, mos
     t = intervals
     while t:
         stay = table[t - 1, 0, k, c] + joules[0, k, t - 1]
-        ways: list[tuple[float, int, int]] = [(float(stay), t - 1, k)]
+        options: list[tuple[float, int, int]] = [(float(stay), t - 1, k)]
         for b in [b for b in range(1, t) if ends[b] == t and c] if most else []:
             stretch = _stretch(joules, sums, b, t)[0, k]
-            ways += [
+            options += [
                 (float(table[b, 0, j, c - 1] + change[j, k] + stretch), b, j) for j in range(len(change)) if j != k
             ]
         if t == min(ends[0], intervals) and k == begin and c == 0:
-            ways.append((float(_stretch(joules, sums, 0, t)[0, k]), 0, k))
-        _, before, other = min(ways, key=lambda way: way[0])
+            options.append((float(_stretch(joules, sums, 0, t)[0, k]), 0, k))
+        _, before, other = min(options, key=lambda option: option[0])
         setting[before:t] = sets[0, k]
         t, c, k = before, c - int(other != k), other
     return Schedule(setting, total, changes, exact=True)

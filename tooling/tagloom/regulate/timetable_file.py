@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from tagloom.records.settings import withheld
+from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, longest_toggle
 from tagloom.regulate.settings_file import to_json as settings_json
@@ -90,7 +90,7 @@ def times_of(day: Day, schedule: Schedule, options: TimetableOptions) -> list[tu
     """
     names, setting = names_of(schedule), schedule.setting
     whole = day.candidates[0].fabric
-    lacks = [withheld(whole, each.fabric) for each in day.candidates]
+    lacks = [lost_speed_steps(whole, each.fabric) for each in day.candidates]
     rows = []
     for t, k in enumerate(setting):
         before = setting[t - 1]

@@ -32,7 +32,7 @@ def decide(
     load: tuple[float | None, bool] | None,
     standing: TimetableProgress,
     watch: Watch,
-    withheld: Callable[[tuple[str, ...]], frozenset[tuple[int, int]]],
+    lost_speed_steps: Callable[[tuple[str, ...]], frozenset[tuple[int, int]]],
 ) -> Decision:
     """Decide what should hold at `now` (seconds since the epoch).
 
@@ -40,8 +40,9 @@ def decide(
     share of its speed that the busiest channel carried, and whether every link was seen; None where nobody looks.
     All links come on when the load reaches `watch.raise_above`, and stay until it has been below `watch.lower_below`
     for `hold_seconds`; what cannot be seen counts as busy then. A change that brings no link up waits for the dwell
-    time, the cap of a day, and a load that is low; one that does, or makes a link faster, waits for nothing. `withheld`
-    gives the steps of speed, (link, Mb/s), that links lack with settings together: all of them where a link is off.
+    time, the cap of a day, and a load that is low; one that does, or makes a link faster, waits for nothing.
+    `lost_speed_steps` gives the steps of speed, (link, Mb/s), that links lack with settings together: all of them where
+    a link is off.
     """
     share, complete = load if load is not None else (0.0, True)
     standing = _seen(now, share, standing, watch, complete=complete)
@@ -54,7 +55,7 @@ def decide(
         return Decision(wanted, why, False, standing)
     if not standing.settings:
         return Decision(wanted, f"{why}; what runs is not known", True, standing)
-    comes_up = withheld(standing.settings) - withheld(wanted)
+    comes_up = lost_speed_steps(standing.settings) - lost_speed_steps(wanted)
     if not comes_up and (wait := _wait(now, share, standing, watch, complete=complete)):  # there is no hurry
         return Decision(wanted, wait, False, standing)
     return Decision(wanted, why, True, standing)

@@ -43,13 +43,13 @@ def settled(fabric: Fabric, identity: Sequence[int], running: NDArray[np.bool_] 
     switches = len(fabric.switches)
     best = [(identity[s], 0) if runs[s] else (switches, 0) for s in range(switches)]
     ends = [(x.a, x.a_port, x.b, x.b_port) for x in fabric.links]
-    ways = [(i, *end) for i, (a, p, b, q) in enumerate(ends) for end in ((a, p, b, q), (b, q, a, p))]
-    ways = [way for way in ways if runs[way[1]] and runs[way[3]]]
+    directions = [(i, *end) for i, (a, p, b, q) in enumerate(ends) for end in ((a, p, b, q), (b, q, a, p))]
+    directions = [direction for direction in directions if runs[direction[1]] and runs[direction[3]]]
     for _ in range(switches):
-        for _, s, _, t, _ in ways:
+        for _, s, _, t, _ in directions:
             best[s] = min(best[s], (best[t][0], best[t][1] + 1))
     chosen: dict[int, tuple[tuple[int, int, int, int], int, Port]] = {}
-    for link, s, p, t, q in ways:
+    for link, s, p, t, q in directions:
         if best[s] == (best[t][0], best[t][1] + 1):
             vector = (best[t][1], identity[t], q, p)
             if s not in chosen or vector < chosen[s][0]:
@@ -59,7 +59,7 @@ def settled(fabric: Fabric, identity: Sequence[int], running: NDArray[np.bool_] 
     links[[link for _, link, _ in chosen.values()]] = True
     blocked = {
         (s, p)
-        for _, s, p, t, q in ways
+        for _, s, p, t, q in directions
         if (s, p) not in roots and (best[s][1], identity[s], p) > (best[t][1], identity[t], q)
     }
     depth = np.array([best[s][1] if runs[s] else -1 for s in range(switches)], np.int64)

@@ -204,8 +204,8 @@ def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
             continue
         foreign = [i for i, link in enumerate(cycle) if i and not last[link]]
         forth, back = min(foreign), len(cycle) - max(foreign)
-        way = cycle[: forth + 1] if forth <= back else [cycle[0], *reversed(cycle[-back:])]
-        for put, take in pairwise(way):
+        path = cycle[: forth + 1] if forth <= back else [cycle[0], *reversed(cycle[-back:])]
+        for put, take in pairwise(path):
             tree = tree.copy()
             tree[put], tree[take] = True, False
             yield tree
@@ -219,12 +219,12 @@ def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
     parent, reached = _hang(fabric, tree, start)
     if goal not in reached:
         return []
-    way = []
+    path = []
     while goal != start:
         channel = int(parent[goal])
-        way.append(channel // 2)
+        path.append(channel // 2)
         goal = int(fabric.tail[channel])
-    return [link, *reversed(way)]
+    return [link, *reversed(path)]
 
 
 def _skipped(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Switches; below, up*/down* is nearly as good, and the search's kernels take half a minute to compile once.
 SEARCHED_ABOVE = 8
-# Channels times destinations up to which all ways around what is down are weighed, a second's work; beyond, the first.
+# Channels times destinations up to which all paths around what is down are weighed, a second's work; beyond, the first.
 WEIGHED = 500_000
 
 METHODS: dict[str, str] = {
@@ -154,22 +154,22 @@ def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
         return None, error.rule
     if fabric.channel_up.all():
         return routes, ""
-    ways = [moved] if (moved := _moved(fabric, routes)) is not None else []
+    candidates = [moved] if (moved := _moved(fabric, routes)) is not None else []
     if assignment != "fixed":
-        ways = [way for way in ways if departures(fabric, way) is not None]
+        candidates = [candidate for candidate in candidates if departures(fabric, candidate) is not None]
     if grid and len(fabric.tail) * len(fabric.switches) <= WEIGHED:
-        ways += by_turn_model(fabric, routes, assignment, ("north-last", "west-first"))
-    elif grid and not ways:
-        ways += islice(by_turn_model(fabric, routes, assignment, ("north-last", "west-first")), 1)
-    if grid and not ways and assignment != "fixed" and (local := by_local_turns(fabric, routes)) is not None:
-        ways = [local]
-    if not ways:
+        candidates += by_turn_model(fabric, routes, assignment, ("north-last", "west-first"))
+    elif grid and not candidates:
+        candidates += islice(by_turn_model(fabric, routes, assignment, ("north-last", "west-first")), 1)
+    if grid and not candidates and assignment != "fixed" and (local := by_local_turns(fabric, routes)) is not None:
+        candidates = [local]
+    if not candidates:
         return None, "the links that are down leave no deadlock-free way around for it"
-    return _cheapest(fabric, ways, assignment), ""
+    return _cheapest(fabric, candidates, assignment), ""
 
 
-def _best(fabric: Fabric, ways: Iterable[Routes], assignment: str, method: str) -> Routes:
-    found = list(ways if len(fabric.tail) * len(fabric.switches) <= WEIGHED else islice(ways, 1))
+def _best(fabric: Fabric, candidates: Iterable[Routes], assignment: str, method: str) -> Routes:
+    found = list(candidates if len(fabric.tail) * len(fabric.switches) <= WEIGHED else islice(candidates, 1))
     if not found:
         raise PlanError(
             f"{method} turns do not reach every host past what is down, or the grid has rings",
@@ -178,8 +178,12 @@ def _best(fabric: Fabric, ways: Iterable[Routes], assignment: str, method: str) 
     return _cheapest(fabric, found, assignment)
 
 
-def _cheapest(fabric: Fabric, ways: list[Routes], assignment: str) -> Routes:
-    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: cost(fabric, way, assignment))
+def _cheapest(fabric: Fabric, candidates: list[Routes], assignment: str) -> Routes:
+    return (
+        candidates[0]
+        if len(candidates) == 1
+        else min(candidates, key=lambda candidate: cost(fabric, candidate, assignment))
+    )
 
 
 def _moved(fabric: Fabric, routes: Routes) -> Routes | None:

@@ -65,12 +65,12 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
 
     On a line the path is the straight one. On a ring of k switches:
 
-    - one link, k <= 4: the short way; at distance 2 of 4, sources on even points go plus, on odd ones minus. With the
+    - one link, k <= 4: the short path; at distance 2 of 4, sources on even points go plus, on odd ones minus. With the
       tie so split no chain of dependencies closes a ring.
     - two links, rule R7: parallel link 0 is a line cut between points k-1 and 0, parallel link 1 one cut between k/2-1
       and k/2; the source takes the parallel link with the shorter paths. Two trees, minimal at k = 4, up to k^2/16
       longer in sum beyond.
-    - two links, rule R1: the short way, ties split as above, in one parallel link until the hop between k-1 and 0 and
+    - two links, rule R1: the short path, ties split as above, in one parallel link until the hop between k-1 and 0 and
       in the other from that hop on, so neither parallel link closes the ring. k/2 trees for even k, k for odd.
 
     `rule` "r1" or "r7" holds in every dimension. Else R7 holds in the dimension travelled first and, for fixed
@@ -126,13 +126,13 @@ def _laid(
     sources, outer = np.arange(len(root)), np.zeros(len(root), np.int64)  # the part that agrees so far, by its number
     for d, line in reversed(lines):
         parts = math.prod(dims[e] for e in order[order.index(d) + 1 :])
-        ways = into[by_point, d].reshape(len(at), -1)  # [switch, direction and parallel link]
-        ways = np.append(ways, np.full((len(at), 1), -1, np.int32), axis=1)
-        way = line.direction.astype(np.int64) * into.shape[3] + line.parallel_link
-        np.fill_diagonal(way, ways.shape[1] - 1)
+        entering = into[by_point, d].reshape(len(at), -1)  # [switch, direction and parallel link]
+        entering = np.append(entering, np.full((len(at), 1), -1, np.int32), axis=1)
+        column = line.direction.astype(np.int64) * into.shape[3] + line.parallel_link
+        np.fill_diagonal(column, entering.shape[1] - 1)
         y = at[by_point, d].reshape(parts, -1)
-        row = np.arange(len(at)).reshape(parts, 1, -1) * ways.shape[1]
-        channel = ways.ravel()[row + way.T[y].transpose(0, 2, 1)]  # [part, x, in part]
+        row = np.arange(len(at)).reshape(parts, 1, -1) * entering.shape[1]
+        channel = entering.ravel()[row + column.T[y].transpose(0, 2, 1)]  # [part, x, in part]
         mine = outer, at[root, d]
         if parts == 1:
             np.take(channel[0], mine[1], axis=0, out=parent, mode="clip")  # "raise" would buffer it all

@@ -192,7 +192,7 @@ def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool
 
     A switch hangs on a shortest up path, or on a down channel where that is shorter and no switch above it needs its
     up path: paths are never longer than where all that can be is climbed to, and the tree stays a tree. Of equals it
-    takes the channel of lowest number; with `spread` the way that carries least so far, and chance decides within
+    takes the channel of lowest number; with `spread` the path that carries least so far, and chance decides within
     BATCH sources.
     """
     parent = np.empty((len(net.target), switches), np.int32)
@@ -254,9 +254,9 @@ def _grown(
                 q = slot[j]
                 u, step, luck = near[q], cost[q], q & last
                 for i in range(BATCH):
-                    way = np.int32(deep[u, i] + step + chance[luck, i])
-                    chosen[i] = q if way < best[i] else chosen[i]
-                    best[i] = min(best[i], way)
+                    path_cost = np.int32(deep[u, i] + step + chance[luck, i])
+                    chosen[i] = q if path_cost < best[i] else chosen[i]
+                    best[i] = min(best[i], path_cost)
             for i in range(BATCH):
                 deep[v, i] = best[i]
                 pick[v, i] = chosen[i]
@@ -271,9 +271,9 @@ def _grown(
                 q = slot[j]
                 u, step, luck = near[q], cost[q], q & last
                 for i in range(BATCH):
-                    way = np.int32(deep[u, i] + step + chance[luck, i])
-                    chosen[i] = q if way < best[i] else chosen[i]
-                    best[i] = min(best[i], way)
+                    path_cost = np.int32(deep[u, i] + step + chance[luck, i])
+                    chosen[i] = q if path_cost < best[i] else chosen[i]
+                    best[i] = min(best[i], path_cost)
             for i in range(BATCH):  # a length that is marked lies below all that are not
                 falls = best[i] < deep[v, i]
                 pick[v, i] = chosen[i] if falls else pick[v, i]

@@ -61,8 +61,8 @@ class _ParallelLinks:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ways:
-    """The ways hosts may send, O of them: a root and the path to each of the T switches with hosts.
+class _PathChoices:
+    """The paths hosts may send, O of them: a root and the path to each of the T switches with hosts.
 
     root     int32[O]
     source   int32[O], the source of the given routes it comes from, -1 for a tree of another source
@@ -92,15 +92,18 @@ def spread(
     if _too_large(routes, fabric):
         return Spread(routes, _mean_bound(fabric, routes, volume))
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
-    ways = _ways(fabric, routes, parallel_links, others=assignment == "fixed")
-    bound, start = _bound(fabric, routes, ways, volume)
+    choices = _path_choices(fabric, routes, parallel_links, others=assignment == "fixed")
+    bound, start = _bound(fabric, routes, choices, volume)
     if assignment != "fixed" and departures(fabric, routes) is None:
         return Spread(routes, bound)
-    found = [routes, _chosen(fabric, routes, parallel_links, ways, assignment, None, bound if volume is None else 0.0)]
+    found = [
+        routes,
+        _chosen(fabric, routes, parallel_links, choices, assignment, None, bound if volume is None else 0.0),
+    ]
     if volume is not None:
-        found.append(_chosen(fabric, routes, parallel_links, ways, assignment, volume, bound))
+        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, volume, bound))
     if start is not None:
-        found.append(_chosen(fabric, routes, parallel_links, ways, assignment, volume, bound, start))
+        found.append(_chosen(fabric, routes, parallel_links, choices, assignment, volume, bound, start))
     most = [float(channel_load(fabric, r, volume).max(initial=0.0)) for r in found]
     best = found[next(i for i, load in enumerate(most) if load <= min(most) * (1 + 1e-9))]
     if find_cycle(len(fabric.tail), *dependencies(fabric, best)):
@@ -121,7 +124,9 @@ def load_bound(
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
     parallel_links = _classes(fabric, routes, merge=assignment == "fixed")
-    return _bound(fabric, routes, _ways(fabric, routes, parallel_links, others=assignment == "fixed"), volume)[0]
+    return _bound(fabric, routes, _path_choices(fabric, routes, parallel_links, others=assignment == "fixed"), volume)[
+        0
+    ]
 
 
 # --- what is free ----------------------------------------------------------------------------------------------------
@@ -173,11 +178,11 @@ def _numbered(fabric: Fabric, of: NDArray[np.int64]) -> _ParallelLinks:
     return _ParallelLinks(kind, index, members, start, size)
 
 
-def _ways(fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, *, others: bool) -> _Ways:
-    """List the ways open to hosts: those of the sources at their switch and, with `others`, trees of other sources.
+def _path_choices(fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, *, others: bool) -> _PathChoices:
+    """List the paths open to hosts: those of the sources at their switch and, with `others`, trees of other sources.
 
     Another source's tree is open where it reaches every switch with hosts in as few hops and the dependencies of all
-    ways between classes stay acyclic. Renamed assignment cannot take those: an in-port's flood would widen.
+    paths between classes stay acyclic. Renamed assignment cannot take those: an in-port's flood would widen.
     """
     targets = np.unique(fabric.host_switch)
     extra = _other_trees(fabric, routes, parallel_links, targets) if others and routes.parent is not None else []
@@ -191,7 +196,7 @@ def _ways(fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, *, oth
         depth = max(path.shape[2], more.shape[2])
         widen = [np.pad(p, ((0, 0), (0, 0), (0, depth - p.shape[2])), constant_values=-1) for p in (path, more)]
         path = np.concatenate(widen)
-    return _Ways(root, source, path, targets)
+    return _PathChoices(root, source, path, targets)
 
 
 def _other_trees(
@@ -275,9 +280,9 @@ def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.flo
 
 
 def _bound(
-    fabric: Fabric, routes: Routes, ways: _Ways, volume: NDArray[np.float64] | None
+    fabric: Fabric, routes: Routes, choices: _PathChoices, volume: NDArray[np.float64] | None
 ) -> tuple[float, NDArray[np.int64] | None]:
-    """Return the bound and, with `volume` and several ways, which of its ways each host takes where it is reached."""
+    """Return the bound and, with `volume` and several paths, which of its ways each host takes where it is reached."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
@@ -285,18 +290,21 @@ def _bound(
     room = np.bincount(hop[up], 1.0 / scale[up], hops).astype(np.float64)  # capacity of a hop, all parallel links
     parallel_links, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
     np.minimum.at(fastest, hop[up], scale[up])
-    sent = _towards(fabric, ways.targets, volume)
-    # Without bytes the hosts of a switch are alike: `count` of them. A share is [way, hop]: what crosses each hop.
+    sent = _towards(fabric, choices.targets, volume)
+    # Without bytes the hosts of a switch are alike: `count` of them. A share is [path, hop]: what crosses each hop.
     kinds, count = np.unique(fabric.host_switch, return_counts=True)
     if volume is not None:
         kinds, count = fabric.host_switch, np.ones(len(fabric.hosts), np.int64)
     share = [
         np.stack(
-            [_crossing(hop, ways.path[o], sent[min(i, len(sent) - 1)], hops) for o in np.flatnonzero(ways.root == s)]
+            [
+                _crossing(hop, choices.path[o], sent[min(i, len(sent) - 1)], hops)
+                for o in np.flatnonzero(choices.root == s)
+            ]
         )
         for i, s in enumerate(kinds.tolist())
     ]
-    certain = np.stack([rows.min(axis=0) for rows in share])  # whatever way a host takes
+    certain = np.stack([rows.min(axis=0) for rows in share])  # whatever path a host takes
     best = float(np.max(count @ certain / np.where(room > 0, room, np.inf)))
     for h in np.flatnonzero(parallel_links).tolist() if routes.parent is not None else ():
         best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(parallel_links[h])) * float(fastest[h]))
@@ -362,7 +370,7 @@ def _program(
     *,
     whole: bool,
 ) -> tuple[float, NDArray[np.float64] | None]:
-    """Minimise the busiest hop's mean over the choices of ways: a bound (0 where the program is too large to ask).
+    """Minimise the busiest hop's mean over the choices of paths: a bound (0 where the program is too large to ask).
 
     Besides it gives how many hosts of each group take each way, groups in turn, where a solution was found.
 
@@ -377,10 +385,10 @@ def _program(
     if np.count_nonzero(rows) > PROGRAM_TERMS:
         return 0.0, None
     used = np.flatnonzero(rows.any(axis=0))
-    ways, hops = len(rows), len(used)
+    choices, hops = len(rows), len(used)
     # Variables: hosts of each group on each way, shares in the fullest parallel link of each hop, the aim.
     group = np.repeat(np.arange(len(share)), [len(r) for r in share])
-    each = csr_matrix((np.ones(ways), (group, np.arange(ways))), (len(share), ways + hops + 1))
+    each = csr_matrix((np.ones(choices), (group, np.arange(choices))), (len(share), choices + hops + 1))
     minus_aim, nothing = csr_matrix(-np.ones((hops, 1))), csr_matrix((hops, hops))
     mean = hstack([csr_matrix((rows[:, used] / room[used]).T), nothing, minus_aim])
     constraints = [LinearConstraint(each, count, count), LinearConstraint(mean, -np.inf, 0)]
@@ -389,21 +397,23 @@ def _program(
         smallest = np.where(rows > 0, rows, np.inf)[:, used].min(axis=0)
         fullest = hstack([crossing, -diags(parallel_links[used].astype(np.float64)), csr_matrix((hops, 1))])
         constraints.append(LinearConstraint(fullest, -np.inf, 0))
-        constraints.append(LinearConstraint(hstack([csr_matrix((hops, ways)), diags(smallest), minus_aim]), -np.inf, 0))
+        constraints.append(
+            LinearConstraint(hstack([csr_matrix((hops, choices)), diags(smallest), minus_aim]), -np.inf, 0)
+        )
     exact = whole and np.count_nonzero(rows) <= EXACT_TERMS
-    whole_ways, whole_lanes = float(exact), float(exact and parallel_links is not None)
+    whole_paths, whole_lanes = float(exact), float(exact and parallel_links is not None)
     if exact and count.max() == 1:  # a host's whole share of its busiest hop lies in one parallel link
         alone = hstack(
-            [diags((rows[:, used] * fastest[used]).max(axis=1)), csr_matrix((ways, hops)), -np.ones((ways, 1))]
+            [diags((rows[:, used] * fastest[used]).max(axis=1)), csr_matrix((choices, hops)), -np.ones((choices, 1))]
         )
         constraints.append(LinearConstraint(alone, -np.inf, 0))
-    integral = np.concatenate([np.full(ways, whole_ways), np.full(hops, whole_lanes), [0.0]])
-    aim = np.zeros(ways + hops + 1)
+    integral = np.concatenate([np.full(choices, whole_paths), np.full(hops, whole_lanes), [0.0]])
+    aim = np.zeros(choices + hops + 1)
     aim[-1] = 1
     options = {"node_limit": PROGRAM_NODES}
     answer = milp(aim, integrality=integral, bounds=Bounds(0, np.inf), constraints=constraints, options=options)
     least = answer.mip_dual_bound if exact else answer.fun
-    taken = np.asarray(answer.x[:ways], np.float64) if answer.x is not None else None
+    taken = np.asarray(answer.x[:choices], np.float64) if answer.x is not None else None
     return float(least) if least is not None and np.isfinite(least) else 0.0, taken
 
 
@@ -414,7 +424,7 @@ def _chosen(
     fabric: Fabric,
     routes: Routes,
     parallel_links: _ParallelLinks,
-    ways: _Ways,
+    choices: _PathChoices,
     assignment: str,
     volume: NDArray[np.float64] | None,
     bound: float,
@@ -422,18 +432,18 @@ def _chosen(
 ) -> Routes:
     """Choose a path and a first parallel link for each host, again while it helps; paths from `start` if given."""
     layers = int(parallel_links.size.max(initial=1))
-    if ways.path.size * layers > WORK or not len(fabric.tail):
+    if choices.path.size * layers > WORK or not len(fabric.tail):
         return routes
-    scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, ways.targets, volume)
+    scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, choices.targets, volume)
     channels, hosts = len(fabric.tail), len(fabric.hosts)
-    laid = _laid(parallel_links, ways, layers)  # [O, layers, T, D]
+    laid = _laid(parallel_links, choices, layers)  # [O, layers, T, D]
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the channels and scaled loads of every (way, layer) of a host, padded with a channel that is none."""
+        """Return the channels and scaled loads of every (path, layer) of a host, padded with a channel that is none."""
         key = (h if volume is not None else -1, int(fabric.host_switch[h]))
         if key not in uses:
-            mine = np.flatnonzero(ways.root == fabric.host_switch[h])
+            mine = np.flatnonzero(choices.root == fabric.host_switch[h])
             rows = laid[mine].reshape(len(mine) * layers, -1)
             weight = np.repeat(sent[h if volume is not None else 0], laid.shape[3])
             flat = [np.unique(row[row >= 0], return_inverse=True) for row in rows]
@@ -477,19 +487,21 @@ def _chosen(
             best, best_load = choice.copy(), float(load[:-1].max())
         if not moved or work > WORK:
             break
-    way = np.array([np.flatnonzero(ways.root == s)[c // layers] for s, c in zip(fabric.host_switch, best, strict=True)])
+    chosen_path = np.array(
+        [np.flatnonzero(choices.root == s)[c // layers] for s, c in zip(fabric.host_switch, best, strict=True)]
+    )
     layer = best % layers
     if routes.parent is None:
-        return _related(routes, parallel_links, ways, way, layer)
-    rows = _parents(fabric, laid, way, layer)
+        return _related(routes, parallel_links, choices, chosen_path, layer)
+    rows = _parents(fabric, laid, chosen_path, layer)
     if assignment == "fixed" and bound and best_load > CLOSE_ENOUGH * bound:
-        rows = _hop_by_hop(fabric, parallel_links, rows, sent, ways.targets, scale, bound)
+        rows = _hop_by_hop(fabric, parallel_links, rows, sent, choices.targets, scale, bound)
     return _gathered(fabric, routes, rows)
 
 
-def _laid(parallel_links: _ParallelLinks, ways: _Ways, layers: int) -> NDArray[np.int32]:
+def _laid(parallel_links: _ParallelLinks, choices: _PathChoices, layers: int) -> NDArray[np.int32]:
     """Lay every path out in every layer, int32[O, layers, T, D]: a frame keeps its parallel link's number, wrapped."""
-    laid = np.repeat(ways.path[:, None], layers, axis=1)
+    laid = np.repeat(choices.path[:, None], layers, axis=1)
     index = np.broadcast_to(np.arange(layers)[None, :, None], laid.shape[:3]).copy()
     for step in range(laid.shape[3]):
         channel = laid[..., step]
@@ -501,11 +513,11 @@ def _laid(parallel_links: _ParallelLinks, ways: _Ways, layers: int) -> NDArray[n
 
 
 def _parents(
-    fabric: Fabric, laid: NDArray[np.int32], way: NDArray[np.int64], layer: NDArray[np.int64]
+    fabric: Fabric, laid: NDArray[np.int32], chosen_path: NDArray[np.int64], layer: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Return each host's tree, int32[H, N]."""
-    rows = np.full((len(way), len(fabric.switches)), -1, np.int32)
-    for h, (o, number) in enumerate(zip(way.tolist(), layer.tolist(), strict=True)):
+    rows = np.full((len(chosen_path), len(fabric.switches)), -1, np.int32)
+    for h, (o, number) in enumerate(zip(chosen_path.tolist(), layer.tolist(), strict=True)):
         path = laid[o, number]
         channel = path[path >= 0]
         rows[h, fabric.head[channel]] = channel
@@ -522,7 +534,11 @@ def _gathered(fabric: Fabric, routes: Routes, rows: NDArray[np.int32]) -> Routes
 
 
 def _related(
-    routes: Routes, parallel_links: _ParallelLinks, ways: _Ways, way: NDArray[np.int64], layer: NDArray[np.int64]
+    routes: Routes,
+    parallel_links: _ParallelLinks,
+    choices: _PathChoices,
+    chosen_path: NDArray[np.int64],
+    layer: NDArray[np.int64],
 ) -> Routes:
     """Make the relation in which a frame keeps its parallel link's number; sources are (source, first link)."""
     given = routes.relation
@@ -542,7 +558,7 @@ def _related(
             after = moved(given.following[channel], np.full(given.following.shape[1], number))
             row = following[parallel_links.members[first + number]]
             row[after != UNUSED] = after[after != UNUSED]
-    pairs = np.stack([ways.source[way].astype(np.int64), layer])
+    pairs = np.stack([choices.source[chosen_path].astype(np.int64), layer])
     keys, source_of_host = np.unique(pairs, axis=1, return_inverse=True)
     first_of = np.stack([moved(given.first[s], np.full(given.first.shape[1], n)) for s, n in keys.T.tolist()])
     reason = f"{routes.reason}; parallel links chosen host by host"

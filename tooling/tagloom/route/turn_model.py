@@ -201,9 +201,9 @@ def _relation(
     *,
     keep: bool,
 ) -> Found | None:
-    """Return every in-channel and destination the straight way on where it is whole, else the shortest by `turns`.
+    """Return every in-channel and destination the straight path on where it is whole, else the shortest by `turns`.
 
-    Of equal ways the dimension travelled first is taken. What no path uses is left out, or in-ports would get members
+    Of equal paths the dimension travelled first is taken. What no path uses is left out, or in-ports would get members
     nobody needs.
     """
     channels, switches = len(fabric.tail), len(fabric.switches)
@@ -289,7 +289,7 @@ def _begin(
     first: NDArray[np.int32],
     targets: NDArray[np.int32],
 ) -> None:
-    """Fill `first` where it is UNUSED: the channel, rank >= 0, of a shortest way, of equal ones the lowest rank's."""
+    """Fill `first` where it is UNUSED: the channel, rank >= 0, of a shortest path, of equal ones the lowest rank's."""
     for source, root in enumerate(straight.root.tolist()):
         out = np.flatnonzero((rank >= 0) & (fabric.tail == root))
         out = out[np.argsort(rank[out], kind="stable")]

@@ -161,9 +161,9 @@ def whole_trees(fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]
 
     def nearer(channels: list[int], length: NDArray[np.int64], by: NDArray[np.int32]) -> None:
         for c in channels:
-            way = 1 + deep[fabric.tail[c]]
-            by[way < length] = c
-            np.minimum(length, way, out=length)
+            distance = 1 + deep[fabric.tail[c]]
+            by[distance < length] = c
+            np.minimum(length, distance, out=length)
 
     for v in reversed(order):
         nearer(ups[v], deep[v], parent[v])

@@ -74,8 +74,8 @@ def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:
     for s, switch in enumerate(switches):
         for at in np.flatnonzero(switch.lag).tolist():
             port, channel = at + 1, int(switch.lag[at])
-            stranger = (s, port) not in mine and (port in used[s] or (s, channel) in ours)
-            if stranger:
+            foreign_port = (s, port) not in mine and (port in used[s] or (s, channel) in ours)
+            if foreign_port:
                 name = platforms.load(fabric.switches[s].model).port_name
                 where = f"{fabric.switches[s].name}:{name(port)}"
                 findings.append(Finding(where, "no member of a port-channel", f"a member of {name(channel)}"))

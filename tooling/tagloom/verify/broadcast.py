@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tagloom.verify.forwarding import Forwarding
 
 KEPT = 1000  # wrong copies listed; their number is complete
-SLICE = 2048  # hosts whose copies are told apart at once; bounds memory at steps x SLICE bits
+SLICE = 2048  # hosts whose copies are followed at once; bounds memory at steps x SLICE bits
 ROWS = 256  # sources whose copies are counted at once, where counting is needed
 
 

@@ -36,7 +36,7 @@ def prove_management(
     """Prove that tagloom reaches every switch at every line, where the fabric declares management in band.
 
     The switches' own addresses are hosts of the management VLAN, behind a port of their own, and what the VLAN's frames
-    do is proven as a wave's frames are: every one of them arrives once, whatever lines have landed. Where a state does
+    do is proven as a wave's frames are: every one of them arrives once, whatever lines are in place. Where a state does
     not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. With
     `pausing`, some port sending PAUSE, its frames and those of `data` must close no dependency cycle together.
     """

@@ -41,7 +41,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
     below = np.empty(n)
     price = np.zeros(len(tail))
     start = np.zeros(n + 1, np.int32)
-    way = np.empty(len(tail) + 1, np.int32)  # the channels by which each switch of the queue may be reached
+    entering = np.empty(len(tail) + 1, np.int32)  # the channels by which each switch of the queue may be reached
     heaviest = 1.0
     for k in sequence:
         root = target[k]
@@ -53,21 +53,21 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
             return False
         # the least loaded way to every switch that this tree's depths and times leave open
         path_cost[root] = 0.0
-        ways = 0
+        entries = 0
         for i in range(1, n):
             v = queue[i]
-            start[i] = ways
+            start[i] = entries
             for j in range(in_start[v], in_start[v + 1]):
                 c = into[j]
-                way[ways] = c
-                ways += (deep[tail[c]] < deep[v]) & (
+                entering[entries] = c
+                entries += (deep[tail[c]] < deep[v]) & (
                     time[tail[c]] < c
                 )  # no branch: chance decides, and would be missed
             least = np.inf
-            for j in range(start[i], ways):
-                least = min(least, path_cost[tail[way[j]]] + price[way[j]])
+            for j in range(start[i], entries):
+                least = min(least, path_cost[tail[entering[j]]] + price[entering[j]])
             path_cost[v] = least
-        start[n] = ways
+        start[n] = entries
         for v in range(n):
             latest[v] = len(tail)
             below[v] = weight[root] * weight[v]
@@ -76,7 +76,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
             v = queue[i]
             best, choice = np.inf, time[v]
             for j in range(start[i], start[i + 1]):
-                c = way[j]
+                c = entering[j]
                 if c < latest[v]:
                     x = (load[c] + below[v]) / heaviest
                     cost = path_cost[tail[c]] + x * x * x * x
@@ -122,7 +122,7 @@ def _grow(
                 time[v] = c
     if end == n:
         return True
-    # Stuck: a short way may come in too late to go on. The earliest arrivals reach everything and form a tree.
+    # Stuck: a short path may come in too late to go on. The earliest arrivals reach everything and form a tree.
     early = np.full(n, m, np.int32)
     early[root] = -1
     for c in range(m):

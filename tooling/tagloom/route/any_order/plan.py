@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 # The passes of spreading: how often the load is squared; for what load over the largest one a path may grow by a
 # channel: that of a path whose one loaded channel carries `share` of the largest load (0: never); and what part of the
-# channels counts as busy: ways without one are left as they are.
+# channels counts as busy: paths without one are left as they are.
 PASSES = ((3, 0.0, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2))
 QUICK = ((4, 0.8, 0.06), (5, 0.9, 0.03))
 QUICK_ABOVE = 200  # switches; above, effort 1 moves no channels: it is to take a third of the time of OpenSM's nue

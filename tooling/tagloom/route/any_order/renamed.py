@@ -21,7 +21,7 @@ def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     """Point every channel to the next one to every destination, one destination after another in `sequence`.
 
     Channels are positions in the order. Gives (first int32[D, n], following int32[D, m], load float64[m]). Of shortest
-    ways the one with the least load so far is taken. `following` is there for channels nobody uses, too.
+    paths the one with the least load so far is taken. `following` is there for channels nobody uses, too.
     """
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
@@ -30,7 +30,7 @@ def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     following = np.empty((len(target), m), np.int32)
     load = np.zeros(m)
     price = np.ones(m)
-    way = np.empty(m)
+    path_cost = np.empty(m)
     flow = np.zeros(m + 1)  # the last takes what has arrived: no branches where chance would decide them
     heaviest = 0.0
     for k in sequence:
@@ -44,24 +44,24 @@ def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
         for c in range(m - 1, -1, -1):
             if head[c] == d:
                 nxt[c] = DELIVERED
-                way[c] = price[c]
+                path_cost[c] = price[c]
                 continue
             best, e = np.inf, UNUSED
             for j in range(turn_start[c], turn_start[c + 1]):
-                if way[turn[j]] < best:
+                if path_cost[turn[j]] < best:
                     e = turn[j]
-                    best = way[e]
+                    best = path_cost[e]
             nxt[c] = e
-            way[c] = best + price[c]
+            path_cost[c] = best + price[c]
         fst[d] = DELIVERED
         for s in range(n):
             if s == d or weight[s] == 0.0:
                 continue
             best = np.inf
             for j in range(out_start[s], out_start[s + 1]):
-                if way[out[j]] < best:
+                if path_cost[out[j]] < best:
                     fst[s] = out[j]
-                    best = way[out[j]]
+                    best = path_cost[out[j]]
             flow[fst[s]] += weight[s] * weight[d]
         for c in range(m):
             load[c] += flow[c]
@@ -80,7 +80,7 @@ def _gain(
     f: float,
     squarings: int,
 ) -> float:
-    """Weigh moving f from the way that begins with channel a to the one that begins with b."""
+    """Weigh moving f from the path that begins with channel a to the one that begins with b."""
     gain = 0.0
     while a != b:
         # positions climb along both ways, so where they meet the one behind catches up

@@ -133,7 +133,7 @@ def _judged(order: Ordered) -> tuple[float, NDArray[np.float64]]:
     flow = np.empty((m, BATCH), np.float32)
     load = np.zeros((m, BATCH), np.float32)
     best = np.empty(BATCH, np.int32)
-    ways = np.empty(BATCH, np.float32)
+    choices = np.empty(BATCH, np.float32)
     there = np.empty(BATCH, np.float32)
     slot_of = np.full(n, -1, np.int32)
     hops = 0.0
@@ -161,37 +161,37 @@ def _judged(order: Ordered) -> tuple[float, NDArray[np.float64]]:
                 e = out[j]
                 for i in range(BATCH):
                     best[i] = min(best[i], far[e, i])
-            ways[:] = 0.0
+            choices[:] = 0.0
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
                 for i in range(BATCH):
-                    ways[i] += np.float32(1.0) if far[e, i] == best[i] else np.float32(0.0)
+                    choices[i] += np.float32(1.0) if far[e, i] == best[i] else np.float32(0.0)
             pairs = np.float32(weight[s])
             for i in range(BATCH):
-                ways[i] = pairs * there[i] / max(ways[i], np.float32(1.0))
+                choices[i] = pairs * there[i] / max(choices[i], np.float32(1.0))
             if slot_of[s] >= 0:
-                ways[slot_of[s]] = 0.0
+                choices[slot_of[s]] = 0.0
                 best[slot_of[s]] = 0
             for i in range(len(some)):
                 hops += weight[s] * weight[some[i]] * best[i]
             for j in range(out_start[s], out_start[s + 1]):
                 e = out[j]
                 for i in range(BATCH):
-                    flow[e, i] += ways[i] if far[e, i] == best[i] else np.float32(0.0)
+                    flow[e, i] += choices[i] if far[e, i] == best[i] else np.float32(0.0)
         for c in range(m):
             for i in range(BATCH):
                 load[c, i] += flow[c, i]
-            ways[:] = 0.0
+            choices[:] = 0.0
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
                 for i in range(BATCH):
-                    ways[i] += np.float32(1.0) if far[e, i] + 1 == far[c, i] else np.float32(0.0)
+                    choices[i] += np.float32(1.0) if far[e, i] + 1 == far[c, i] else np.float32(0.0)
             for i in range(BATCH):
-                ways[i] = flow[c, i] / max(ways[i], np.float32(1.0))
+                choices[i] = flow[c, i] / max(choices[i], np.float32(1.0))
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
                 for i in range(BATCH):
-                    flow[e, i] += ways[i] if far[e, i] + 1 == far[c, i] else np.float32(0.0)
+                    flow[e, i] += choices[i] if far[e, i] + 1 == far[c, i] else np.float32(0.0)
         for i in range(len(some)):
             slot_of[some[i]] = -1
     return hops, load.astype(np.float64).sum(axis=1)
@@ -201,9 +201,9 @@ class State(NamedTuple):
     """An order with its path lengths and flows, for the search to change in place.
 
     position, order  int32[m], inverse to each other
-    far     int16[D, m], channels from the start of channel c to the destination, c included; FAR where no way climbs
+    far     int16[D, m], channels from the start of channel c to the destination, c included; FAR where no path climbs
     start   int16[D, n], channels from each switch to the destination
-    flow    float32[D, m], host pairs over each channel to the destination, ways of equal length used alike
+    flow    float32[D, m], host pairs over each channel to the destination, paths of equal length used alike
     load    float64[m], the sum of the flows
     """
 
@@ -282,7 +282,7 @@ def _fill(net: Net, ground: Ground, state: State) -> float:
 
 @kernel
 def _spread(net: Net, ground: Ground, state: State, k: int, flow: NDArray[np.float32]) -> None:
-    """Send what goes to the k-th target over all shortest climbing ways, at every fork in equal parts."""
+    """Send what goes to the k-th target over all shortest climbing paths, at every fork in equal parts."""
     head, weight, out_start, out = net.head, net.weight, net.out_start, net.out
     after_start, after = ground.after_start, ground.after
     position, order = state.position, state.order
@@ -291,10 +291,10 @@ def _spread(net: Net, ground: Ground, state: State, k: int, flow: NDArray[np.flo
     for s in range(len(start)):
         if s == d or weight[s] == 0.0:
             continue
-        ways = 0
+        choices = 0
         for j in range(out_start[s], out_start[s + 1]):
-            ways += far[out[j]] == start[s]
-        part = np.float32(weight[s] * weight[d] / ways)
+            choices += far[out[j]] == start[s]
+        part = np.float32(weight[s] * weight[d] / choices)
         for j in range(out_start[s], out_start[s + 1]):
             if far[out[j]] == start[s]:
                 flow[out[j]] += part
@@ -302,11 +302,11 @@ def _spread(net: Net, ground: Ground, state: State, k: int, flow: NDArray[np.flo
         c = order[i]
         if flow[c] == 0.0 or head[c] == d:
             continue
-        rest, ways = far[c] - 1, 0
+        rest, choices = far[c] - 1, 0
         for j in range(after_start[c], after_start[c + 1]):
             e = after[j]
-            ways += far[e] == rest and position[e] > i
-        part = flow[c] / np.float32(ways)
+            choices += far[e] == rest and position[e] > i
+        part = flow[c] / np.float32(choices)
         for j in range(after_start[c], after_start[c + 1]):
             e = after[j]
             if far[e] == rest and position[e] > i:
@@ -379,11 +379,11 @@ def _wanted(net: Net, ground: Ground, state: State, draw: NDArray[np.int64]) -> 
     u = s
     dice = draw[2]
     while u != target[k]:
-        ways = 0
+        choices = 0
         for j in range(out_start[u], out_start[u + 1]):
-            ways += distance[k, head[out[j]]] < distance[k, u]
-        pick = dice % ways
-        dice = dice // ways + draw[3] % 97
+            choices += distance[k, head[out[j]]] < distance[k, u]
+        pick = dice % choices
+        dice = dice // choices + draw[3] % 97
         c = -1
         for j in range(out_start[u], out_start[u + 1]):
             if distance[k, head[out[j]]] < distance[k, u]:
@@ -488,7 +488,7 @@ def _improve(
             d = target[k]
             row = far[k]
             was_far = row[c]
-            # does any flipped turn lie, or come to lie, on a shortest way?
+            # does any flipped turn lie, or come to lie, on a shortest path?
             touched = False
             if head[c] != d:
                 for j in range(flips_after):

@@ -22,7 +22,7 @@ LEVEL = 1 << 14  # a channel more on the way; less than that, up to 128 channels
 def swift_rows(order: Ordered, channels: int, switches: int) -> Tables:
     """Return a relation in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
-    Of shortest ways the one whose next channel has carried least is taken, and chance decides within blocks of
+    Of shortest paths the one whose next channel has carried least is taken, and chance decides within blocks of
     destinations. Only what a path uses is written. All turns come from the list of turns that climb, so no dependency
     cycle can close. Raises AssertionError where a switch is not reached.
     """
