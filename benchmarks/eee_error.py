@@ -17,7 +17,7 @@ from judges.networks import SWITCH_SECONDS, all_to_all, exchange, network, row, 
 from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, Fit, fit_overhead
 from tagloom.predict.link import one_link
-from tagloom.predict.trace import added_seconds
+from tagloom.predict.trace import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +107,7 @@ def compare(programs: list[Program], network: Network, awake: Network, eee: Eee,
         began = process_time()
         true = simulate(network, program).seconds
         simulated = process_time()
-        traced = base.seconds + added_seconds(network, program)
+        traced = base.seconds + replay(network, program) - replay(awake, program)
         clock.append((simulated - began, process_time() - simulated))
         said = traced, by_calls(known, eee, rate), by_messages(known, fit, rate)
         rows.append([*(s / true - 1 for s in said), true / base.seconds - 1])

@@ -8,7 +8,7 @@ import pytest
 from judges.networks import all_to_all, exchange, network, row, star, stream
 from judges.simulate import simulate
 from tagloom.predict.eee import POWERCONNECT_5548, Eee, delay_seconds
-from tagloom.predict.trace import added_seconds
+from tagloom.predict.trace import replay
 
 DEVICE = replace(POWERCONNECT_5548, together=False)
 FRAME = 12e-6  # 1500 bytes at 1 Gb/s
@@ -105,5 +105,5 @@ def test_a_trace_of_periodic_calls_forecasts_them_exactly():
         for mean in (0.4e-3, 1.5e-3, 4e-3):
             program = all_to_all(range(4), np.full((15, 4), mean), 256)
             net, awake = star(4, 1e9, eee), star(4, 1e9, replace(eee, timeout_seconds=np.inf))
-            forecast = simulate(awake, program).seconds + added_seconds(net, program)
+            forecast = simulate(awake, program).seconds + replay(net, program) - replay(awake, program)
             assert forecast == pytest.approx(simulate(net, program).seconds, rel=1e-3)

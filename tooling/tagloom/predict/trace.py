@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 CALL, FIRST, LAST = 0, 1, 2
 
 
-def added_seconds(network: Network, program: Program) -> float:
-    """Return what the sleep of a network's links adds to a run: a replay with it less one without.
-
-    What a replay leaves out it leaves out of both.
-    """
-    return replay(network, program) - replay(awake(network), program)
-
-
 def awake(network: Network) -> Network:
-    """Return the same network with links that never sleep."""
+    """Return the same network with links that never sleep.
+
+    What sleep adds to a run is a replay with it less one without: what a replay leaves out it leaves out of both.
+    """
     return network._replace(timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
 
 
