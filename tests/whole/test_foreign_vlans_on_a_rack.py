@@ -50,7 +50,7 @@ def test_a_vlan_of_others_on_a_loop_is_refused_with_the_ring_and_nothing_is_sent
     assert process.configurations(terminal.rack) == before
 
 
-def test_a_vlan_of_others_on_a_tree_is_left_as_it_is(terminal):
+def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_is_a_ring(terminal):
     type_lines(terminal, {"s0": vlan_10(1), "s1": vlan_10(1), "s2": vlan_10()})
     page = terminal.answer("apply", "b")
     assert (page["changed"], page["failed"]) == (list(NAMES), [])
@@ -58,3 +58,10 @@ def test_a_vlan_of_others_on_a_tree_is_left_as_it_is(terminal):
     running = process.configurations(terminal.rack)
     assert "switchport access vlan 10" in running["s0"]
     assert terminal.answer("apply", "b")["unchanged"] == list(NAMES)
+    type_lines(terminal, {"s2": vlan_10(1, 2), "s0": vlan_10(1, 2), "s1": vlan_10(1, 2)})  # somebody closes the ring
+    terminal("plan", "f.yml", "-o", "off", "--off", "s0:g1", "--previous", "b")
+    terminal("rollout", "b", "off", "-o", "r")
+    running = process.configurations(terminal.rack)
+    page = terminal.answer("apply", "r", expect=1)
+    assert "VLANs of others neither loop" in page["refused"]
+    assert process.configurations(terminal.rack) == running

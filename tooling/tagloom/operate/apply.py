@@ -128,6 +128,11 @@ def apply_new(
         prepared = _ordered(context, prepared, found, read, after, options, kept=kept)
         if asked:  # so that the next apply knows what was kept, and asks again
             write_texts(prepared.directory / ASKED, asked)
+    else:
+        live = {switch.name for switch in prepared.fabric.live}
+        for wave in range(1, sequence.waves + 1):
+            there = {n: sequence.state_after(held, n, wave) if n in live else held for n, held in read.items()}
+            prepare.refuse_harm_to_others(prepared.fabric, there)
     _announce(context, prepared.directory)
     run, sequence = context.begin(prepared.directory, "apply", source, save=unsaved, proven=prepared.proven)
 
