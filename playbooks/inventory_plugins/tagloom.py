@@ -59,7 +59,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible shi
         except InputError as error:
             raise AnsibleParserError(str(error)) from error
         for model, firmware in {(switch.model, switch.firmware) for switch in fabric.live}:
-            _learn(platforms.load(model, firmware))
+            _learn(platforms.load(model, firmware, fabric.templates))
         known_hosts = folder / "known_hosts"
         if known_hosts.is_file():
             inventory.set_variable("all", "tagloom_known_hosts", str(known_hosts))

@@ -70,7 +70,7 @@ def language(model):
     return Language(
         parse=lambda text: read_state(platform, text, "switch", range(1, platform.ports + 1)),
         text=lambda state: render_configuration(platform, state, TEMPLATES),
-        commands=lambda changes, before: render_commands(platform, changes, TEMPLATES, before),
+        commands=lambda changes, before: render_commands(platform, changes, before),
         mistaken=lambda text: mistaken(model, text, "switch"),
         port_name=platform.port_name,
         physical_ports=platform.physical_ports,

@@ -95,7 +95,7 @@ class Ring:
             platform = platforms.of(FABRIC.switches[FABRIC.index[name]])
             wanted = self.order.on(held[name], name, wave)
             changes = difference(held[name], wanted)
-            self.type(name, *render_commands(platform, changes, TEMPLATES, held[name]))
+            self.type(name, *render_commands(platform, changes, held[name]))
 
     def standing(self, state, wave):
         """Tell whether every switch holds what it must after a wave."""

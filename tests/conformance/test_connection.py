@@ -36,10 +36,10 @@ def lines(platform):
     if platform.grammar == "linux-bridge":
         born = factory(platform).freeze()
         states = born, with_probe(platform, born)
-        return tuple(list(render_commands(platform, difference(a, b), TEMPLATES, a)) for a, b in (states, states[::-1]))
+        return tuple(list(render_commands(platform, difference(a, b), a)) for a, b in (states, states[::-1]))
     name = Change(Cell.VLAN_NAME, "", "tagloom-probe", vlan=VLAN)
-    create = render_commands(platform, (Change(Cell.VLAN, 0, 1, vlan=VLAN), name), TEMPLATES)
-    return list(create), list(render_commands(platform, (Change(Cell.VLAN, 1, 0, vlan=VLAN),), TEMPLATES))
+    create = render_commands(platform, (Change(Cell.VLAN, 0, 1, vlan=VLAN), name))
+    return list(create), list(render_commands(platform, (Change(Cell.VLAN, 1, 0, vlan=VLAN),)))
 
 
 def foreign(text):

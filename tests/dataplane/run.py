@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the fabrics of t
 
 from bench import PLATFORM, Bench
 from cases import Case, black_hole, looped, planned, slipped
-from fabrics import ROOT
 from judge import Figures, Prediction, all_pairs, held, judge
 from tagloom.errors import InputError, TagloomError
 from tagloom.lab.kernel import choice
@@ -107,7 +106,7 @@ def _patch(bench: Bench, before: FabricState, after: FabricState) -> list[str]:
     wrong, changed = [], [name for name in before if before[name] != after[name]]
     for name in changed:
         changes = difference(before[name], after[name])
-        wrong += bench.type(name, render_commands(PLATFORM, changes, ROOT / "templates", before[name]))
+        wrong += bench.type(name, render_commands(PLATFORM, changes, before[name]))
     return wrong + held({name: after[name] for name in changed}, bench.state(changed))
 
 

@@ -80,7 +80,7 @@ def pushed(rack, log_in, fabric):
         with log_in(switch.name) as console:
             before = parse_configuration(platform, console.running_configuration())
             wanted = overlay(before.state, woven.state[switch.name], ports)
-            console.send(render_commands(platform, difference(before.state, wanted), TEMPLATES))
+            console.send(render_commands(platform, difference(before.state, wanted)))
             after = parse_configuration(platform, console.running_configuration())
         assert before.unknown == after.unknown == ()
         assert after.state == wanted
@@ -144,5 +144,5 @@ def test_the_way_back_is_the_inverse(pushed, log_in, fabric):
         platform, (before, after) = platforms.of(switch), pushed[switch.name]
         changes = Patch(switch.name, difference(before, after)).inverse.changes
         with log_in(switch.name) as console:
-            console.send(render_commands(platform, changes, TEMPLATES, after))
+            console.send(render_commands(platform, changes, after))
             assert parse_configuration(platform, console.running_configuration()).state == before

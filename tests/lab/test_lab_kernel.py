@@ -246,7 +246,7 @@ def test_a_linux_machine_planned_and_pushed_steers_the_kernel_line_by_line(tmp_p
         for name, state in planned.items():
             with console(name) as shell:
                 born = parse_configuration(linux, shell.running_configuration()).state
-                shell.send(render_commands(linux, difference(born, state), TEMPLATES, born))
+                shell.send(render_commands(linux, difference(born, state), born))
                 assert parse_configuration(linux, shell.running_configuration()).state == state
         assert process.ping(tmp_path)["reached"] == 6
         with console("s0") as shell:

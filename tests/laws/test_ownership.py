@@ -132,7 +132,7 @@ def test_without_conflicts_no_change_names_a_foreign_vlan_or_port(running, targe
 def test_without_conflicts_no_line_sent_names_a_foreign_vlan_or_port(running, target, ports):
     assume(not conflicts(running, target, ports, "s0"))
     try:
-        lines = render_commands(ROS, difference(running, overlay(running, target, ports)), TEMPLATES)
+        lines = render_commands(ROS, difference(running, overlay(running, target, ports)))
     except PlanError:
         assume(False)  # a change the family has no words for is never sent
     owned = {*running.owned_vlans, *target.owned_vlans, *unnamed(running), DEFAULT_VLAN, 4095}

@@ -92,7 +92,7 @@ def test_the_commands_of_a_difference_are_all_accepted_and_make_it_and_its_inver
     interpreter = interpreter_of(platform, SwitchEditor.of(before))
     changes = difference(before, after)
     for step, start, goal in ((changes, before, after), (Patch("s0", changes).inverse.changes, after, before)):
-        for line in render_commands(platform, step, TEMPLATES, start):
+        for line in render_commands(platform, step, start):
             outcome = interpreter.feed(line)
             assert outcome.accepted, (line, outcome)
             assert outcome.kind is not OutcomeKind.LEFT, line

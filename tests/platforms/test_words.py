@@ -6,6 +6,7 @@ from tagloom.errors import InputError
 from tagloom.platforms import load
 from tagloom.platforms.grammar import Grammar
 from tagloom.platforms.interpreter import Interpreter
+from tagloom.platforms.iproute2 import commands
 from tagloom.platforms.words import read_words
 from tagloom.records.switch_state import SwitchEditor
 
@@ -77,3 +78,9 @@ def test_an_operators_words_and_tagloom_s_are_both_read():
     for line in ("admin down", "no shutdown", "shutdown"):
         assert interpreter.feed(line).accepted
         assert interpreter.editor.enabled[0] is (line == "no shutdown")
+
+
+def test_commands_that_mean_two_lines_are_refused_with_file_and_line():
+    down = "{% macro port_up(port) %}ip link set dev {{ port | port }} down{% endmacro %}"
+    with pytest.raises(InputError, match=r"templates/linux-bridge/lines.j2:1: expected words that mean port_up alone"):
+        commands((("linux-bridge/lines.j2", down),))

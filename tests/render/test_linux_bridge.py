@@ -55,7 +55,7 @@ T, U = Membership.TAGGED, Membership.UNTAGGED
 
 def lines_between(before, after):
     states = before.freeze(), after.freeze()
-    return render_commands(LINUX, difference(*states), TEMPLATES, states[0])
+    return render_commands(LINUX, difference(*states), states[0])
 
 
 def test_the_whole_order_of_a_text():
@@ -250,7 +250,7 @@ def test_what_a_bridge_cannot_hold_is_refused(editor, why):
 
 def test_changes_alone_are_not_enough():
     with pytest.raises(PlanError, match="all of a membership"):
-        render_commands(LINUX, difference(spoilt().freeze(), spoilt(enabled=False).freeze()), TEMPLATES)
+        render_commands(LINUX, difference(spoilt().freeze(), spoilt(enabled=False).freeze()))
 
 
 def test_flow_control_and_speed():
@@ -351,7 +351,7 @@ def test_a_bridge_that_is_down_has_no_open_port_and_is_brought_up_again():
     next(link for link in links if link["ifname"] == "tagloom")["flags"] = ["BROADCAST", "MULTICAST"]
     running = read_bridge(LINUX, json.dumps(links), KERNEL["vlans"], KERNEL["entries"])
     assert not any(running.port(port).enabled for port in (1, 2, 3))
-    lines = render_commands(LINUX, difference(running, wanted), TEMPLATES, running)
+    lines = render_commands(LINUX, difference(running, wanted), running)
     assert lines == ("ip link set dev tagloom up", *(f"ip link set dev swp{port} up" for port in (1, 2, 3)))
 
 
@@ -401,7 +401,7 @@ def test_every_wave_of_a_rollout_can_be_said_to_bridges(family, dims, options):
     for wave in waves:
         for patch in wave.patches:
             shell = Shell(LINUX, SwitchEditor.of(held[patch.switch]))
-            for line in render_commands(LINUX, patch.changes, TEMPLATES, held[patch.switch]):
+            for line in render_commands(LINUX, patch.changes, held[patch.switch]):
                 assert shell.feed(line).accepted, line
             held[patch.switch] = shell.editor.freeze()
         assert held == wave.state
@@ -424,5 +424,5 @@ def test_every_line_has_a_mark_and_every_step_a_place():
     placed = [step for phase in commands().order for step in phase]
     assert len(placed) == len(set(placed))
     split = {"spanning_tree"}  # on early, off late
-    spellings = {"member_untagged", "pvid_untagged", "negotiation"}  # of the steps member, pvid and speed
+    spellings = {"member_untagged", "pvid_untagged", "negotiation", "speed_alone"}  # of member, pvid and speed
     assert set(lines) - split - spellings <= set(placed)

@@ -112,8 +112,8 @@ def test_no_reviewed_text_is_one_that_nothing_makes(golden):
 def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model, golden):
     platform = load(model)
     changes = difference(SwitchState.factory(platform.ports), woven(platform.ports))
-    there = render_commands(platform, changes, TEMPLATES)
-    back = render_commands(platform, Patch("s0", changes).inverse.changes, TEMPLATES)
+    there = render_commands(platform, changes)
+    back = render_commands(platform, Patch("s0", changes).inverse.changes)
     text = "\n".join(["! there", *there, "! and back", *back, ""])
     golden.check(f"render/{model}-woven-commands.cfg", text)
 
@@ -122,7 +122,7 @@ def test_the_commands_from_factory_to_fabric_and_back_read_as_reviewed(model, go
 def test_a_factory_switch_needs_no_commands_and_prints_no_setting(model):
     platform = load(model)
     born = factory_state(platform)
-    assert render_commands(platform, (), TEMPLATES) == ()
+    assert render_commands(platform, ()) == ()
     assert parse_configuration(platform, render_configuration(platform, born, TEMPLATES)).state == born
     assert "interface" not in render_configuration(platform, born, TEMPLATES)
 
@@ -135,7 +135,7 @@ def test_no_port_is_in_vlan_1_when_spanning_tree_is_off_at_any_line(model):
     changes = difference(SwitchState.factory(platform.ports), woven(platform.ports))
     switch = Interpreter(platform, SwitchEditor.blank(platform.ports))
     for step in (changes, Patch("s0", changes).inverse.changes):
-        for line in render_commands(platform, step, TEMPLATES):
+        for line in render_commands(platform, step):
             assert switch.feed(line).accepted
             assert switch.editor.spanning_tree or not any(port in switch.editor.members[1] for port in used)
 
@@ -151,7 +151,7 @@ def test_a_pvid_names_at_every_line_a_vlan_the_port_is_in(model):
             Change(Cell.ENTRY, (port,), ports, vlan=vlan, mac=mac) for mac, port in ((2**41, 3), (2**41 + 1, 4))
         )
     switch = Interpreter(platform, SwitchEditor.of(before))
-    for line in render_commands(platform, tuple(changes), TEMPLATES):
+    for line in render_commands(platform, tuple(changes)):
         assert switch.feed(line).accepted
         for port in (3, 4):
             assert switch.editor.members[switch.editor.pvid[port - 1]][port] is Membership.UNTAGGED
@@ -162,7 +162,7 @@ def test_a_moved_entry_and_a_retagged_member_are_one_line_each():
         Change(Cell.ENTRY, (1,), (2,), vlan=100, mac=5),
         Change(Cell.MEMBER, Membership.TAGGED, Membership.UNTAGGED, vlan=100, port=1),
     )
-    lines = render_commands(load("powerconnect-5324"), changes, TEMPLATES)
+    lines = render_commands(load("powerconnect-5324"), changes)
     assert [line for line in lines if line.startswith(("bridge", "switchport"))] == [
         "switchport general allowed vlan add 100 untagged",
         "bridge address 00:00:00:00:00:05 permanent ethernet g2",
@@ -174,7 +174,7 @@ def test_deleting_a_vlan_takes_members_entries_and_name_along_without_a_line_for
     editor = SwitchEditor.of(woven(platform.ports))
     editor.delete_vlan(103)
     changes = difference(woven(platform.ports), editor.freeze())
-    assert render_commands(platform, changes, TEMPLATES) == ("vlan database", "no vlan 103", "exit")
+    assert render_commands(platform, changes) == ("vlan database", "no vlan 103", "exit")
 
 
 def test_a_port_on_its_way_to_trunk_mode_keeps_the_tagged_vlan_that_was_its_pvid():
@@ -187,7 +187,7 @@ def test_a_port_on_its_way_to_trunk_mode_keeps_the_tagged_vlan_that_was_its_pvid
     editor.mode[0], editor.pvid[0] = PortMode.TRUNK, 2
     editor.set_member(2, 1, Membership.UNTAGGED)
     switch = Interpreter(platform, SwitchEditor.of(before))
-    lines = render_commands(platform, difference(before, editor.freeze()), TEMPLATES)
+    lines = render_commands(platform, difference(before, editor.freeze()))
     assert all(switch.feed(line).accepted for line in lines)
     assert switch.editor.freeze() == editor.freeze()
 
@@ -197,7 +197,7 @@ def test_long_lists_of_vlans_and_ports_are_split():
     vlans = range(2, 4000, 2)
     changes = [Change(Cell.VLAN, 0, 1, vlan=vlan) for vlan in vlans]
     changes += [Change(Cell.ENABLED, 1, 0, port=port) for port in range(1, 49, 2)]
-    lines = render_commands(platform, tuple(changes), TEMPLATES)
+    lines = render_commands(platform, tuple(changes))
     assert max(map(len, lines)) < 150
     switch = Interpreter(platform, SwitchEditor.blank(platform.ports))
     assert all(switch.feed(line).accepted for line in lines)
@@ -216,7 +216,7 @@ def test_long_lists_of_vlans_and_ports_are_split():
 )
 def test_what_a_model_has_no_words_for_is_an_error_of_the_plan(model, change, rule):
     with pytest.raises(PlanError, match=rule):
-        render_commands(load(model), (change,), TEMPLATES)
+        render_commands(load(model), (change,))
 
 
 def test_an_access_port_that_is_tagged_somewhere_cannot_be_rendered():

@@ -171,7 +171,7 @@ def blocked_words(fabric):
 
 
 @pytest.mark.parametrize("name", FABRICS)
-def test_frames_arrive_after_any_line_in_any_interleaving(name, templates):
+def test_frames_arrive_after_any_line_in_any_interleaving(name):
     build = FABRICS[name]()
     fabric = build.fabric
     up = fabric.with_links_up()  # the cables are there, whatever the plan wants of them
@@ -188,11 +188,7 @@ def test_frames_arrive_after_any_line_in_any_interleaving(name, templates):
         queues = {
             patch.switch: (
                 Interpreter(platforms.load(fabric.switches[fabric.index[patch.switch]].model), editors[patch.switch]),
-                list(
-                    render_commands(
-                        platforms.load(fabric.switches[fabric.index[patch.switch]].model), patch.changes, templates
-                    )
-                ),
+                list(render_commands(platforms.load(fabric.switches[fabric.index[patch.switch]].model), patch.changes)),
             )
             for patch in wave.patches
         }

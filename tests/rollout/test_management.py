@@ -159,7 +159,7 @@ def managed(fabric, states):
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])
-def test_every_line_of_every_wave_leaves_every_switch_reachable(assignment, templates):
+def test_every_line_of_every_wave_leaves_every_switch_reachable(assignment):
     fabric = ring()
     less = fabric.with_links_down({free_link(fabric)})
     before = with_management(fabric, planned(fabric, assignment))
@@ -177,7 +177,7 @@ def test_every_line_of_every_wave_leaves_every_switch_reachable(assignment, temp
         queues = {
             p.switch: (
                 Interpreter(platform, editors[p.switch]),
-                list(render_commands(platform, p.changes, templates, wave.before[p.switch])),
+                list(render_commands(platform, p.changes, wave.before[p.switch])),
             )
             for p in wave.patches
         }

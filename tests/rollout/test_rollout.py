@@ -118,7 +118,7 @@ def test_the_shortest_order_is_found_and_every_wave_of_it_is_proven(name):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", CHANGES)
-def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(name, seed, templates):
+def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(name, seed):
     """Real command lines, one at a time, from all switches of a wave shuffled together (order kept per switch)."""
     fabric = fabric_of(name)
     before, after = CHANGES[name](fabric)
@@ -131,7 +131,7 @@ def test_no_pair_is_lost_and_nothing_storms_after_any_line_in_any_interleaving(n
         queues = {
             patch.switch: (
                 Interpreter(platform, editors[patch.switch]),
-                list(render_commands(platform, patch.changes, templates)),
+                list(render_commands(platform, patch.changes)),
             )
             for patch in wave.patches
         }
@@ -329,7 +329,7 @@ def test_flow_control_that_keeps_its_link_up_needs_no_pause():
     assert [wave.name for wave in change.waves] == ["remove"]
 
 
-def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends(templates):
+def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends():
     """Spanning tree is off: VLAN 1 on raised links would close loops that the switches' own frames go round."""
     fabric = torus()
     before, after = planned(fabric.with_links_down({0, 4})), planned(fabric)
@@ -345,7 +345,7 @@ def test_a_link_that_comes_up_has_left_vlan_1_at_both_ends(templates):
     raised = 0
     for patch in first.patches:
         interpreter = Interpreter(platform, editors[patch.switch])
-        for line in render_commands(platform, patch.changes, templates, before[patch.switch]):
+        for line in render_commands(platform, patch.changes, before[patch.switch]):
             assert interpreter.feed(line).accepted
             held = editors[patch.switch]
             for link in (fabric.links[0], fabric.links[4]):

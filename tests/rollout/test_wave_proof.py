@@ -212,7 +212,7 @@ def test_one_state_alone_has_the_dependencies_the_verifier_finds():
 
 
 @pytest.mark.parametrize("model", [MODEL, "powerconnect-6248"])
-def test_the_lines_are_those_that_are_sent_and_do_what_is_said(model, templates):
+def test_the_lines_are_those_that_are_sent_and_do_what_is_said(model):
     """Text by text and state by state, with entries placed as arrays where `line_changes` places objects."""
     chance = random.Random(3)
     platform = platforms.load(model)
@@ -225,7 +225,7 @@ def test_the_lines_are_those_that_are_sent_and_do_what_is_said(model, templates)
             old, new = before[switch.name], after[switch.name]
             changes = difference(old, new)
             lines = line_changes(platform, changes, old)
-            sent = render_commands(platform, changes, templates, old)
+            sent = render_commands(platform, changes, old)
             moves = ("interface", "vlan database", "exit")
             assert [text for text, _ in lines] == [line.strip() for line in sent if not line.strip().startswith(moves)]
             state = old

@@ -115,6 +115,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
         "run": job.run,
         "models": {switch.name: switch.model for switch in fabric.switches},
         "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
+        "templates": dict(fabric.templates),
         "ports": {s.name: list(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)},
         "in_band": fabric.management is not None,
     }

@@ -76,10 +76,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 return result | {"failed": True, "msg": str(error)}
         if not gate.approach():
             return result | {"failed": True, "msg": gate.reason}
+        own = order["templates"].items()
         wave, held = gate.wave, {} if order["check"] else files.last_read()
         try:
             texts = [
-                proven_texts(Path(directory), order["switches"], proven) if directory else {}
+                proven_texts(Path(directory), order["switches"], proven, own) if directory else {}
                 for directory, proven in zip((wave["configs"], wave["expected"]), wave["proven"], strict=True)
             ]
         except InputError as error:
@@ -139,7 +140,8 @@ def configure_one(
     """
     check, journal = order["check"], order["journal"]
     model, firmware, ports = order["models"][switch], order["firmware"][switch], order["ports"][switch]
-    platform, templates = platforms.load(model, tuple(sorted(firmware.items()))), share_directory() / "templates"
+    own = tuple(sorted(order["templates"].items()))
+    platform, templates = platforms.load(model, tuple(sorted(firmware.items())), own), share_directory() / "templates"
 
     def target_of(texts: Mapping[str, str], directory: str) -> SwitchState:
         path = Path(directory) / f"{switch}.cfg"
@@ -153,7 +155,7 @@ def configure_one(
     language = Language(
         parse=lambda text: read_state(platform, text, switch, ports),
         text=lambda state: render_configuration(platform, state, templates),
-        commands=lambda changes, before: render_commands(platform, changes, templates, before),
+        commands=lambda changes, before: render_commands(platform, changes, before),
         mistaken=lambda text: mistaken(model, text, switch),
         port_name=platform.port_name,
         physical_ports=platform.physical_ports,

@@ -13,7 +13,7 @@ from tagloom.storage.document import checked, read_json
 from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
 
@@ -113,23 +113,25 @@ def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
     return tuple(sorted(lines, key=lambda name: -lines[name]))
 
 
-def digest(texts: Mapping[str, str]) -> str:
-    """Return what tells configurations, by switch, from all others."""
+def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]]) -> str:
+    """Return what tells configurations, by switch, and the operator's templates they are read by, from all others."""
     whole = hashlib.sha256()
-    for name, text in sorted(texts.items()):
+    for name, text in [*sorted(texts.items()), *sorted(templates)]:
         for part in (name.encode(), text.encode()):
             whole.update(len(part).to_bytes(8, "big") + part)
     return whole.hexdigest()
 
 
-def proven_texts(directory: Path, switches: Collection[str], proven: str) -> dict[str, str]:
+def proven_texts(
+    directory: Path, switches: Collection[str], proven: str, templates: Iterable[tuple[str, str]]
+) -> dict[str, str]:
     """Read the configurations of switches. Raises InputError where they are not those that were proven.
 
     `proven` is their digest, "" where nobody knows it; without it, some may be missing.
     """
     paths = {name: path for name in switches if (path := directory / f"{name}.cfg").is_file()}
     texts = {name: read_text(path, "a readable configuration") for name, path in paths.items()}
-    if proven and digest(texts) != proven:
+    if proven and digest(texts, templates) != proven:
         raise InputError([Finding(str(directory), "the configurations that were proven", "others")])
     return texts
 

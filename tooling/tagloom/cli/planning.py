@@ -43,7 +43,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.share import share_directory
 
     start = time.monotonic()
-    whole = read_fabric(args.fabric)
+    whole = read_fabric(args.fabric, args.templates)
     fabric = with_links_off(whole, args.off, args.settings)
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
@@ -115,7 +115,12 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         repeats = build.duplicates_allowed
     else:
         all_found = Findings()
-        fabric, routes, configs, repeats = all_found.of(lambda: read_fabric(args.fabric)), None, args.configs, False
+        fabric, routes, configs, repeats = (
+            all_found.of(lambda: read_fabric(args.fabric, args.templates)),
+            None,
+            args.configs,
+            False,
+        )
         all_found.of(lambda: pipeline.folder_of_texts(configs))
         all_found.end()
     with screen.waiting("proving"):
@@ -250,6 +255,13 @@ def add(commands: Commands) -> None:
         "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
     )
     for command in (plan, verify):
+        command.add_argument(
+            "--templates",
+            type=Path,
+            metavar="DIR",
+            help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, which go before tagloom's "
+            "(default: templates/ beside the fabric file; a build keeps those it was made by)",
+        )
         command.add_argument(
             "--assumptions",
             action="store_true",

@@ -96,7 +96,7 @@ def write_order(directory: Path, order: Order) -> None:
             "ports": fabric.ports,
         },
         "templates": str(order.templates.absolute()),
-        "own_templates": next((switch.templates for switch in fabric.switches), ()),
+        "own_templates": fabric.templates,
         "quirks": {name: dict(values) for name, values in order.quirks.items()},
         "base_port": order.base_port,
         "legacy_ssh": order.legacy_ssh,

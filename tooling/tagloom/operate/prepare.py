@@ -96,7 +96,7 @@ def prepare(directory: Path) -> PreparedChange:
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
-    return PreparedChange(directory, fabric, len(waves), proof, directory, digests(texts))
+    return PreparedChange(directory, fabric, len(waves), proof, directory, digests(texts, fabric))
 
 
 def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
@@ -108,9 +108,9 @@ def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]
     return [{} if before is None else read_texts(fabric, before), *(read_texts(fabric, w.configs) for w in after)]
 
 
-def digests(texts: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+def digests(texts: Sequence[Mapping[str, str]], fabric: Fabric) -> tuple[str, ...]:
     """Return the digests of configurations before the first wave, "" where any may be, and after each."""
-    return tuple(digest(each) if each else "" for each in texts)
+    return tuple(digest(each, fabric.templates) if each else "" for each in texts)
 
 
 def order_change(

@@ -19,6 +19,7 @@ from tagloom.operate.prepare import digests, refuse_invented_addresses, states_o
 from tagloom.pipeline.files import duplicates_allowed, write_texts
 from tagloom.pipeline.planning import proof_services, render
 from tagloom.platforms.grammar import switchwide
+from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.pages import RolloutPage
@@ -124,7 +125,7 @@ def read_sequence(directory: Path) -> WaveSequence:
         tuple(wave.paused for wave in waves),
         tuple(wave.assumptions for wave in waves),
         duplicates_allowed(directory),
-        digests(texts),
+        digests(texts, fabric),
     )
 
 
@@ -440,7 +441,8 @@ def write_inverse(
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
-    return digests(texts)
+    write_templates(fabric.templates, directory / "build" / "templates")
+    return digests(texts, fabric)
 
 
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:

@@ -22,6 +22,7 @@ from tagloom.pipeline.planning import (
     rollout_page,
     wave_page,
 )
+from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.pages import BuildPage, RolloutPage
 from tagloom.records.routes import Relation, Routes
@@ -43,7 +44,7 @@ CONFIGURATION_BYTES = 1 << 26
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 # What names the files of a build and of a rollout have.
-_BUILD = r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+"
+_BUILD = r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+|templates/[^/]+/[^/]+\.j2"
 _ROLLOUT = (
     rf"rollout\.json|before/[^/]+\.cfg|waves/\d+/[^/]+\.cfg|waves/\d+/commands/[^/]+\.txt|build/(?:{_BUILD}|\.tagloom)"
 )
@@ -90,6 +91,7 @@ def write_build(
         (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
+        write_templates(build.fabric.templates, fresh / "templates")
         for name, page_text in hosts.items():
             (fresh / "hosts").mkdir(exist_ok=True)
             (fresh / "hosts" / name).write_text(page_text, "utf-8")
@@ -197,7 +199,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
         for number, wave in enumerate(change.waves, start=1):
             folder = f"waves/{number}"
             write_texts(fresh / folder, render(fabric, wave.state, templates))
-            sent = commands(fabric, wave, templates)
+            sent = commands(fabric, wave)
             (fresh / folder / "commands").mkdir()
             for name, lines in sent.items():
                 (fresh / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")

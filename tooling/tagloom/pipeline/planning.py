@@ -18,7 +18,7 @@ from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import learning as learning_page
-from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration
+from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration, template_findings
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import ProofServices, choose, finish, from_factory, read_back, settled
@@ -177,6 +177,8 @@ def plan(
                 raise
     wanted = _sleeping(fabric, woven.state, regulated.asleep) if regulated is not None else woven.state
     written = render(fabric, wanted, templates) if texts else {}
+    if fabric.templates:
+        check_templates(fabric, wanted, written)
     state, unknown = parse(fabric, written) if texts else (wanted, [])
     planned = {**wanted, **dead_states(fabric)} if texts else wanted
     if unknown or state != planned:
@@ -311,13 +313,24 @@ def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str
     }
 
 
-def commands(fabric: Fabric, wave: Wave, templates: Path) -> dict[str, tuple[str, ...]]:
+def check_templates(fabric: Fabric, wanted: FabricState, written: Mapping[str, str]) -> None:
+    """See that what an operator's own templates print is what is wanted. Raises InputError with file and line."""
+    findings: dict[str, Finding] = {}
+    for switch in fabric.live:
+        platform = platforms.of(switch)
+        if switch.name in written:
+            found = template_findings(platform, wanted[switch.name], written[switch.name])
+            findings |= {each.where: each for each in found if each.where not in findings}
+    if findings:
+        raise InputError(findings.values())
+
+
+def commands(fabric: Fabric, wave: Wave) -> dict[str, tuple[str, ...]]:
     """Write the command lines of a wave, by the name of each switch that it changes."""
     return {
         patch.switch: render_commands(
             platforms.of(fabric.switches[fabric.index[patch.switch]]),
             patch.changes,
-            templates,
             wave.before[patch.switch],
         )
         for patch in wave.patches

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tagloom.errors import Finding, InputError
 from tagloom.platforms.family import family
 from tagloom.platforms.interpreter import Outcome, OutcomeKind
 from tagloom.platforms.words import read_words
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import Platform
     from tagloom.platforms.words import Templates, Words
 
+Values = dict[str, str]  # the values of a line, by parameter
 FAMILY = "linux-bridge"
 # What a machine says of itself: all links, VLANs and entries as iproute2's JSON, then each port of the bridge in the
 # words of ethtool(8), whose JSON older releases have not.
@@ -49,23 +51,29 @@ class Commands:
         self.bridge: str = data["bridge"]
         self.owned = tuple(f"{words} " for words in data["owned"])
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in data["order"])
-        self._formats = {key: words[key][0].format for key in data["lines"]}
+        self._formats = {key: words[key][0].format for key in data["lines"] if key in words}
         self._read = [
             (key, re.compile(pattern).fullmatch)
             for key, line in data["lines"].items()
-            for pattern in (*map(_written, words[key]), *map(_pattern, line.get("read", ())))
+            for pattern in (*map(_written, words.get(key, ())), *map(_pattern, line.get("read", ())))
         ]
+        meant: dict[str, Words] = {}
+        for line in (line for key in data["lines"] for line in words.get(key, ())):
+            other = meant.setdefault(_written(line), line)
+            if other.name != line.name:
+                at = min(line, other, key=lambda each: each.where.startswith("tagloom's "))
+                raise InputError([Finding(at.where, f"words that mean {at.name} alone", f"{at.format!r}, as another")])
 
     def write(self, key: str, **values: object) -> str:
         """Write a line with its values."""
         return self._formats[key].format(**values)
 
-    def read(self, line: str) -> tuple[str, list[str]] | None:
-        """Return the key of a line and its words, None for a line that is none of the family's."""
+    def read(self, line: str) -> tuple[str, dict[str, str]] | None:
+        """Return the key of a line and its values by parameter, None for a line that is none of the family's."""
         text = " ".join(line.split())
         for key, match in self._read:
-            if match(text):
-                return key, text.split()
+            if found := match(text):
+                return key, found.groupdict()
         return None
 
 
@@ -76,17 +84,16 @@ def commands(own: Templates = ()) -> Commands:
 
 
 def _written(line: Words) -> str:
-    return " ".join(re.escape(w) if isinstance(w, str) else f"(?:{_WORD.get(w[1], _NUMBER)})" for w in line.words)
+    return " ".join(re.escape(word) if isinstance(word, str) else _value(*word) for word in line.words)
 
 
 def _pattern(spelling: str) -> str:
-    parts: list[str] = []
-    for word in spelling.split():
-        bare = word.strip("[]")
-        kind = bare.strip("{}")
-        plain = _WORD.get(kind, _NUMBER) if bare != kind else re.escape(bare)
-        parts.append(f"(?: (?:{plain}))?" if word != bare else f" (?:{plain})")
-    return "".join(parts).removeprefix(" ")
+    words = ((word, word.strip("{}")) for word in spelling.split())
+    return " ".join(re.escape(word) if word == name else _value(name, name) for word, name in words)
+
+
+def _value(parameter: str, kind: str) -> str:
+    return f"(?P<{parameter}>{_WORD.get(kind, _NUMBER)})"
 
 
 def flow_words(flow: FlowControl) -> tuple[str, str]:
@@ -144,11 +151,11 @@ class Shell:
         meaning = self._commands.read(line)
         if meaning is None:
             return Outcome(OutcomeKind.UNKNOWN, "")
-        key, words = meaning
-        if not self._bridge and self._commands.bridge in words and key != "create":
+        key, values = meaning
+        if not self._bridge and self._commands.bridge in line.split() and key != "create":
             return Outcome(OutcomeKind.REJECTED, f'Cannot find device "{self._commands.bridge}"')
         try:
-            self.HANDLERS[key](self, words)
+            self.HANDLERS[key](self, values)
         except _RefusedError as refused:
             return Outcome(OutcomeKind.REJECTED, str(refused))
         return _DONE
@@ -160,38 +167,38 @@ class Shell:
 
     # What the lines do. Checks come first, so that a refused line has changed nothing.
 
-    def _create(self, words: list[str]) -> None:
+    def _create(self, values: Values) -> None:
         if self._bridge:
             raise _RefusedError("RTNETLINK answers: File exists")
-        seconds = _seconds(words[-1])
+        seconds = _seconds(values)
         self._bridge, self._up = True, False
-        self.editor.spanning_tree, self.editor.aging_seconds = words[-3] == "1", seconds
+        self.editor.spanning_tree, self.editor.aging_seconds = values["switch"] == "1", seconds
 
-    def _delete(self, _: list[str]) -> None:
+    def _delete(self, _: Values) -> None:
         for port in range(1, self.editor.ports + 1):
             self._outside(port)
         self._bridge = self._up = False
         self.editor.spanning_tree, self.editor.aging_seconds = True, DEFAULT_AGING_SECONDS
 
-    def _bridge_up(self, _: list[str]) -> None:
+    def _bridge_up(self, _: Values) -> None:
         self._up = True
 
-    def _set_spanning_tree(self, words: list[str]) -> None:
-        self.editor.spanning_tree = words[-1] == "1"
+    def _set_spanning_tree(self, values: Values) -> None:
+        self.editor.spanning_tree = values["switch"] == "1"
 
-    def _set_aging(self, words: list[str]) -> None:
-        self.editor.aging_seconds = _seconds(words[-1])
+    def _set_aging(self, values: Values) -> None:
+        self.editor.aging_seconds = _seconds(values)
 
-    def _join_bridge(self, words: list[str]) -> None:
-        port, editor = self._port(words[words.index("master") - 1]), self.editor
+    def _join_bridge(self, values: Values) -> None:
+        port, editor = self._port(values), self.editor
         if editor.mode[port - 1] is PortMode.GENERAL:
             return
         editor.mode[port - 1] = PortMode.GENERAL
         editor.set_member(DEFAULT_VLAN, port, Membership.NONE)
         editor.pvid[port - 1], editor.enabled[port - 1] = DISCARD_PVID, False
 
-    def _leave_bridge(self, words: list[str]) -> None:
-        self._outside(self._port(words[-2]))
+    def _leave_bridge(self, values: Values) -> None:
+        self._outside(self._port(values))
 
     def _outside(self, port: int) -> None:
         """Forget all of a port: what stands outside the bridge is none of ours."""
@@ -208,28 +215,34 @@ class Shell:
         editor.negotiation[at], editor.speed_mbps[at] = blank.negotiation[0], blank.speed_mbps[0]
         editor.flow_control[at], editor.eee[at] = blank.flow_control[0], blank.eee[0]
 
-    def _set_up(self, words: list[str]) -> None:
-        self.editor.enabled[self._member_port(words[-2]) - 1] = True
+    def _set_up(self, values: Values) -> None:
+        self.editor.enabled[self._member_port(values) - 1] = True
 
-    def _set_down(self, words: list[str]) -> None:
-        self.editor.enabled[self._member_port(words[-2]) - 1] = False
+    def _set_down(self, values: Values) -> None:
+        self.editor.enabled[self._member_port(values) - 1] = False
 
-    def _member(self, words: list[str]) -> None:
-        port, editor = self._member_port(_after(words, "dev")), self.editor
-        how = Membership.UNTAGGED if "untagged" in words else Membership.TAGGED
-        for vlan in _vlans(_after(words, "vid")):
+    def _join_tagged(self, values: Values) -> None:
+        self._join(values, Membership.TAGGED)
+
+    def _join_untagged(self, values: Values) -> None:
+        self._join(values, Membership.UNTAGGED)
+
+    def _join(self, values: Values, how: Membership) -> None:
+        """Join a port to VLANs; the words with `vlan` mark its PVID, those with `vlans` take the mark away."""
+        port, editor = self._member_port(values), self.editor
+        for vlan in _vlans(values.get("vlan") or values["vlans"]):
             if vlan not in editor.vlans:
                 editor.create_vlan(vlan)
                 editor.name_vlan(vlan, OWNED_VLAN_NAME)
             editor.set_member(vlan, port, how)
-            if "pvid" in words:
+            if "vlan" in values:
                 editor.pvid[port - 1] = vlan
             elif editor.pvid[port - 1] == vlan:
                 editor.pvid[port - 1] = DISCARD_PVID
 
-    def _leave(self, words: list[str]) -> None:
-        port, editor = self._member_port(_after(words, "dev")), self.editor
-        for vlan in _vlans(_after(words, "vid")):  # one that the port is not in is no error
+    def _leave(self, values: Values) -> None:
+        port, editor = self._member_port(values), self.editor
+        for vlan in _vlans(values["vlans"]):  # one that the port is not in is no error
             if editor.pvid[port - 1] == vlan:
                 editor.pvid[port - 1] = DISCARD_PVID
             if vlan in editor.vlans:
@@ -241,66 +254,69 @@ class Shell:
         if vlan != DEFAULT_VLAN and not editor.members[vlan] and all(key[0] != vlan for key in editor.entries):
             editor.delete_vlan(vlan)
 
-    def _entry(self, words: list[str]) -> None:
-        vlan, mac, port = self._entry_key(words)
+    def _entry(self, values: Values) -> None:
+        vlan, mac, port = self._entry_key(values)
         if mac & GROUP_BIT:
             raise _RefusedError("taken by the kernel, but an address of many is flooded all the same")
         if mac == 0:
             raise _RefusedError("RTNETLINK answers: Invalid argument")
         self.editor.set_entry(vlan, mac, (port,))
 
-    def _no_entry(self, words: list[str]) -> None:
-        vlan, mac, port = self._entry_key(words)
+    def _no_entry(self, values: Values) -> None:
+        vlan, mac, port = self._entry_key(values)
         if self.editor.entries.get((vlan, mac)) != (port,):
             raise _RefusedError("RTNETLINK answers: No such file or directory")
         self.editor.set_entry(vlan, mac, ())
 
-    def _entry_key(self, words: list[str]) -> tuple[int, int, int]:
-        port = self._member_port(_after(words, "dev"))
-        (vlan,) = _vlans(_after(words, "vlan"))
+    def _entry_key(self, values: Values) -> tuple[int, int, int]:
+        port = self._member_port(values)
+        (vlan,) = _vlans(values["vlan"])
         try:
-            mac = parse_mac(words[3])
+            mac = parse_mac(values["mac"])
         except ValueError as error:
             raise _RefusedError("Invalid mac address") from error
         if port not in self.editor.members.get(vlan, {}):
             raise _RefusedError("RTNETLINK answers: Invalid argument")
         return vlan, mac, port
 
-    def _set_speed(self, words: list[str]) -> None:
-        port = self._member_port(words[2])
-        if words[5::2] not in ([], ["speed", "duplex"]):
-            raise _RefusedError("ethtool: bad command line argument(s)")
-        self.editor.negotiation[port - 1] = words[4] == "on"
-        self.editor.speed_mbps[port - 1] = int(words[6]) if "speed" in words else 0
-        if "duplex" in words:
-            self.duplex[port] = "full"
-        else:
-            self.duplex.pop(port, None)
+    def _negotiate(self, values: Values) -> None:
+        port = self._member_port(values)
+        self.editor.negotiation[port - 1], self.editor.speed_mbps[port - 1] = values["on"] == "on", 0
+        self.duplex.pop(port, None)
 
-    def _set_pause(self, words: list[str]) -> None:
-        port = self._member_port(words[2])
-        flow = next((f for f, (auto, both) in _FLOW.items() if words[4::2] == [auto, both, both]), None)
-        if flow is None:
+    def _set_speed(self, values: Values) -> None:
+        port = self._member_port(values)
+        self.editor.negotiation[port - 1], self.editor.speed_mbps[port - 1] = values["on"] == "on", int(values["mbps"])
+        self.duplex[port] = "full"
+
+    def _refuse_speed(self, _: Values) -> None:
+        raise _RefusedError("ethtool: bad command line argument(s)")
+
+    def _set_pause(self, values: Values) -> None:
+        port, said = self._member_port(values), (values["autoneg"], values["rx"])
+        flow = next((flow for flow, words in _FLOW.items() if words == said), None)
+        if flow is None or values["rx"] != values["tx"]:
             raise _RefusedError("PAUSE in one direction only")
         self.editor.flow_control[port - 1] = flow
 
-    def _set_eee(self, words: list[str]) -> None:
-        self.editor.eee[self._member_port(words[2]) - 1] = words[-1] == "on"
+    def _set_eee(self, values: Values) -> None:
+        self.editor.eee[self._member_port(values) - 1] = values["on"] == "on"
 
-    def _port(self, name: str) -> int:
+    def _port(self, values: Values) -> int:
+        name = values["port"]
         number = self.platform.port_number(name)
         if number is None or self.platform.port_name(number) != name:
             raise _RefusedError(f'Cannot find device "{name}"')
         return number
 
-    def _member_port(self, name: str) -> int:
+    def _member_port(self, values: Values) -> int:
         """Return the number of a port on the bridge: what stands outside is none of ours."""
-        port = self._port(name)
+        port = self._port(values)
         if self.editor.mode[port - 1] is not PortMode.GENERAL:
-            raise _RefusedError(f"{name} is not a port of {self._commands.bridge}")
+            raise _RefusedError(f"{values['port']} is not a port of {self._commands.bridge}")
         return port
 
-    HANDLERS: ClassVar[dict[str, Callable[[Shell, list[str]], None]]] = {
+    HANDLERS: ClassVar[dict[str, Callable[[Shell, Values], None]]] = {
         "create": _create,
         "delete": _delete,
         "bridge_up": _bridge_up,
@@ -310,19 +326,17 @@ class Shell:
         "leave_bridge": _leave_bridge,
         "port_up": _set_up,
         "port_down": _set_down,
-        **dict.fromkeys(("member", "member_untagged", "pvid", "pvid_untagged"), _member),
+        **dict.fromkeys(("member", "pvid"), _join_tagged),
+        **dict.fromkeys(("member_untagged", "pvid_untagged"), _join_untagged),
         "leave": _leave,
         "entry": _entry,
         "no_entry": _no_entry,
-        "negotiation": _set_speed,
+        "negotiation": _negotiate,
         "speed": _set_speed,
+        "speed_alone": _refuse_speed,
         "pause": _set_pause,
         "eee": _set_eee,
     }
-
-
-def _after(words: list[str], key: str) -> str:
-    return words[words.index(key) + 1]
 
 
 def _vlans(text: str) -> list[int]:
@@ -335,9 +349,9 @@ def _vlans(text: str) -> list[int]:
     return vlans
 
 
-def _seconds(text: str) -> int:
+def _seconds(values: Values) -> int:
     """Read the kernel's hundredths of a second (USER_HZ, as iproute2 passes them on)."""
-    centiseconds = int(text)
+    centiseconds = int(values["centiseconds"])
     if centiseconds % 100:
         raise _RefusedError("an aging time of whole seconds is needed")
     return centiseconds // 100

@@ -10,17 +10,20 @@ import jinja2
 from jinja2 import nodes
 
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.family import relatives
+from tagloom.platforms.family import families, relatives
 from tagloom.share import share_directory
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 # The files of a directory of templates as (path in it, text) pairs, ascending: an operator's own travel with a fabric.
 Templates = tuple[tuple[str, str], ...]
 KINDS = frozenset(
     ("vlans", "vlan", "pvid", "ports", "port", "channels", "mac", "name", "seconds", "mbps", "number", "on", "switch")
 )
+OWN = ("lines.j2", "configuration.j2")  # what an operator may write anew: the order of commands is proven as it is
 _RULE = "text and {{ parameter | kind }} alone, each parameter once"
 _HOLE = "\0"  # stands in a line for a value; no template has one
 
@@ -51,6 +54,35 @@ class Words:
     def kinds(self) -> dict[str, str]:
         """Return of each parameter what kind of value it takes."""
         return dict(word for word in self.words if not isinstance(word, str))
+
+
+def read_templates(directory: Path, *, asked: bool = False) -> Templates:
+    """Read the files of a directory that go before tagloom's own; others of names that tagloom has none of stay unread.
+
+    Raises InputError for a file of a family that none reads, and where one `asked` for holds none.
+    """
+    if directory.resolve() == share_directory() / "templates":
+        return ()
+    found, findings = {}, []
+    for path in sorted(directory.glob("*/*")):
+        name = path.relative_to(directory).as_posix()
+        if path.parent.name in families():
+            if path.name in OWN:
+                found[name] = read_text(path, "a readable template")
+            else:
+                findings.append(Finding(str(path), " or ".join(OWN), path.name))
+    if asked and not found:
+        findings.append(Finding(str(directory), f"FAMILY/{' or FAMILY/'.join(OWN)}", "neither"))
+    if findings:
+        raise InputError(findings)
+    return tuple(sorted(found.items()))
+
+
+def write_templates(templates: Templates, directory: Path) -> None:
+    """Write templates as files, for `read_templates`."""
+    for name, text in templates:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, "utf-8")
 
 
 @cache

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.words import read_templates
 from tagloom.read import families
 from tagloom.read.fabric_page import (
     FabricPage,
@@ -71,9 +72,13 @@ class _Draft:
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
 
 
-def read_fabric(path: Path) -> Fabric:
-    """Read a fabric file. Raises InputError with all findings, each led by ``file:line``."""
-    return parse_fabric(read_text(path, "a readable fabric file", YAML_BYTES), str(path))
+def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
+    """Read a fabric file, and the operator's own `templates`, by default those of a directory of that name beside it.
+
+    Raises InputError with all findings, each led by ``file:line``.
+    """
+    fabric = parse_fabric(read_text(path, "a readable fabric file", YAML_BYTES), str(path))
+    return fabric.with_templates(read_templates(templates or path.parent / "templates", asked=templates is not None))
 
 
 def parse_fabric(text: str, source: str) -> Fabric:

@@ -289,6 +289,17 @@ class Fabric:
         links = tuple(replace(link, speed_mbps=speed_mbps.get(i, link.speed_mbps)) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
+    @property
+    def templates(self) -> tuple[tuple[str, str], ...]:
+        """Return the operator's own templates, which all switches are written by."""
+        return self.switches[0].templates if self.switches else ()
+
+    def with_templates(self, templates: tuple[tuple[str, str], ...]) -> Fabric:
+        """Return the fabric with an operator's own templates."""
+        if templates == self.templates:
+            return self
+        return replace(self, switches=tuple(replace(switch, templates=templates) for switch in self.switches))
+
     def with_links_up(self) -> Fabric:
         """Return the same fabric with every link wanted up that has no dead switch at an end."""
         alive = [switch.up for switch in self.switches]

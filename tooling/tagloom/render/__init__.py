@@ -5,6 +5,7 @@ from tagloom.render.commands import render_commands
 from tagloom.render.configuration import render_configuration
 from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, sleeping, static_arp
+from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Parsed, Reading, UnknownLine, parse_configuration, read_state, read_text
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "render_configuration",
     "sleeping",
     "static_arp",
+    "template_findings",
 ]

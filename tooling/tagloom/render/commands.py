@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
 from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import Grammar
 from tagloom.records.change import apply_changes
-from tagloom.render.page import print_page
 from tagloom.render.shell import shell_lines
 from tagloom.render.steps import lay_out, steps_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tagloom.platforms import Platform
     from tagloom.records.change import Change
     from tagloom.records.switch_state import SwitchState
 
 
 def render_commands(
-    platform: Platform, changes: tuple[Change, ...], templates: Path, before: SwitchState | None = None
+    platform: Platform, changes: tuple[Change, ...], before: SwitchState | None = None
 ) -> tuple[str, ...]:
     """Render changes as lines to send from ``(config)#``, each sub-mode closed by ``exit``.
 
@@ -33,8 +31,6 @@ def render_commands(
     if platform.grammar == iproute2.FAMILY:
         if before is None:
             raise PlanError(f"the lines of a {platform.title} say all of a membership", "nothing is known of it")
-        lines = shell_lines(platform, before, apply_changes(before, changes))
-        return tuple(print_page(templates, platform.grammar, "commands", blocks=[lines]).splitlines())
+        return tuple(shell_lines(platform, before, apply_changes(before, changes)))
     grammar = Grammar.of(platform)
-    blocks = lay_out(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)
-    return tuple(print_page(templates, grammar.code, "commands", blocks=blocks).splitlines())
+    return tuple(chain.from_iterable(lay_out(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)))

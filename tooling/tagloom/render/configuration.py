@@ -29,7 +29,7 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     """
     if platform.grammar == iproute2.FAMILY:
         lines = shell_lines(platform, factory_state(platform), state)
-        return print_page(templates, platform.grammar, "configuration", title=platform.title, blocks=[lines])
+        return print_page(templates, platform, "configuration", title=platform.title, blocks=[lines])
     grammar = Grammar.of(platform)
     _check_modes(platform, state)
     born = factory_state(platform)
@@ -39,7 +39,7 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     blocks = lay_out(
         grammar, [*steps, *entry_steps(grammar, state)], grammar.printed_order, ranges=grammar.prints_ranges
     )
-    return print_page(templates, grammar.code, "configuration", title=platform.title, blocks=blocks)
+    return print_page(templates, platform, "configuration", title=platform.title, blocks=blocks)
 
 
 def _check_modes(platform: Platform, state: SwitchState) -> None:

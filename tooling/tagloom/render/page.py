@@ -1,29 +1,56 @@
-"""Print a plain data view through a family's Jinja template."""
+"""Print a plain data view through a family's Jinja template, an operator's own before tagloom's."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tagloom.errors import Finding, InputError
+from tagloom.platforms.family import relatives
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tagloom.platforms import Platform
+    from tagloom.platforms.words import Templates
 
-def print_page(templates: Path, family: str, name: str, **view: Any) -> str:
-    """Print `templates`/`family`/`name`.j2 with a view. Raises jinja2 errors for a template that asks for more."""
-    return _environment(templates).get_template(f"{family}/{name}.j2").render(view)
+
+def print_page(templates: Path, platform: Platform, name: str, **view: Any) -> str:
+    """Print the template `name`.j2 of a platform's family, or of its nearest relative that has one, with a view.
+
+    Raises InputError with the line of a template that asks for more, or is none.
+    """
+    files = [f"{family}/{name}.j2" for family in relatives(platform.grammar)]
+    file = next((each for each in files if each in dict(platform.templates)), "")
+    try:
+        return _environment(templates, platform.templates).select_template([file] if file else files).render(view)
+    except jinja2.TemplateSyntaxError as error:
+        raise InputError([Finding(f"templates/{file}:{error.lineno}", "Jinja", str(error.message))]) from None
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _OWN]
+        if not (file and places):
+            raise
+        asked = f"what tagloom gives it: {', '.join(sorted(view))}"
+        raise InputError([Finding(f"templates/{file}:{places[-1]}", asked, str(error))]) from None
+
+
+_OWN = "<template>"  # what Jinja calls a template that comes from no file
 
 
 @cache
-def _environment(templates: Path) -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates),
+def _environment(templates: Path, own: Templates) -> jinja2.Environment:
+    """Return the environment; sandboxed, because a build may bring templates along that somebody else wrote."""
+    return ImmutableSandboxedEnvironment(
+        loader=jinja2.ChoiceLoader([jinja2.DictLoader(dict(own)), jinja2.FileSystemLoader(templates)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,  # a template is not asked for its age each time it prints
-        autoescape=False,  # noqa: S701 - switches read text, not HTML
+        autoescape=False,
     )

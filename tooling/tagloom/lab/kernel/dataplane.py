@@ -108,7 +108,7 @@ class KernelDataplane:
         wanted = {}
         for s, switch in enumerate(self.fabric.switches):
             held, wanted[switch.name] = self._held[switch.name], as_bridge(states[switch.name], self._ports[s])
-            lines = render_commands(PLATFORM, difference(held, wanted[switch.name]), self._templates, held)
+            lines = render_commands(PLATFORM, difference(held, wanted[switch.name]), held)
             if lines:
                 new = [QUICK_SPANNING_TREE] if lines[0].startswith("ip link add") else []
                 orders[str(s)] = [lines[0], *new, *lines[1:]]

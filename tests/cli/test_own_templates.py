@@ -1,0 +1,136 @@
+"""An operator's own templates go before tagloom's, from plan to verify and rollout, or are refused by file and line."""
+
+import contextlib
+import io
+import json
+
+import pytest
+
+from fabrics import ROOT
+from tagloom.cli import main
+from tagloom.operate.prepare import prepare
+
+RING = "name: ring\nmodel: {model}\nshape: {{family: ring, dims: [3]}}\n"
+SPELT = "{# as our firmware prints it #}\n{% macro no_shutdown() %}admin up{% endmacro %}\n"
+LONG = (
+    "{% macro entry_printed(mac, ports) %}"
+    "bridge address {{ mac | mac }} ethernet {{ ports | ports }} forever{% endmacro %}"
+)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.yml").write_text(RING.format(model="powerconnect-5324"))
+    return tmp_path
+
+
+def write(directory, **files):
+    for name, text in files.items():
+        path = directory / (name.replace("__", "/") + ".j2")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def shipped(name):
+    return (ROOT / "templates" / name).read_text()
+
+
+def refused(*words):
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        assert main(list(words)) == 2
+    return said.getvalue()
+
+
+def test_another_spelling_and_a_comment_are_written_read_and_kept_with_the_build(here):
+    page = "! racked by night shift\n" + shipped("ros/configuration.j2")
+    write(here / "own", ros__lines=LONG, ros__configuration=page)
+    assert main(["plan", "f.yml", "--templates", "own", "-o", "b"]) == 0
+    text = (here / "b" / "configs" / "s0.cfg").read_text()
+    assert text.startswith("! racked by night shift\n")
+    assert text.count("forever\n") == text.count("bridge address") > 0
+    assert (here / "b" / "templates" / "ros" / "lines.j2").read_text() == LONG
+    (here / "own").rename(here / "gone")
+    assert main(["verify", "b"]) == 0
+    assert main(["verify", "--fabric", "f.yml", "--configs", "b/configs", "--templates", "gone"]) == 0
+    assert main(["verify", "--fabric", "f.yml", "--configs", "b/configs"]) == 1  # tagloom's own words lack that line
+
+
+def test_templates_beside_the_fabric_file_are_found(here):
+    write(here / "templates", ros__lines=LONG, motd="nothing of tagloom's")
+    assert main(["plan", "f.yml", "-o", "b"]) == 0
+    assert "forever\n" in (here / "b" / "configs" / "s0.cfg").read_text()
+    assert [p.name for p in sorted((here / "b" / "templates").rglob("*.j2"))] == ["lines.j2"]
+
+
+def test_a_rollout_and_an_apply_read_by_the_templates_of_the_new_build(here):
+    assert main(["plan", "f.yml", "-o", "old"]) == 0
+    write(here / "own", ros__lines=LONG + SPELT)
+    assert main(["plan", "f.yml", "--off", "s0:g1", "--templates", "own", "-o", "new"]) == 0
+    assert main(["rollout", "old", "new", "-o", "r"]) == 0
+    assert main(["plan", "f.yml", "--templates", "own", "-o", "on"]) == 0
+    assert main(["rollout", "new", "on", "-o", "back"]) == 0
+    assert (here / "r" / "build" / "templates" / "ros" / "lines.j2").read_text() == LONG + SPELT
+    for directory in ("new", "r", "back"):
+        assert prepare(here / directory).proof.proven
+    assert "admin up" in "".join(p.read_text() for p in (here / "back").glob("waves/*/commands/*.txt"))
+
+
+def test_a_build_whose_templates_were_changed_is_another_build(here):
+    write(here / "own", ros__lines=LONG)
+    assert main(["plan", "f.yml", "--templates", "own", "-o", "b"]) == 0
+    before = prepare(here / "b").proven
+    (here / "b" / "templates" / "ros" / "lines.j2").write_text(f"{LONG}\n")
+    assert prepare(here / "b").proven != before
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "where", "actual"),
+    [
+        (
+            "ros__lines",
+            "{% macro pvid(vlan) %}{% if vlan %}pvid{% endif %}{% endmacro %}",
+            "ros/lines.j2:1",
+            "pvid: if",
+        ),
+        ("ros__lines", "\n{% macro mode_general() %}switchport mode access{% endmacro %}", "ros/lines.j2:2", "mode"),
+        ("ros__configuration", lambda page: f"! by night\nswitchport flies\n{page}", "ros/configuration.j2:2", "flies"),
+        ("ros__configuration", lambda page: f"snmp-server x\n{page}", "ros/configuration.j2:1", "snmp-server x"),
+        ("ros__configuration", lambda page: page + "no spanning-tree disable\n", "ros/configuration.j2:", "disable"),
+        ("ros__configuration", "! nothing at all\n", "ros/configuration.j2", "another"),
+        ("ros__configuration", "!\n{{ ports[0].color }}\n", "ros/configuration.j2:2", "undefined"),
+        ("ros__configuration", "!\n\n{% for %}\n", "ros/configuration.j2:3", "Expected an expression"),
+        ("ros__configuration", "{{ title.__class__.__mro__ }}\n", "ros/configuration.j2:1", "unsafe"),
+        ("ros__commands", "", "ros/commands.j2", "commands.j2"),
+    ],
+)
+def test_an_edit_that_does_not_read_back_is_refused_with_file_and_line(here, name, edit, where, actual):
+    text = edit(shipped("ros/configuration.j2")) if callable(edit) else edit
+    write(here / "own", **{name: text})
+    said = refused("plan", "f.yml", "--templates", "own", "-o", "b")
+    assert where in said
+    assert actual in said
+    assert not (here / "b").exists()
+
+
+def test_a_directory_without_templates_is_refused(here):
+    (here / "own").mkdir()
+    assert "own: expected FAMILY/lines.j2 or FAMILY/configuration.j2, actual neither" in refused(
+        "plan", "f.yml", "--templates", "own", "-o", "b"
+    )
+
+
+@pytest.mark.parametrize("model", ["powerconnect-6248", "linux-bridge"])
+def test_every_family_takes_its_own(here, model):
+    (here / "f.yml").write_text(RING.format(model=model))
+    spelt = {
+        "fastpath__lines": "{% macro mode_general() %}switchport mode GENERAL{% endmacro %}",
+        "linux-bridge__lines": "{% macro port_up(port) %}ip link set {{ port | port }} up # by hand{% endmacro %}",
+    }
+    write(here / "own", **spelt)
+    assert main(["plan", "f.yml", "--templates", "own", "-o", "b"]) == 0
+    assert main(["verify", "b"]) == 0
+    lines = (here / "b" / "configs" / "s0.cfg").read_text()
+    assert ("mode GENERAL" if model == "powerconnect-6248" else "up # by hand") in lines
+    assert json.loads((here / "b" / "plan.json").read_text())["summary"]["hosts"] == 3
