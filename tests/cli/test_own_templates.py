@@ -99,7 +99,7 @@ def test_a_build_whose_templates_were_changed_is_another_build(here):
         ("ros__configuration", lambda page: f"snmp-server x\n{page}", "ros/configuration.j2:1", "snmp-server x"),
         ("ros__configuration", lambda page: page + "no spanning-tree disable\n", "ros/configuration.j2:", "disable"),
         ("ros__configuration", "! nothing at all\n", "ros/configuration.j2", "another"),
-        ("ros__configuration", "!\n{{ ports[0].color }}\n", "ros/configuration.j2:2", "undefined"),
+        ("ros__configuration", "!\n{{ ports[0].color }}\n", "ros/configuration.j2:2", "color"),
         ("ros__configuration", "!\n\n{% for %}\n", "ros/configuration.j2:3", "Expected an expression"),
         ("ros__configuration", "{{ title.__class__.__mro__ }}\n", "ros/configuration.j2:1", "unsafe"),
         ("ros__commands", "", "ros/commands.j2", "commands.j2"),

@@ -137,8 +137,6 @@ class Grammar:
         self.falls_through: bool = self._data["blocks_fall_through"]
         self.name_length: int = self._data["name_length"]
         self.order: tuple[tuple[str, ...], ...] = tuple(tuple(phase["steps"]) for phase in self._data["order"])
-        self.printed_order: tuple[tuple[str, ...], ...] = tuple(map(tuple, self._data["printed_order"]))
-        self.prints_ranges: bool = self._data["printed_ports"] == "ranges"
         self.owned = tuple(f"{words} " for words in self._data["owned"])
         self.foreign_blocks = tuple(f"{words} " for words in self._data["foreign_blocks"])
         self.error_pattern: str = _error_pattern()
@@ -189,6 +187,10 @@ class Grammar:
     def has(self, key: str) -> bool:
         """Return whether the model has a line to write for `key`."""
         return key in self.lines and self.lines[key].written
+
+    def parameters(self, key: str) -> tuple[str, ...]:
+        """Return the parameters of a line's macro in tagloom's own order."""
+        return self.words[key][-1].parameters
 
     def enter(self, context: Context) -> str:
         """Write the line that enters a context from CONFIG."""

@@ -33,4 +33,4 @@ def render_commands(
             raise PlanError(f"the lines of a {platform.title} say all of a membership", "nothing is known of it")
         return tuple(shell_lines(platform, before, apply_changes(before, changes)))
     grammar = Grammar.of(platform)
-    return tuple(chain.from_iterable(lay_out(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)))
+    return tuple(chain.from_iterable(lay_out(grammar, steps_of(grammar, changes, before))))

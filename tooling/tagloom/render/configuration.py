@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tagloom.errors import PlanError
 from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import Grammar
-from tagloom.records.change import difference
 from tagloom.records.switch_state import Membership, PortMode, SwitchState
 from tagloom.render.page import print_page
 from tagloom.render.shell import shell_lines
-from tagloom.render.steps import entry_steps, lay_out, steps_of
+from tagloom.render.view import SwitchLines, view_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,18 +26,12 @@ def render_configuration(platform: Platform, state: SwitchState, templates: Path
     Raises PlanError where the model has no words for the state, ValueError where the port counts differ.
     """
     if platform.grammar == iproute2.FAMILY:
-        lines = shell_lines(platform, factory_state(platform), state)
-        return print_page(templates, platform, "configuration", title=platform.title, blocks=[lines])
-    grammar = Grammar.of(platform)
+        commands = shell_lines(platform, factory_state(platform), state)
+        return print_page(templates, platform, "configuration", title=platform.title, commands=commands)
     _check_modes(platform, state)
-    born = factory_state(platform)
-    empty = {name: getattr(state, name)[:0] for name in ("entry_vlan", "entry_mac", "entry_port")}
-    # Nearly all lines of a large fabric are static entries: they skip the change of one cell at a time.
-    steps = steps_of(grammar, difference(born, replace(state, **empty)), born, printed=True)
-    blocks = lay_out(
-        grammar, [*steps, *entry_steps(grammar, state)], grammar.printed_order, ranges=grammar.prints_ranges
-    )
-    return print_page(templates, platform, "configuration", title=platform.title, blocks=blocks)
+    lines = SwitchLines(Grammar.of(platform))
+    view = view_of(lines, state)
+    return lines.joined(print_page(templates, platform, "configuration", title=platform.title, **view))
 
 
 def _check_modes(platform: Platform, state: SwitchState) -> None:

@@ -36,7 +36,7 @@ def line_changes(
     if platform.grammar == iproute2.FAMILY:
         return _shell_changes(platform, changes, before)
     grammar = Grammar.of(platform)
-    ordered = in_order(grammar, steps_of(grammar, changes, before), grammar.order, ranges=True)
+    ordered = in_order(grammar, steps_of(grammar, changes, before))
     return [line for _, _, lines in ordered for line in lines]
 
 
@@ -75,7 +75,7 @@ def line_effects(platform: Platform, before: SwitchState, after: SwitchState) ->
     rest = difference(replace(before, **empty), replace(after, **empty))
     placed: list[tuple[int, tuple[Change, ...]]] = []
     deleted_at: dict[int, int] = {}
-    ordered = in_order(grammar, steps_of(grammar, rest, before), grammar.order, ranges=True)
+    ordered = in_order(grammar, steps_of(grammar, rest, before))
     for number, (phase, changes) in enumerate(
         ((phase, changes) for phase, _, lines in ordered for _, changes in lines), start=1
     ):

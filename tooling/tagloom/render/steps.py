@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tagloom.errors import PlanError
 from tagloom.platforms.grammar import CONFIG, MODE_LINES, PORT_LINES, VLAN_DATABASE, Context, ContextKind
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tagloom.platforms.grammar import Grammar
-    from tagloom.records.change import Change
+    from tagloom.records.change import Change, Value
     from tagloom.records.switch_state import SwitchState
 
 LONGEST_LINE = 149  # characters: what the consoles of old firmware take without wrapping is not recorded; be modest
@@ -49,7 +47,6 @@ class _Changes:
     """Changes by cell, with what they say of modes and deletions, and the steps written so far."""
 
     grammar: Grammar
-    printed: bool
     cells: dict[Cell, list[Change]]
     modes: dict[int, PortMode]  # after the changes, of the ports that are not in general mode then, or changed it
     deleted: set[int]
@@ -64,7 +61,7 @@ class _Changes:
         key = line or step
         if not self.grammar.has(key):
             raise PlanError(f"{self.grammar.platform.title} has no line for {key}", _where(self.grammar, context))
-        self.steps.append(Step(step, context, self.grammar.line(key, printed=self.printed, **values), tuple(changes)))
+        self.steps.append(Step(step, context, self.grammar.line(key, **values), tuple(changes)))
         if self.grammar.lines[key].enters:
             self.steps.append(Step(step, context, "exit"))
 
@@ -73,21 +70,24 @@ class _Changes:
         by_vlan: dict[int, list[Change]] = {}
         for change in changes:
             by_vlan.setdefault(change.vlan, []).append(change)
-        for part in _fitting(sorted(by_vlan), lambda some: self.grammar.line(line or step, vlans=some)):
+        for part in fitting(sorted(by_vlan), lambda some: self.grammar.line(line or step, vlans=some)):
             self.add(step, context, chain.from_iterable(by_vlan[vlan] for vlan in part), line=line, vlans=part)
 
     def refuse(self, port: int) -> None:
-        raise PlanError(
-            "a port outside general mode takes all frames, filters, and is untagged in its PVID alone",
-            f"{_where(self.grammar, _at(port))} in {self.mode(port).name.lower()} mode",
-            "plan the port in general mode",
-        )
+        raise outside_general(self.grammar, port, self.mode(port))
 
 
-def steps_of(
-    grammar: Grammar, changes: Iterable[Change], before: SwitchState | None, *, printed: bool = False
-) -> list[Step]:
-    """Write the lines that make these changes, in no particular order; `printed` asks for running-config's forms.
+def outside_general(grammar: Grammar, port: int, mode: PortMode) -> PlanError:
+    """Return the error of a port outside general mode that has settings of that mode."""
+    return PlanError(
+        "a port outside general mode takes all frames, filters, and is untagged in its PVID alone",
+        f"{_where(grammar, _at(port))} in {mode.name.lower()} mode",
+        "plan the port in general mode",
+    )
+
+
+def steps_of(grammar: Grammar, changes: Iterable[Change], before: SwitchState | None) -> list[Step]:
+    """Write the lines that make these changes, in no particular order.
 
     Every mode has its own words for membership. `before` tells the modes of ports that keep theirs; without it they
     are taken to be in general mode, as all ports of a fabric are. Memberships and entries of deleted VLANs need no
@@ -100,36 +100,19 @@ def steps_of(
     modes = {port: PortMode(mode) for port, mode in kept if mode != PortMode.GENERAL}
     modes.update((change.port, PortMode(_int(change.after))) for change in cells[Cell.MODE])
     deleted = {change.vlan for change in cells[Cell.VLAN] if not change.after}
-    todo = _Changes(grammar, printed, cells, modes, deleted)
+    todo = _Changes(grammar, cells, modes, deleted)
     for write in (_write_vlans, _write_memberships, _write_ports, _write_groups, _write_entries, _write_switch):
         write(todo)
     return todo.steps
 
 
-def entry_steps(grammar: Grammar, state: SwitchState) -> list[Step]:
-    """Write all static entries of a state in running-config's form, a step for each VLAN."""
-    steps: list[Step] = []
-    vlans, starts = np.unique(state.entry_vlan, return_index=True)
-    for vlan, (start, end) in zip(vlans.tolist(), pairwise([*starts.tolist(), len(state.entry_vlan)]), strict=True):
-        macs, ports = state.entry_mac[start:end].tolist(), state.entry_port[start:end].tolist()
-        if len(set(macs)) == len(macs):
-            lines = grammar.entry_lines(vlan, macs, ports, printed=True)
-        else:
-            groups: dict[int, list[int]] = {}
-            for mac, port in zip(macs, ports, strict=True):
-                groups.setdefault(mac, []).append(port)
-            lines = [grammar.entry_line(vlan, mac, at, printed=True) for mac, at in groups.items()]
-        steps.append(Step("entry", grammar.entry_context(vlan), "\n".join(lines)))
-    return steps
+def lay_out(grammar: Grammar, steps: Iterable[Step]) -> list[Block]:
+    """Put lines in the grammar's order and in blocks that begin and end at CONFIG.
 
-
-def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool) -> list[Block]:
-    """Put lines in the order of `phases` and in blocks that begin and end at CONFIG.
-
-    Within a phase, lines of one context stand together; with `ranges`, ports with equal lines share a block.
+    Within a phase, lines of one context stand together, and ports with equal lines share a block.
     """
     blocks: list[tuple[str, list[str]]] = []
-    for _, context, lines in in_order(grammar, steps, phases, ranges=ranges):
+    for _, context, lines in in_order(grammar, steps):
         enter = "" if context is CONFIG else grammar.enter(context)
         if blocks and blocks[-1][0] == enter:
             blocks[-1][1].extend(text for text, _ in lines)
@@ -138,11 +121,9 @@ def lay_out(grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[s
     return [(enter, *lines, "exit") if enter else tuple(lines) for enter, lines in blocks]
 
 
-def in_order(
-    grammar: Grammar, steps: Iterable[Step], phases: Sequence[Sequence[str]], *, ranges: bool
-) -> Iterable[tuple[int, Context, list[_Line]]]:
+def in_order(grammar: Grammar, steps: Iterable[Step]) -> Iterable[tuple[int, Context, list[_Line]]]:
     """Yield the lines in the order they go out, as (index of the phase, context, lines with the cells they change)."""
-    place = {name: (at, rank) for at, phase in enumerate(phases) for rank, name in enumerate(phase)}
+    place = {name: (at, rank) for at, phase in enumerate(grammar.order) for rank, name in enumerate(phase)}
     by_phase: dict[int, list[tuple[int, Step]]] = {}
     for step in steps:
         at, rank = place[step.name]
@@ -151,7 +132,7 @@ def in_order(
         by_context: dict[Context, list[_Line]] = {}
         for _, step in sorted(ranked, key=lambda pair: pair[0]):
             by_context.setdefault(step.context, []).append((step.text, step.changes))
-        for context, lines in _shared(grammar, by_context) if ranges else _ascending(by_context):
+        for context, lines in _shared(grammar, by_context):
             yield at, context, lines
 
 
@@ -173,7 +154,7 @@ def _shared(grammar: Grammar, by_context: dict[Context, list[_Line]]) -> Iterabl
             continue
         for texts, contexts in waiting:
             by_port = {each.ports[0]: by_context[each] for each in contexts}
-            for part in _fitting(list(by_port), lambda some: grammar.enter(_at(*some))):
+            for part in fitting(list(by_port), lambda some: grammar.enter(_at(*some))):
                 together = zip(texts, *(by_port[port] for port in part), strict=True)
                 joined = [(text, tuple(chain.from_iterable(c for _, c in same))) for text, *same in together]
                 yield _at(*part), joined
@@ -186,16 +167,20 @@ def _write_vlans(todo: _Changes) -> None:
             along = [] if wanted else _taken_along(todo)
             database = todo.grammar.lines[step].context is ContextKind.VLAN_DATABASE
             todo.add_vlans(step, VLAN_DATABASE if database else CONFIG, [*changes, *along])
-    longest = todo.grammar.name_length
     for change in todo.cells[Cell.VLAN_NAME]:
         context, name = Context(ContextKind.INTERFACE_VLAN, vlan=change.vlan), str(change.after)
-        if len(name) > longest or '"' in name or not name.isprintable() or name.split(" ") != name.split():
-            if name:
-                raise PlanError(f"a VLAN name has 1 to {longest} printable characters without quotes", repr(name))
-            if change.vlan not in todo.deleted:
-                todo.add("no_vlan_name", context, (change,))
-        else:
+        if name:
+            check_name(todo.grammar, name)
             todo.add("vlan_name", context, (change,), name=name)
+        elif change.vlan not in todo.deleted:
+            todo.add("no_vlan_name", context, (change,))
+
+
+def check_name(grammar: Grammar, name: str) -> None:
+    """Raise PlanError for a VLAN's name that the switch would not take, or not give back."""
+    longest = grammar.name_length
+    if len(name) > longest or '"' in name or not name.isprintable() or name.split(" ") != name.split():
+        raise PlanError(f"a VLAN name has 1 to {longest} printable characters without quotes", repr(name))
 
 
 def _taken_along(todo: _Changes) -> list[Change]:
@@ -264,14 +249,21 @@ def _write_ports(todo: _Changes) -> None:
 
 def _write_switchwide(todo: _Changes, cell: Cell) -> None:
     """Write the one line that sets a cell on all ports."""
-    changes, platform = todo.cells[cell], todo.grammar.platform
-    wanted = {change.after for change in changes}
-    if len(wanted) > 1 or 0 < len(changes) < platform.ports:
+    changes = todo.cells[cell]
+    if changes:
+        todo.add(
+            _STEP_OF[cell, same_for_all(todo.grammar, cell, [change.after for change in changes])], CONFIG, changes
+        )
+
+
+def same_for_all(grammar: Grammar, cell: Cell, wanted: Sequence[Value]) -> Value:
+    """Return what a cell that one line sets is to be on all ports. Raises PlanError unless all change alike."""
+    platform = grammar.platform
+    if len(set(wanted)) > 1 or len(wanted) < platform.ports:
         words = cell.value.replace("-", " ").replace("eee", "EEE")
         rule = f"{platform.title} switches {words} for all its ports at once"
-        raise PlanError(rule, f"{len(changes)} ports were to change", "give every port of the switch the same")
-    if wanted:
-        todo.add(_STEP_OF[cell, wanted.pop()], CONFIG, changes)
+        raise PlanError(rule, f"{len(wanted)} ports were to change", "give every port of the switch the same")
+    return wanted[0]
 
 
 def _write_groups(todo: _Changes) -> None:
@@ -287,7 +279,7 @@ def _write_entries(todo: _Changes) -> None:
     for change in todo.cells[Cell.ENTRY]:
         context = grammar.entry_context(change.vlan)
         if change.after:
-            line = grammar.entry_line(change.vlan, change.mac, change.after, printed=todo.printed)  # type: ignore[arg-type]  # an entry cell holds ports
+            line = grammar.entry_line(change.vlan, change.mac, change.after)  # type: ignore[arg-type]  # an entry cell holds ports
             todo.steps.append(Step("entry", context, line, (change,)))
         elif change.vlan not in todo.deleted:
             todo.add("no_entry", context, (change,), mac=change.mac, vlan=change.vlan)
@@ -307,12 +299,12 @@ def _write_switch(todo: _Changes) -> None:
         todo.add("aging", CONFIG, (change,), seconds=change.after)
 
 
-def _fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:
+def fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:
     """Halve a list until each part makes a line that is short enough."""
     if len(items) == 1 or len(write(items)) <= LONGEST_LINE:
         return [items]
     half = len(items) // 2
-    return [*_fitting(items[:half], write), *_fitting(items[half:], write)]
+    return [*fitting(items[:half], write), *fitting(items[half:], write)]
 
 
 def _at(*ports: int) -> Context:
