@@ -121,6 +121,16 @@ def test_a_directory_without_templates_is_refused(here):
     )
 
 
+def test_the_family_of_the_page_is_planned_proven_and_pasted(here, capsys):
+    """docs/adding-a-family.md, followed for Cisco's SG300."""
+    (here / "f.yml").write_text(RING.format(model="cisco-sg300-28"))
+    assert main(["plan", "f.yml", "-o", "b"]) == 0
+    assert "\ninterface range gi1-3\n" in f"\n{(here / 'b' / 'configs' / 's0.cfg').read_text()}"
+    capsys.readouterr()
+    assert main(["verify", "b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["paste_order"] is True
+
+
 @pytest.mark.parametrize("model", ["powerconnect-6248", "linux-bridge"])
 def test_every_family_takes_its_own(here, model):
     (here / "f.yml").write_text(RING.format(model=model))

@@ -313,7 +313,7 @@ def test_a_model_without_a_command_line_is_told_so():
         Grammar.of(load("sf-0420g"))
 
 
-@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", FASTPATH, "n-series"])
+@pytest.mark.parametrize("model", [ROS, "powerconnect-5548", "cisco-sg300-28", FASTPATH, "n-series"])
 def test_every_line_has_a_mark_and_every_step_a_place_and_a_reason(model):
     grammar = Grammar.of(load(model))
     assert {line.mark for line in grammar.lines.values()} <= {"confirmed", "confirmed-kin", "likely"}
