@@ -113,7 +113,7 @@ def _changed(wave: WaveOrder) -> tuple[str, ...] | None:
     return tuple(sorted(lines, key=lambda name: -lines[name]))
 
 
-def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]] = ()) -> str:
+def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]]) -> str:
     """Return what tells configurations, by switch, and the operator's templates they are read by, from all others."""
     whole = hashlib.sha256()
     for name, text in [*sorted(texts.items()), *sorted(templates)]:

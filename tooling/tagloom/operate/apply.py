@@ -442,7 +442,7 @@ def _finish(
         for wave, end in enumerate(ends, start=number):
             texts = render(sequence.fabric, end, context.site.share / "templates")
             write_texts(files[wave], texts)
-            proven[wave] = digest(texts)
+            proven[wave] = digest(texts, sequence.fabric.templates)
         sequence = replace(sequence, proven=tuple(proven))
         waves.save_first(sequence.directory, ())
         # It begins with the wave that failed: the others hold it, but have not waited for what was under way.
