@@ -67,7 +67,7 @@ def loads(
 ) -> tuple[NDArray[np.float64], bool]:
     """Add up what crosses each channel, float64[C], of `flow` from every source to every switch, which is used up.
 
-    Also tells whether all flow has a path. Leaves come first: a channel carries all that lies beyond it.
+    Also return whether all flow has a path. Leaves come first: a channel carries all that lies beyond it.
     """
     n = parent.shape[1]
     load = np.zeros(len(tail))
@@ -109,7 +109,7 @@ def departures(
     """Write by which port each source, and what came in by each channel, leaves towards each of `targets`.
 
     first     uint[S, T], following uint[C, T], zero before; `here` stands at the target itself
-    Gives False as soon as two paths over one channel to one target part ways. Paths are walked back from their ends,
+    Return False as soon as two paths over one channel to one target part ways. Paths are walked back from their ends,
     64 targets at a time, so that what is written stays in the cache.
     """
     table = np.zeros((len(tail), 64), following.dtype)

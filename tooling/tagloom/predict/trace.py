@@ -93,6 +93,7 @@ class _Messages(NamedTuple):
     source: NDArray[np.int64]
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _replay(
     network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int

@@ -255,6 +255,7 @@ def _cost(
     return cost
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _rejoin(
     net: Net,

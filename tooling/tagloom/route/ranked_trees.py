@@ -204,6 +204,7 @@ def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool
     return parent
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _grown(
     start: NDArray[np.int32],

@@ -92,7 +92,7 @@ def _follow(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Follow copies from the egresses `start`; put storm, dependencies and links that are down into `result`.
 
-    Gives the steps taken, as (egress, next egress).
+    Return the steps taken, as (egress, next egress).
     """
     egresses, channels = len(model.egress_node), max(1, len(model.fabric.tail))
     before, after = model.steps(allowed)

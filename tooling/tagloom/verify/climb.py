@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 UNKNOWN, ON_THE_WAY, HERE = -3, -2, -1
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def climb(
     pin: NDArray[np.unsignedinteger],

@@ -566,7 +566,7 @@ def _port_epochs(
 ) -> tuple[NDArray[np.int64], _PortColumns]:
     """Walk the changes of every port, ascending by place and position; a bounce is down just before its position.
 
-    Gives `lo` and the columns of _Ports from `pos` on.
+    Return `lo` and the columns of _Ports from `pos` on.
     """
     places, most = len(pvid), len(pvid) + 2 * len(place)
     lo = np.zeros(places + 1, np.int64)

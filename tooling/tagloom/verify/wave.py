@@ -229,7 +229,7 @@ def _entered(net: InterleavingModel, records: _Records) -> _Records:
 def _flood(net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int) -> _Records:
     """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
-    Gives rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
+    Return rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
     egresses that some position offers; an egress leads to an arrival, to host b as A + b, or nowhere (-1).
     """
     room = 4 * len(net.arrival_channel) + 1024
@@ -464,6 +464,7 @@ def _plain(net: InterleavingModel, last: int) -> NDArray[np.int64]:
     return plain
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _unicasts(
     net: InterleavingModel,
@@ -474,7 +475,7 @@ def _unicasts(
 ) -> tuple[NDArray[np.int64], int, int]:
     """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
 
-    Gives the first frame states in trouble as (why, destination, node, switch, in-port), how many there are, and how
+    Return the first frame states in trouble as (why, destination, node, switch, in-port), how many there are, and how
     many frame states there are in all.
     """
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)

@@ -23,7 +23,7 @@ def first_fit(
 
     conflict  bool[n, n], symmetric: which two may not share a class
     together  tells whether a whole set may share one, which can fail although no two of it conflict
-    Gives int64[n], classes numbered as they were opened.
+    Return int64[n], classes numbered as they were opened.
     """
     place = np.full(len(conflict), -1, np.int64)
     classes: list[list[int]] = []

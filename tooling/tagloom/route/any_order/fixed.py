@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def trees(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     """Grow a tree from every switch with hosts, one after another in `sequence`.
 
-    Gives (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
+    Return (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
     Raises AssertionError where the order does not join all switches.
     """
     shape = len(order.target), len(order.weight)
@@ -167,6 +167,7 @@ def _height(x: float, squarings: int) -> float:
     return x
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def respread_trees(
     order: Ordered,

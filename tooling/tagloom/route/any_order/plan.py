@@ -89,8 +89,8 @@ def any_relation(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Relation]:
     """Return every channel its next channel by destination, for renamed assignment, on any fabric.
 
-    Gives (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the paths
-    of a source spread a little better.
+    Return (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the
+    paths of a source spread a little better.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)

@@ -397,6 +397,7 @@ def _wanted(net: Net, ground: Ground, state: State, draw: NDArray[np.int64]) -> 
     return -1, -1
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _improve(
     net: Net,

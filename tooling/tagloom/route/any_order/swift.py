@@ -32,6 +32,7 @@ def swift_rows(order: Ordered, channels: int, switches: int) -> Tables:
     return rows
 
 
+# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
 def _swift(order: Ordered, rows: Tables) -> bool:
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
