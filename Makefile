@@ -34,15 +34,13 @@ PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loa
 test: $(READY) ## all tests but campaigns; some cases and most examples of laws are left to test-long
 	@$(PYTEST)
 
-# What needs no rack and no minutes.
-QUICK := $(wildcard tests/test_*.py) $(addprefix tests/,gadgets golden platforms predict read render rollout storage \
-	verify weave cli/test_cli.py cli/test_rollout_command.py laws/test_exploring.py laws/test_fabric_text.py \
-	laws/test_grids_with_dead_parts.py laws/test_paste_order.py laws/test_render_parse.py \
-	laws/test_verifier_agrees_with_frames.py)
+# What needs no rack, no minutes, and few compiled kernels.
+QUICK := $(wildcard tests/test_*.py) $(addprefix tests/,gadgets golden platforms predict read render storage verify weave \
+	cli/test_cli.py cli/test_rollout_command.py laws/test_exploring.py laws/test_fabric_text.py \
+	laws/test_grids_with_dead_parts.py laws/test_paste_order.py laws/test_render_parse.py)
 NOT_QUICK := predict/test_application.py predict/test_flows.py predict/test_link.py predict/test_simulate.py \
 	read/test_counted_traffic.py read/test_estimate.py render/test_hostile_lines.py render/test_linux_bridge.py \
-	rollout/test_greenfield.py rollout/test_must_hold.py rollout/test_per_port.py rollout/test_rollout.py \
-	rollout/test_terms.py rollout/test_wave_proof.py storage/test_whole.py weave/test_broadcast.py weave/test_table_3.py
+	storage/test_whole.py weave/test_broadcast.py weave/test_table_3.py
 
 quick: $(READY) ## before each commit: what needs no rack and no minutes
 	@$(PYTEST) $(QUICK) $(addprefix --ignore tests/,$(NOT_QUICK))
