@@ -93,13 +93,13 @@ class Ring:
         held = self.running()
         for name in NAMES:
             platform = platforms.of(FABRIC.switches[FABRIC.index[name]])
-            wanted = self.order.on(held[name], name, wave)
+            wanted = self.order.state_after(held[name], name, wave)
             changes = difference(held[name], wanted)
             self.type(name, *render_commands(platform, changes, held[name]))
 
     def standing(self, state, wave):
         """Tell whether every switch holds what it must after a wave."""
-        return all(state[name] == self.order.on(state[name], name, wave) for name in NAMES)
+        return all(state[name] == self.order.state_after(state[name], name, wave) for name in NAMES)
 
     def start(self, *words, inventory=None, **how):
         where = str(inventory or self.rack)
@@ -185,7 +185,7 @@ def test_a_rollout_saves_at_every_boundary_keeps_a_true_journal_and_is_rolled_ba
         wave = max(next(k for k in range(4) if not ring.order.drifted_cells(running[n], n, k)) for n in NAMES)
         moving += not any(ring.standing(running, k) for k in range(4))
         for name in NAMES:
-            kept = [k for k in range(4) if startup[name] == ring.order.on(startup[name], name, k)]
+            kept = [k for k in range(4) if startup[name] == ring.order.state_after(startup[name], name, k)]
             assert kept, f"{name} would start with something that is no boundary"
             assert max(kept) >= wave - 1, f"{name} would start before wave {wave}, which had begun"
     assert moving > 3, "the run was seen in the middle of its waves"
@@ -281,7 +281,7 @@ def test_a_failure_stops_in_the_wave_and_resume_finishes_it(ring):
     assert page["resume_with"] == f"tagloom apply --resume -i {ring.rack}"
     held = ring.running()
     assert all(not ring.order.drifted_cells(held[name], name, 2) for name in NAMES), "inside the proven wave"
-    assert all(held[name] == ring.order.on(held[name], name, 2) for name in ("s0", "s2"))
+    assert all(held[name] == ring.order.state_after(held[name], name, 2) for name in ("s0", "s2"))
     assert [(r.switch, r.state) for r in ring.journal.switches(1, 2)] == [
         ("s0", "saved"),
         ("s1", "failed"),
@@ -311,8 +311,12 @@ def test_the_others_finish_as_far_as_is_proven_and_leave_what_the_one_that_faile
     assert page["remarks"][0].startswith("finished what can be without s1, up to wave 3 of 3; left on ")
     held = ring.running()
     assert all(not ring.order.drifted_cells(held[name], name, 2 if name == "s1" else 3) for name in NAMES)
-    assert any(held[name] != ring.order.on(held[name], name, 2) for name in ("s0", "s2")), "some of wave 3 was sent"
-    assert any(held[name] != ring.order.on(held[name], name, 3) for name in ("s0", "s2")), "some of it must wait"
+    assert any(held[name] != ring.order.state_after(held[name], name, 2) for name in ("s0", "s2")), (
+        "some of wave 3 was sent"
+    )
+    assert any(held[name] != ring.order.state_after(held[name], name, 3) for name in ("s0", "s2")), (
+        "some of it must wait"
+    )
     assert ring.running(startup=True) == {**held, "s1": ring.running(startup=True)["s1"]}
     assert process.ping(ring.rack)["lost"] == 0, "frames of s1's host may still take the old VLANs"
     process.quirks(ring.rack, {"s1": {"reject_line": ""}})

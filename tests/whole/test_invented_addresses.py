@@ -5,7 +5,7 @@ import pytest
 from fabrics import make_fabric
 from tagloom.errors import PlanError
 from tagloom.lab import process
-from tagloom.operate.prepare import refuse_invented_addresses
+from tagloom.operate.waves import refuse_invented_addresses
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import format_fabric
 from terminal import Terminal

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tagloom import pipeline
-from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.journal import Journal
-from tagloom.apply.lock import FabricLock
 from tagloom.apply.playbook import Ansible
 from tagloom.apply.site import Site
-from tagloom.apply.survey import survey
 from tagloom.graph.paths import average_hops, paths_to
 from tagloom.lab import process
 from tagloom.lab.directory import Order
@@ -25,7 +21,7 @@ from tagloom.regulate.settings_file import to_json, with_links_off
 from tagloom.report import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -105,9 +101,8 @@ def run(
         with ExitStack() as stack:
             site = Site(rack, share, environment, "demo")
             ansible = stack.enter_context(Ansible(site))
-            lock = stack.enter_context(FabricLock(site.home / LOCK, "tagloom demo", say))
-            journal = stack.enter_context(Journal(site.home / JOURNAL))
-            _mission(demo, home, build, waves.ApplyContext(ansible, journal, lock), say, progress, step)
+            context = stack.enter_context(waves.open_context(ansible, "tagloom demo", say))
+            _mission(demo, home, build, context, say, progress, step)
     finally:
         process.down(rack)
     return demo
@@ -130,15 +125,18 @@ def _mission(
     )
     prepared = prepare.prepare(home / "build")
     hosts = len(fabric.switches)
-    with progress("switches read") as note:
-        found = survey(context.ansible, prepared.directory, fabric, on_progress=_count(note, hosts))
-    say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
-    if found.outcomes:
-        lines = found.outcomes[0].diff.splitlines()
-        say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
-    say(*terminal.outcome_lines(found, checked=True))
-    with progress("switches pushed") as note:
-        pushed = apply.apply_new(context, prepared, found, apply.ApplyOptions(), _count(note, hosts)).outcomes
+    phase = _phase(progress, hosts)
+
+    def show(survey: waves.Survey) -> None:
+        found = survey.outcomes
+        say(*(terminal.change_line(o.switch, o.diff) for o in found.outcomes[:3]), f"{'':<10}...")
+        if found.outcomes:
+            lines = found.outcomes[0].diff.splitlines()
+            say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
+        say(*terminal.outcome_lines(found, checked=True))
+
+    options = apply.ApplyOptions()
+    pushed = apply.look_and_apply(context, prepared, options, on_found=show, phase=phase).outcomes
     say(*terminal.outcome_lines(pushed, checked=False))
     say(
         demo.check(
@@ -164,9 +162,7 @@ def _mission(
     demo.page["ping"] = _ping(demo, build, rack, say)
 
     step(7, "Apply the same build again")
-    with progress("switches compared") as note:
-        found = survey(context.ansible, prepared.directory, fabric, on_progress=_count(note, hosts))
-        again = apply.apply_new(context, prepared, found, apply.ApplyOptions()).outcomes
+    again = apply.look_and_apply(context, prepared, options, phase=phase).outcomes
     say(*terminal.outcome_lines(again, checked=False))
     say(
         demo.check(
@@ -214,11 +210,9 @@ def _save_power(
         f"{'':<10}paths grow from {average_hops(fabric, build.routes):.2f} to "
         f"{average_hops(saving_fabric, saving.routes):.2f} switches"
     )
-    pushes = sum(rollout["switches_by_wave"])
-    with progress("pushes") as note:
-        prepared = prepare.prepare(home / "rollout")
-        found = survey(context.ansible, prepared.directory, fabric, wave=1)
-        pushed = apply.apply_new(context, prepared, found, apply.ApplyOptions(), _count(note, pushes)).outcomes
+    prepared = prepare.prepare(home / "rollout")
+    phase = _phase(progress, len(fabric.switches))
+    pushed = apply.look_and_apply(context, prepared, apply.ApplyOptions(), phase=phase).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
     demo.page["rollout"] = rollout
@@ -296,11 +290,17 @@ def _counts(outcomes: Outcomes) -> dict[str, Any]:
     }
 
 
-def _count(note: Callable[[int, int], None], of: int) -> Callable[[object], None]:
-    """Count outcomes as they come."""
-    done = itertools.count(1)
-    note(0, of)
-    return lambda _outcome: note(next(done), of)
+def _phase(progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]], switches: int) -> apply.Phase:
+    """Return what shows how far a phase is: outcomes are counted as they come."""
+
+    @contextmanager
+    def phase(what: str, waves_of: int) -> Iterator[Callable[[object], None]]:
+        with progress(what) as note:
+            done = itertools.count(1)
+            note(0, switches * waves_of)
+            yield lambda _outcome: note(next(done), switches * waves_of)
+
+    return phase
 
 
 def _indent(lines: list[str]) -> list[str]:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
-from tagloom.errors import Finding, InputError, TagloomError
+from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Ansible
     from tagloom.apply.site import Site
     from tagloom.operate.apply import ApplyOptions
     from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.waves import Survey
 
 
 ABORT_POLL_SECONDS = 0.2
@@ -66,32 +67,28 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
 
 
 def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, prepared: PreparedChange) -> int:
-    from tagloom.apply.survey import survey
     from tagloom.operate import apply as operation
 
     options = _options(args)
     names = [switch.name for switch in prepared.fabric.live]
     wanted = [n for n in names if not args.limit or n in args.limit.replace(":", ",").split(",")]
-    only = 0 if args.check else 1  # a look at the waves after the first takes what the ones before leave
+
+    @contextmanager
+    def phase(what: str, waves: int) -> Iterator[Callable[[object], None]]:
+        with screen.progress(what) as note:
+            yield counting(note, len(wanted) * waves)
+
+    def show(found: Survey) -> None:
+        if (args.check and not args.drift) or (args.diff and not args.check):
+            _show(found.outcomes, screen, diff=args.diff)
+
     with context_of(args, screen, ansible) as context:
         if not args.check:
             operation.refuse_unfinished(context, prepared.fabric.name, options, lambda what: _next_words(args, what))
-        with screen.progress("switches read") as note:
-            on_progress = counting(note, len(wanted) * (prepared.waves if args.check else 1))
-            found = survey(ansible, prepared.directory, prepared.fabric, wave=only, on_progress=on_progress)
-        if args.check:
-            if not args.drift:
-                _show(found, screen, diff=args.diff)
-            result = operation.preview(context, prepared, found, options)
-            if args.drift:  # which may lead elsewhere than what was surveyed
-                _show(result.outcomes, screen, diff=args.diff)
-            return _show_result(result, screen, args, context, checked=True)
-        if args.diff:
-            _show(found, screen, diff=True)
-        with screen.progress("pushes") as note:
-            on_progress = counting(note, prepared.waves * len(wanted))
-            result = operation.apply_new(context, prepared, found, options, on_progress)
-        return _show_result(result, screen, args, context)
+        result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
+        if args.check and args.drift:  # which may lead elsewhere than what was surveyed
+            _show(result.outcomes, screen, diff=args.diff)
+        return _show_result(result, screen, args, context, checked=args.check)
 
 
 def _options(args: argparse.Namespace) -> ApplyOptions:
@@ -167,24 +164,12 @@ def context_at(args: argparse.Namespace, screen: Screen, site: Site) -> Iterator
 @contextmanager
 def context_of(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> Iterator[Any]:
     """Take the fabric's lock and open its journal, for one command at a time."""
-    from tagloom.apply.abort import JOURNAL, LOCK
-    from tagloom.apply.journal import Journal
-    from tagloom.apply.lock import FabricLock
-    from tagloom.apply.private_files import write_fault
-    from tagloom.operate import waves
+    from tagloom.operate.waves import open_context
 
     what = getattr(args, "build", None) or getattr(args, "timetable", None)
     words = " ".join(["tagloom", args.command, *([str(what)] if what else [])])
-    home = ansible.site.home
-    with FabricLock(home / LOCK, words, screen.remark) as lock, Journal(home / JOURNAL) as journal:
-        journal.interrupt()
-        try:
-            yield waves.ApplyContext(ansible, journal, lock, screen.remark)
-        except TagloomError:
-            raise
-        except Exception as error:
-            screen.remark(write_fault(home / f"{ansible.site.run}-fault.txt", error))
-            raise
+    with open_context(ansible, words, screen.remark) as context:
+        yield context
 
 
 def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:

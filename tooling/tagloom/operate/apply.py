@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +23,19 @@ from tagloom.records.ownership import overlay
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Progress
     from tagloom.operate.prepare import PreparedChange
-    from tagloom.operate.waves import ApplyContext, WaveSequence
+    from tagloom.operate.waves import ApplyContext, Survey, WaveSequence
     from tagloom.records.change import Change
-    from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
+
+    Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
 ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 
@@ -86,10 +89,44 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
 # --- a new apply ------------------------------------------------------------------------------------------------------
 
 
+def look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Survey:
+    """Read every switch, against one wave or (0) against all."""
+    found = survey(context.ansible, sequence.directory, sequence.fabric, wave=wave, on_progress=on_progress)
+    return waves.survey_of(sequence.fabric, found)
+
+
+@contextmanager
+def _unshown(_what: str, _waves: int) -> Iterator[Progress | None]:
+    yield None
+
+
+def look_and_apply(
+    context: ApplyContext,
+    prepared: PreparedChange,
+    options: ApplyOptions,
+    *,
+    check: bool = False,
+    on_found: Callable[[Survey], None] = lambda _found: None,
+    phase: Phase = _unshown,
+) -> Result:
+    """Look at the switches and apply a build or a rollout; with `check`, return what that would do.
+
+    `on_found` takes what the look found, before anything is sent; `phase` shows how far a phase is, named, over so many
+    waves. A look at the waves after the first takes what the ones before leave. Raises as `apply_new` does.
+    """
+    with phase("switches read", prepared.sequence.waves if check else 1) as on_progress:
+        found = look(context, prepared.sequence, 0 if check else 1, on_progress)
+    on_found(found)
+    if check:
+        return preview(context, prepared, found, options)
+    with phase("pushes", prepared.sequence.waves) as on_progress:
+        return apply_new(context, prepared, found, options, on_progress)
+
+
 def apply_new(
     context: ApplyContext,
     prepared: PreparedChange,
-    found: Outcomes,
+    found: Survey,
     options: ApplyOptions,
     on_progress: Progress | None = None,
 ) -> Result:
@@ -97,7 +134,7 @@ def apply_new(
 
     Raises PlanError where no proven way is found, InputError where nothing can be written down.
     """
-    is_rollout = (prepared.directory / "rollout.json").exists()
+    is_rollout = prepared.is_rollout
     seconds = waves.downtime(prepared.directory)
     if seconds and not options.allow_drain:
         raise PlanError(
@@ -105,43 +142,41 @@ def apply_new(
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
         )
-    sequence = waves.read_sequence(prepared.directory)
-    if is_rollout and sequence.holds(_read(prepared, found), sequence.waves):
-        prepared, is_rollout, found = prepared.target, False, _unchanged(found)
-        sequence = waves.read_sequence(prepared.directory)
+    sequence = prepared.sequence
+    if is_rollout and sequence.holds(found.read, sequence.waves):
+        prepared, is_rollout, found = prepared.target, False, found.unchanged()
+        sequence = prepared.sequence
     source = str(prepared.source.absolute())
     drifted, findings = detect_drift(context, prepared, sequence, found, options)
     if drifted and not options.drift:
-        return Result(_unsent(found), drift=findings)
+        return Result(found.unsent(), drift=findings)
     remarks = _drift_remarks(options, findings)
-    broken = [o for o in found.outcomes if o.failed and o.fault is not Fault.DRIFT]
-    if found.error or (broken and (is_rollout or not found.changed)):
-        return Result(_unsent(found))
-    prepared, read, after = _resolve_target(prepared, found, drifted, options)
-    unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
-    changes = {name for name, state in after.items() if state != read[name]}
+    broken = [o for o in found.outcomes.outcomes if o.failed and o.fault is not Fault.DRIFT]
+    if found.outcomes.error or (broken and (is_rollout or not found.outcomes.changed)):
+        return Result(found.unsent())
+    prepared, after = _resolve_target(prepared, found, drifted, options)
+    unsaved = tuple(o.switch for o in found.outcomes.outcomes if o.unsaved)
+    changes = {name for name, state in after.items() if state != found.read[name]}
     if not changes and (drifted or not is_rollout):
         return _save_only(context, prepared, found, unsaved, remarks, on_progress)
     if not is_rollout or drifted:
         kept = bool(drifted) and options.drift == "keep"
-        asked = render(prepared.fabric, _wanted(prepared, read), context.site.share / "templates") if kept else {}
-        prepared = _ordered(context, prepared, found, read, after, options, kept=kept)
+        asked = render(prepared.fabric, _wanted(prepared, found.read), context.site.share / "templates") if kept else {}
+        prepared = _ordered(context, prepared, found, after, options, kept=kept)
         if asked:  # so that the next apply knows what was kept, and asks again
             write_texts(prepared.directory / ASKED, asked)
     else:
-        live = {switch.name for switch in prepared.fabric.live}
         for wave in range(1, sequence.waves + 1):
-            there = {n: sequence.state_after(held, n, wave) if n in live else held for n, held in read.items()}
-            prepare.refuse_harm_to_others(prepared.fabric, there)
+            prepare.refuse_harm_to_others(prepared.fabric, waves.overlay_wave(sequence, found.read, wave))
     _announce(context, prepared.directory)
-    run, sequence = context.begin(prepared.directory, "apply", source, save=unsaved, proven=prepared.proven)
+    run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved)
 
     def prove_from_here() -> None:
         if sequence.states:
             waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
 
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
-    result = _after(context, run, sequence, _whole(outcomes, found), options, on_progress)
+    result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks))
 
 
@@ -151,92 +186,69 @@ def _announce(context: ApplyContext, directory: Path) -> None:
         context.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
 
-def _unchanged(found: Outcomes) -> Outcomes:
-    """Return what was found of switches that hold what they shall, whatever wave they were held against."""
-    outcomes = (
-        replace(o, after=o.before, commands=(), changed=False, error="", fault=Fault.NONE, findings=())
-        for o in found.outcomes
-    )
-    return replace(found, outcomes=tuple(outcomes))
-
-
-def _unsent(found: Outcomes) -> Outcomes:
-    """Return what was found of switches to which nothing is sent, for a reason that is told."""
-    return replace(found, outcomes=tuple(replace(o, changed=False) for o in found.outcomes))
-
-
-def preview(context: ApplyContext, prepared: PreparedChange, found: Outcomes, options: ApplyOptions) -> Result:
+def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, options: ApplyOptions) -> Result:
     """Return what an apply would do: what drifted, and how many waves the change would take."""
-    is_rollout = (prepared.directory / "rollout.json").exists()
+    is_rollout = prepared.is_rollout
     seconds = waves.downtime(prepared.directory)
     remarks = (f"pauses hosts for about {seconds:.0f} s: needs --allow drain",) if seconds else ()
-    sequence = waves.read_sequence(prepared.directory)
-    if is_rollout and sequence.holds(_read(prepared, found), sequence.waves):
-        return Result(_unchanged(found))
+    sequence = prepared.sequence
+    if is_rollout and sequence.holds(found.read, sequence.waves):
+        return Result(found.unchanged().outcomes)
     drifted, findings = detect_drift(context, prepared, sequence, found, options)
     if drifted and not options.drift:
-        return Result(found, drift=findings, remarks=remarks)
-    if found.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes):
-        return Result(found, remarks=remarks)
+        return Result(found.outcomes, drift=findings, remarks=remarks)
+    if found.outcomes.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes.outcomes):
+        return Result(found.outcomes, remarks=remarks)
     if is_rollout and not drifted:
-        first = tuple(outcome for outcome in found.outcomes if outcome.number == 1)
-        waves.plan_onward(sequence, waves.locate_switches(sequence, 1, replace(found, outcomes=first)), 1)
-        return Result(found, remarks=remarks)
+        waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
+        return Result(found.outcomes, remarks=remarks)
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
-    prepared, read, after = _resolve_target(prepared, found, drifted, options)
+    prepared, after = _resolve_target(prepared, found, drifted, options)
+    outcomes = found.outcomes
     if drifted:
-        found = _retarget(prepared.fabric, found, read, after, context.site.share / "templates")
-    if not found.changed:
-        return Result(found, remarks=remarks)
+        outcomes = found.retarget(prepared.fabric, after, context.site.share / "templates")
+    if not outcomes.changed:
+        return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
-    ordered = _ordered(context, prepared, found, read, after, options, kept=kept)
-    return Result(replace(found, waves=ordered.waves), remarks=remarks)
+    ordered = _ordered(context, prepared, found, after, options, kept=kept)
+    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks)
 
 
 def _resolve_target(
-    prepared: PreparedChange, found: Outcomes, drifted: Mapping[str, tuple[Change, ...]], options: ApplyOptions
-) -> tuple[PreparedChange, FabricState, FabricState]:
-    """Return what is to be ordered, what was read, and what switches shall hold.
+    prepared: PreparedChange, found: Survey, drifted: Mapping[str, tuple[Change, ...]], options: ApplyOptions
+) -> tuple[PreparedChange, FabricState]:
+    """Return what is to be ordered, and what switches shall hold.
 
     The waves of a rollout were proven from another state than one that strayed: it is ordered anew, to where they lead.
     """
-    read = _read(prepared, found)
     if not drifted:
-        return prepared, read, _targets(prepared, found)
-    if (prepared.directory / "rollout.json").exists():
+        return prepared, found.wanted
+    if prepared.is_rollout:
         prepared = prepared.target
-    after = _wanted(prepared, read)
-    return prepared, read, _keeping(prepared, after, drifted) if options.drift == "keep" else after
-
-
-def _retarget(fabric: Fabric, found: Outcomes, read: FabricState, after: FabricState, templates: Path) -> Outcomes:
-    """Return what was found of switches that are led elsewhere than they were held against."""
-    ends = render(fabric, after, templates)
-    outcomes = {o.switch: o for o in _unchanged(found).outcomes}.values()
-    led = (replace(o, after=ends[o.switch], changed=read[o.switch] != after[o.switch]) for o in outcomes)
-    return replace(found, outcomes=tuple(led))
+    after = _wanted(prepared, found.read)
+    return prepared, _keeping(prepared, after, drifted) if options.drift == "keep" else after
 
 
 def _ordered(
     context: ApplyContext,
     prepared: PreparedChange,
-    found: Outcomes,
-    read: FabricState,
+    found: Survey,
     after: FabricState,
     options: ApplyOptions,
     *,
     kept: bool,
 ) -> PreparedChange:
     """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
+    read = found.read
     if all(switch.name in read for switch in prepared.fabric.live):
         prepared = prepare.order_change(prepared, read, after, context.site, allow_drain=options.allow_drain)
     else:
-        for outcome in found.outcomes:
+        for outcome in found.outcomes.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
                 rule = "another plan runs, and it is changed only when every switch can be read"
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
-    if kept and not (prepared.directory / "rollout.json").exists():
+    if kept and not prepared.is_rollout:
         raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
     return prepared
 
@@ -244,42 +256,26 @@ def _ordered(
 def _save_only(
     context: ApplyContext,
     prepared: PreparedChange,
-    found: Outcomes,
+    found: Survey,
     unsaved: tuple[str, ...],
     remarks: tuple[str, ...],
     on_progress: Progress | None,
 ) -> Result:
     """Save switches that hold what they must and would start with something else."""
-    found = _unchanged(found)
+    found = found.unchanged()
     if not unsaved:
-        return Result(found, remarks=remarks)
-    run, sequence = context.begin(prepared.directory, "save", str(prepared.source.absolute()), proven=prepared.proven)
+        return Result(found.outcomes, remarks=remarks)
+    run, sequence = context.begin(prepared.sequence, "save", str(prepared.source.absolute()))
     outcomes = context.push(run, sequence, limit=unsaved, on_progress=on_progress)
     remark = f"saved {', '.join(unsaved)}: held what they must, but would have started with something else"
-    return Result(_whole(outcomes, found), context.journal.run(run.id), remarks=(*remarks, remark))
-
-
-def _whole(outcomes: Outcomes, found: Outcomes) -> Outcomes:
-    """Add switches that no wave had to reach for: they are as they were read."""
-    heard = {outcome.switch for outcome in outcomes.outcomes}
-    rest = tuple(replace(o, changed=False) for o in found.outcomes if o.switch not in heard and not o.failed)
-    return replace(outcomes, outcomes=(*outcomes.outcomes, *rest))
-
-
-def _read(prepared: PreparedChange, found: Outcomes) -> FabricState:
-    """Return what switches hold; of those that were asked about several waves, what the first found."""
-    return prepare.states_of(prepared.fabric, {o.switch: o.before for o in reversed(found.outcomes) if o.read})
-
-
-def _targets(prepared: PreparedChange, found: Outcomes) -> FabricState:
-    return prepare.states_of(prepared.fabric, {o.switch: o.after for o in found.outcomes if o.read})
+    return Result(found.complete(outcomes), context.journal.run(run.id), remarks=(*remarks, remark))
 
 
 # --- drift ------------------------------------------------------------------------------------------------------------
 
 
 def detect_drift(
-    context: ApplyContext, prepared: PreparedChange, sequence: WaveSequence, found: Outcomes, options: ApplyOptions
+    context: ApplyContext, prepared: PreparedChange, sequence: WaveSequence, found: Survey, options: ApplyOptions
 ) -> tuple[dict[str, tuple[Change, ...]], tuple[Finding, ...]]:
     """List by switch the cells that were changed by hand since the last run, from what it left to what runs.
 
@@ -289,7 +285,7 @@ def detect_drift(
     gives them as findings. Raises PlanError for a rollout from another state than that in which a run has left the
     fabric, unless it may be overwritten.
     """
-    read = _read(prepared, found)
+    read = found.read
     if sequence.states:
         live = {switch.name for switch in prepared.fabric.live}
         by_switch = {name: sequence.drifted_cells(running, name, 1) for name, running in read.items() if name in live}
@@ -304,7 +300,7 @@ def detect_drift(
                     f"tagloom apply {prepared.source / 'build'} orders the change anew, from what runs",
                 )
     else:
-        wanted = _targets(prepared, found)
+        wanted = found.wanted
         by_switch = {
             name: drifted_cells(read[name], held, wanted[name])
             for name, held in _left(context, prepared, found).items()
@@ -313,7 +309,7 @@ def detect_drift(
     return by_switch, tuple(f for name, changes in by_switch.items() for f in sequence.findings(name, changes))
 
 
-def _left(context: ApplyContext, prepared: PreparedChange, found: Outcomes) -> FabricState:
+def _left(context: ApplyContext, prepared: PreparedChange, found: Survey) -> FabricState:
     """Return where the last run left the switches, on top of what is others'; nothing where it did not end well."""
     last = next(
         (r for r in context.journal.runs(prepared.fabric.name) if r.wave and r.kind in {"apply", "rollback"}), None
@@ -325,7 +321,7 @@ def _left(context: ApplyContext, prepared: PreparedChange, found: Outcomes) -> F
     live = {switch.name for switch in prepared.fabric.live}
     folder = ASKED if (sequence.directory / ASKED).exists() else "configs"
     left: FabricState = {}
-    for name, running in _read(prepared, found).items():
+    for name, running in found.read.items():
         if name not in live or name not in sequence.ports or not running.owned_vlans:
             continue
         if sequence.states and folder != ASKED:
@@ -339,13 +335,13 @@ def _overlay_build(sequence: WaveSequence, running: SwitchState, name: str, fold
     """Lay a build's state over what a switch holds."""
     platform = platforms.of(sequence.fabric.switches[sequence.fabric.index[name]])
     texts = {name: (sequence.directory / folder / f"{name}.cfg").read_text("utf-8")}
-    target = prepare.states_of(sequence.fabric, texts)[name]
+    target = waves.states_of(sequence.fabric, texts)[name]
     return overlay(running, target, sequence.ports[name], switchwide(platform))
 
 
 def _wanted(prepared: PreparedChange, read: FabricState) -> FabricState:
     """Lay a build's states over what was read."""
-    sequence = waves.read_sequence(prepared.directory)
+    sequence = prepared.sequence
     up = {switch.name for switch in sequence.fabric.live}
     return {name: _overlay_build(sequence, state, name) if name in up else state for name, state in read.items()}
 
@@ -476,12 +472,12 @@ def _undo(
     whole = replace(progress, read={**progress.read, **{name: both[0] for name, both in lost.items()}})
     directory = context.site.directory("undo") / "back"
     try:
-        proven = waves.write_inverse(
+        way = waves.write_inverse(
             sequence, whole, number, directory, context.site.share / "templates", number - 1, lost
         )
     except PlanError as error:
         return Result(outcomes, run, remarks=(f"wave {number} is not undone: {error.witness}",))
-    undo, way = context.begin(directory, "undo", run.source, save=progress.unsaved, undoes=run, proven=proven)
+    undo, way = context.begin(way, "undo", run.source, save=progress.unsaved, undoes=run)
     reached = [switch.name for switch in sequence.fabric.live if switch.name not in lost]
     back = context.push(undo, way, limit=reached, on_progress=on_progress)
     remark = (
@@ -495,10 +491,10 @@ def _undo(
 # --- resume and rollback ----------------------------------------------------------------------------------------------
 
 
-def _look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Outcomes:
+def _look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Survey:
     """Read every switch, and whether it would start with what it holds, before a run is led on or back."""
     waves.save_first(sequence.directory, ())
-    return survey(context.ansible, sequence.directory, sequence.fabric, wave=max(1, wave), on_progress=on_progress)
+    return look(context, sequence, max(1, wave), on_progress)
 
 
 def interrupted(context: ApplyContext) -> Run:
@@ -519,20 +515,20 @@ def resume(
     sequence = context.own_sequence(run)
     if not sequence.states:  # nothing was proven of the way: where it stands does not matter
         if check:
-            return Result(_look(context, sequence, 1, on_progress), run)
+            return Result(_look(context, sequence, 1, on_progress).outcomes, run)
         outcomes = context.push(run, sequence, on_progress=on_progress)
         return Result(outcomes, context.journal.run(run.id))
     found = _look(context, sequence, run.wave, on_progress)
     progress = waves.locate_switches(sequence, run.wave, found)
-    if progress.findings or progress.unread or found.failed_by(Fault.REFUSED):
-        return Result(_unsent(found), run, drift=progress.findings)
+    if progress.findings or progress.unread or found.outcomes.failed_by(Fault.REFUSED):
+        return Result(found.unsent(), run, drift=progress.findings)
     pushes = waves.plan_onward(sequence, progress, run.wave)
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
         said.append(f"all would go on from wave {pushes[-1][0]} of {sequence.waves}, every line proven from here")
         end = waves.overlay_wave(sequence, progress.read, sequence.waves)
-        found = _retarget(sequence.fabric, found, progress.read, end, context.site.share / "templates")
-        return Result(replace(found, waves=sequence.waves - pushes[0][0] + 1), run, remarks=tuple(said))
+        led = found.retarget(sequence.fabric, end, context.site.share / "templates")
+        return Result(replace(led, waves=sequence.waves - pushes[0][0] + 1), run, remarks=tuple(said))
     gathered: Outcomes | None = None
     unsaved = progress.unsaved
     if any(sequence.paused[max(0, run.wave - 1) :]):
@@ -545,7 +541,7 @@ def resume(
         if not outcomes.good:
             break
     assert gathered is not None  # noqa: S101 - there is at least the push of the last wave
-    return _after(context, run, sequence, _whole(gathered, found), options, on_progress)
+    return _after(context, run, sequence, found.complete(gathered), options, on_progress)
 
 
 def rollback(
@@ -580,24 +576,23 @@ def rollback(
     wave = run.wave if run.unfinished else sequence.waves
     found = _look(context, sequence, wave, on_progress)
     progress = waves.locate_switches(sequence, wave, found)
-    if progress.findings or progress.unread or found.failed_by(Fault.REFUSED):
-        return Result(_unsent(found), run, drift=progress.findings)
+    if progress.findings or progress.unread or found.outcomes.failed_by(Fault.REFUSED):
+        return Result(found.unsent(), run, drift=progress.findings)
     if run.unfinished and not progress.unsaved and sequence.holds(progress.read, 0):  # cut short before its first line
         if not check:
             context.journal.move(run.id, Move.UNDO)
         remark = "no line had reached a switch: all hold what they held before the run"
-        return Result(_unchanged(found), context.journal.run(run.id), remarks=(remark,))
+        return Result(found.unchanged().outcomes, context.journal.run(run.id), remarks=(remark,))
     directory = context.site.directory("rollback") / "back"
-    proven = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
+    way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     if check:
-        way = waves.read_sequence(directory)
-        found = _retarget(sequence.fabric, found, progress.read, way.states[-1], context.site.share / "templates")
+        led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
-        return Result(replace(found, waves=way.waves), run, remarks=(remark,))
+        return Result(replace(led, waves=way.waves), run, remarks=(remark,))
     _announce(context, directory)
-    back, own = context.begin(directory, "rollback", run.source, save=progress.unsaved, undoes=run, proven=proven)
+    back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)
     outcomes = context.push(back, own, on_progress=on_progress)
-    return _after(context, back, own, _whole(outcomes, found), options, on_progress)
+    return _after(context, back, own, found.complete(outcomes), options, on_progress)
 
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tagloom.apply.survey import survey
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
-from tagloom.operate import apply, prepare
+from tagloom.operate import apply, prepare, waves
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import host_pages, plan
@@ -322,14 +321,14 @@ class TimetableController:
             run = context.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
                 return 0, True
-            found = survey(context.ansible, prepared.directory, fabric, wave=1)
+            found: list[waves.Survey] = []
             try:
-                result = apply.apply_new(context, prepared, found, options)
+                result = apply.look_and_apply(context, prepared, options, on_found=found.append)
             except PlanError:
-                running = prepare.states_of(fabric, {each.switch: each.before for each in found.outcomes if each.read})
-                build, prepared = self._prepared(fabric, regulated, replace(build, state=running))
-                found = survey(context.ansible, prepared.directory, fabric, wave=1)
-                result = apply.apply_new(context, prepared, found, options)
+                if not found:
+                    raise
+                build, prepared = self._prepared(fabric, regulated, replace(build, state=found[0].read))
+                result = apply.look_and_apply(context, prepared, options)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped
 

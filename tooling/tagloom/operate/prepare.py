@@ -6,26 +6,24 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import digest, fabric_file, read_waves
+from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import dead_states, flooding, prove, rollout
+from tagloom.pipeline.planning import flooding, prove, rollout
 from tagloom.read import read_fabric
-from tagloom.render import parse_configuration
 from tagloom.verify import Plan, foreign_findings, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from tagloom.apply.build import WaveOrder
     from tagloom.apply.site import Site
-    from tagloom.apply.switch_locks import Address
+    from tagloom.operate.waves import WaveSequence
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
@@ -33,23 +31,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedChange:
-    """What is to be pushed: a directory of a build or a rollout, its fabric, and the proof of all its states.
+    """What is to be pushed: the waves of a build or a rollout, read once, and the proof of all their states.
 
-    `source` is the directory that was asked for, of which `directory` is a copy that nobody else writes to. `proven`
-    are the digests of its configurations, before the first wave and after each; none where that is to come.
+    `source` is the directory that was asked for, of which that of the waves is a copy that nobody else writes to.
     """
 
-    directory: Path
-    fabric: Fabric
-    waves: int
+    sequence: WaveSequence
     proof: Findings
     source: Path
-    proven: tuple[str, ...] = ()
+
+    @property
+    def directory(self) -> Path:
+        """Return where the waves are."""
+        return self.sequence.directory
+
+    @property
+    def fabric(self) -> Fabric:
+        """Return the fabric."""
+        return self.sequence.fabric
+
+    @property
+    def is_rollout(self) -> bool:
+        """Return whether its waves start from a state that is known."""
+        return (self.directory / "rollout.json").exists()
 
     @property
     def target(self) -> PreparedChange:
         """Return the build that a rollout leads to."""
-        return replace(self, directory=self.directory / "build", source=self.source / "build", waves=1, proven=())
+        return replace(self, sequence=read_sequence(self.directory / "build"), source=self.source / "build")
 
 
 @contextmanager
@@ -96,21 +105,7 @@ def prepare(directory: Path) -> PreparedChange:
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
-    return PreparedChange(directory, fabric, len(waves), proof, directory, digests(texts, fabric))
-
-
-def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
-    """Read the configurations before the first wave, none where any may be, and after each. Raises InputError."""
-    after = [wave for wave in waves if wave.number]
-    if not after:
-        raise InputError([Finding("rollout.json", "a wave", "none")])
-    before = after[0].expected
-    return [{} if before is None else read_texts(fabric, before), *(read_texts(fabric, w.configs) for w in after)]
-
-
-def digests(texts: Sequence[Mapping[str, str]], fabric: Fabric) -> tuple[str, ...]:
-    """Return the digests of configurations before the first wave, "" where any may be, and after each."""
-    return tuple(digest(each, fabric.templates) if each else "" for each in texts)
+    return PreparedChange(read_sequence(directory), proof, directory)
 
 
 def order_change(
@@ -140,7 +135,7 @@ def order_change(
     directory = site.directory("rollout") / "rollout"
     build = replace(read_build(prepared.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
-    return replace(prepared, directory=directory, waves=len(change.waves), proven=())
+    return replace(prepared, sequence=read_sequence(directory))
 
 
 def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
@@ -154,28 +149,6 @@ def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
         )
 
 
-def refuse_invented_addresses(fabric: Fabric, switches: Mapping[str, Address]) -> None:
-    """Raise PlanError where hosts have MAC addresses that tagloom made up, and a switch is none of a virtual rack's.
-
-    `switches` says where each is reached. A rack listens on loopback alone; a name counts as a real switch.
-    """
-    invented = [host.name for host in fabric.hosts if host.invented]
-    real = [name for name, (address, _) in switches.items() if not _on_loopback(address)]
-    if invented and real:
-        raise PlanError(
-            "entries on real switches are for the addresses that hosts have",
-            f"{invented[0]} and {len(invented) - 1} more have addresses that tagloom made up; {real[0]} is no rack's",
-            'hosts: {NAME: {mac: "..."}} in the fabric file, then plan again',
-        )
-
-
-def _on_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
-
-
 def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
     """Read every switch's running configuration over SSH. Raises DeviceError for the first that cannot be read."""
     names = [switch.name for switch in fabric.live]
@@ -186,13 +159,3 @@ def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
         share=site.share,
         environment=site.environment,
     )
-
-
-def states_of(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
-    """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
-    read = {
-        switch.name: parse_configuration(platforms.of(switch), texts[switch.name]).state
-        for switch in fabric.live
-        if switch.name in texts
-    }
-    return {**read, **dead_states(fabric)}

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.abort import JOURNAL, LOCK
+from tagloom.apply.build import digest, fabric_file, read_waves
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
+from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
-from tagloom.errors import Finding, InputError, PlanError
-from tagloom.operate.prepare import digests, refuse_invented_addresses, states_of, texts_of
-from tagloom.pipeline.files import duplicates_allowed, write_texts
-from tagloom.pipeline.planning import proof_services, render
+from tagloom.errors import Finding, InputError, PlanError, TagloomError
+from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
+from tagloom.pipeline.planning import dead_states, proof_services, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.pages import RolloutPage
+from tagloom.render import parse_configuration
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
 from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tagloom.apply.journal import Journal, Run
-    from tagloom.apply.lock import FabricLock
+    from tagloom.apply.build import WaveOrder
+    from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible, Progress
     from tagloom.apply.site import Site
@@ -106,6 +112,30 @@ class WaveSequence:
         return tuple(cell_finding(switch, change, name_of) for change in changes)
 
 
+def texts_of(fabric: Fabric, waves: Sequence[WaveOrder]) -> list[dict[str, str]]:
+    """Read the configurations before the first wave, none where any may be, and after each. Raises InputError."""
+    after = [wave for wave in waves if wave.number]
+    if not after:
+        raise InputError([Finding("rollout.json", "a wave", "none")])
+    before = after[0].expected
+    return [{} if before is None else read_texts(fabric, before), *(read_texts(fabric, w.configs) for w in after)]
+
+
+def digests(texts: Sequence[Mapping[str, str]], fabric: Fabric) -> tuple[str, ...]:
+    """Return the digests of configurations before the first wave, "" where any may be, and after each."""
+    return tuple(digest(each, fabric.templates) if each else "" for each in texts)
+
+
+def states_of(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
+    """Read back states that were rendered for an outcome; what a switch holds of others' is in them too."""
+    read = {
+        switch.name: parse_configuration(platforms.of(switch), texts[switch.name]).state
+        for switch in fabric.live
+        if switch.name in texts
+    }
+    return {**read, **dead_states(fabric)}
+
+
 def read_sequence(directory: Path) -> WaveSequence:
     """Read a directory of waves. Raises InputError."""
     fabric, waves = read_fabric(fabric_file(directory)), [w for w in read_waves(directory) if w.number]
@@ -155,29 +185,28 @@ class ApplyContext:
 
     def begin(
         self,
-        directory: Path,
+        sequence: WaveSequence,
         kind: str,
         source: str,
         *,
         save: Collection[str] = (),
         undoes: Run | None = None,
-        proven: tuple[str, ...] = (),
     ) -> tuple[Run, WaveSequence]:
         """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
-        Its texts are those that were `proven`, where that was done already, else they are to be. `save` lists switches
-        that would start with something else than they hold: they are saved before the first line. Runs that were not
-        finished are left to this one.
+        The copy's texts must be those that the sequence was read from. `save` lists switches that would start with
+        something else than they hold: they are saved before the first line. Runs that were not finished are left to
+        this one.
         """
         own = self.site.directory(kind) / "order"
         shutil.rmtree(own, ignore_errors=True)
         try:
-            shutil.copytree(directory, own, ignore=_FORGOTTEN)
-            sequence = read_sequence(own)
+            shutil.copytree(sequence.directory, own, ignore=_FORGOTTEN)
+            if digests(texts_of(sequence.fabric, read_waves(own)), sequence.fabric) != sequence.proven:
+                raise InputError([Finding(str(sequence.directory), "the configurations that were proven", "others")])
+            sequence = replace(sequence, directory=own)
             if save and sequence.states:
                 save_first(own, save)
-            if proven and sequence.proven != proven:
-                raise InputError([Finding(str(directory), "the configurations that were proven", "others")])
         except OSError as error:
             actual = error.strerror or str(error)
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
@@ -282,7 +311,91 @@ class ApplyContext:
             self.journal.move(older.id, Move.STOP, f"wave {older.wave} was undone")
 
 
+def refuse_invented_addresses(fabric: Fabric, switches: Mapping[str, Address]) -> None:
+    """Raise PlanError where hosts have MAC addresses that tagloom made up, and a switch is none of a virtual rack's.
+
+    `switches` says where each is reached. A rack listens on loopback alone; a name counts as a real switch.
+    """
+    invented = [host.name for host in fabric.hosts if host.invented]
+    real = [name for name, (address, _) in switches.items() if not _on_loopback(address)]
+    if invented and real:
+        raise PlanError(
+            "entries on real switches are for the addresses that hosts have",
+            f"{invented[0]} and {len(invented) - 1} more have addresses that tagloom made up; {real[0]} is no rack's",
+            'hosts: {NAME: {mac: "..."}} in the fabric file, then plan again',
+        )
+
+
+def _on_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+@contextmanager
+def open_context(ansible: Ansible, command: str, tell: Callable[[str], None]) -> Iterator[ApplyContext]:
+    """Take the fabric's lock and open its journal, for one command, in words, at a time."""
+    home = ansible.site.home
+    with FabricLock(home / LOCK, command, tell) as lock, Journal(home / JOURNAL) as journal:
+        journal.interrupt()
+        try:
+            yield ApplyContext(ansible, journal, lock, tell)
+        except TagloomError:
+            raise
+        except Exception as error:
+            tell(write_fault(home / f"{ansible.site.run}-fault.txt", error))
+            raise
+
+
 # --- where switches stand ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a look at the switches found: outcomes, and the states of those that could be read, each parsed once.
+
+    `read` is what they hold, `wanted` what the waves that they were held against would make of it; a switch that was
+    asked about several waves holds what the first found, and is wanted where the last leads.
+    """
+
+    outcomes: Outcomes
+    read: FabricState
+    wanted: FabricState
+
+    def unchanged(self) -> Survey:
+        """Return it of switches that hold what they shall, whatever wave they were held against."""
+        outcomes = (
+            replace(o, after=o.before, commands=(), changed=False, error="", fault=Fault.NONE, findings=())
+            for o in self.outcomes.outcomes
+        )
+        return Survey(replace(self.outcomes, outcomes=tuple(outcomes)), self.read, self.read)
+
+    def unsent(self) -> Outcomes:
+        """Return the outcomes of switches to which nothing is sent, for a reason that is told."""
+        return replace(self.outcomes, outcomes=tuple(replace(o, changed=False) for o in self.outcomes.outcomes))
+
+    def retarget(self, fabric: Fabric, after: FabricState, templates: Path) -> Outcomes:
+        """Return the outcomes of switches that are led elsewhere than they were held against."""
+        ends = render(fabric, after, templates)
+        outcomes = {o.switch: o for o in self.unchanged().outcomes.outcomes}.values()
+        led = (replace(o, after=ends[o.switch], changed=self.read[o.switch] != after[o.switch]) for o in outcomes)
+        return replace(self.outcomes, outcomes=tuple(led))
+
+    def complete(self, pushed: Outcomes) -> Outcomes:
+        """Add to what a push brought the switches that no wave had to reach for: they are as they were read."""
+        heard = {outcome.switch for outcome in pushed.outcomes}
+        rest = (replace(o, changed=False) for o in self.outcomes.outcomes if o.switch not in heard and not o.failed)
+        return replace(pushed, outcomes=(*pushed.outcomes, *rest))
+
+
+def survey_of(fabric: Fabric, outcomes: Outcomes) -> Survey:
+    """Read the states of what a look has found."""
+    before = {o.switch: o.before for o in reversed(outcomes.outcomes) if o.read}
+    after = {o.switch: o.after for o in outcomes.outcomes if o.read}
+    read = states_of(fabric, before)
+    led = {name: text for name, text in after.items() if text != before[name]}
+    return Survey(outcomes, read, {**read, **states_of(fabric, led)})
 
 
 @dataclass(frozen=True)
@@ -296,15 +409,12 @@ class SwitchProgress:
     findings: tuple[Finding, ...]
 
 
-def locate_switches(sequence: WaveSequence, wave: int, found: Outcomes) -> SwitchProgress:
+def locate_switches(sequence: WaveSequence, wave: int, found: Survey) -> SwitchProgress:
     """Find each switch in its wave: the last one begun, or an earlier one if it fell behind. `findings` are drift."""
-    read: FabricState = {}
     at: dict[str, int] = {}
     findings: list[Finding] = []
     live = {switch.name for switch in sequence.fabric.live}
-    held = states_of(sequence.fabric, {o.switch: o.before for o in found.outcomes if o.read})
-    for name, state in held.items():
-        read[name] = state
+    for name, state in found.read.items():
         if name not in live:
             continue
         for number in range(wave, -1, -1):
@@ -313,9 +423,9 @@ def locate_switches(sequence: WaveSequence, wave: int, found: Outcomes) -> Switc
                 break
         else:
             findings += sequence.findings(name, sequence.drifted_cells(state, name, wave))
-    unsaved = tuple(o.switch for o in found.outcomes if o.unsaved)
-    unread = tuple(o for o in found.outcomes if not o.read)
-    return SwitchProgress(read, at, unsaved, unread, tuple(findings))
+    unsaved = tuple(o.switch for o in found.outcomes.outcomes if o.unsaved)
+    unread = tuple(o for o in found.outcomes.outcomes if not o.read)
+    return SwitchProgress(found.read, at, unsaved, unread, tuple(findings))
 
 
 def prove_path(
@@ -399,14 +509,15 @@ def write_inverse(
     templates: Path,
     down_to: int = 0,
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
-) -> tuple[str, ...]:
-    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold; return its digests.
+) -> WaveSequence:
+    """Prove and write the inverse of waves `wave` to `down_to` + 1, from what the switches hold.
 
     A wave keeps its wait, which is for the frames that it moves; one that raises links waits for them to come up.
     """
     shutil.rmtree(directory, ignore_errors=True)
     fabric = sequence.fabric
-    ways, page = [], []
+    ways: list[tuple[FabricState, ProofAssumptions]] = []
+    page: list[dict[str, Any]] = []
     here = progress.read
     texts = [render(fabric, here, templates)]
     write_texts(directory / "before", texts[0])
@@ -442,7 +553,17 @@ def write_inverse(
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
     write_templates(fabric.templates, directory / "build" / "templates")
-    return digests(texts, fabric)
+    return WaveSequence(
+        directory,
+        fabric,
+        (progress.read, *(there for there, _ in ways)),
+        tuple(wave["name"] for wave in page),
+        tuple(wave["drain_seconds"] for wave in page),
+        tuple(wave["paused"] for wave in page),
+        tuple(assumptions for _, assumptions in ways),
+        sequence.duplicates_allowed,
+        digests(texts, fabric),
+    )
 
 
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
@@ -459,6 +580,8 @@ def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:
 def save_first(sequence: Path, switches: Collection[str]) -> None:
     """Set which switches an order saves first."""
     path = sequence / "rollout.json"
+    if not path.exists():  # a build: one wave, after which all are saved
+        return
     page: dict[str, Any] = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**page, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
 
