@@ -47,9 +47,9 @@ def test_check_mode_changes_nothing_and_shows_what_a_push_would_do(bench):
         assert "+vlan 100-101\n" in outcome.diff
     assert "+bridge address 02:00:00:00:00:09 ethernet g1\n" in ros.diff
     assert "+bridge address 0200.0000.0009 ethernet 1/g1 permanent\n" in fastpath.diff
-    plain = json.loads(json.dumps(outcomes.as_json()))
+    plain = json.loads(json.dumps(outcomes.to_json()))
     assert [plain[key] for key in ("changed", "unchanged", "failed")] == [list(NAMES), [], []]
-    assert outcomes.outcomes == tuple(map(Outcome.of_json, plain["outcomes"]))
+    assert outcomes.outcomes == tuple(map(Outcome.from_json, plain["outcomes"]))
     assert bench.by_hand("--check", "--diff") == 0
     assert bench.log().count("+vlan 100-101") == len(NAMES)
     assert bench.configurations() == bench.born

@@ -74,5 +74,5 @@ def test_proofs_of_damaged_configurations(data):
     for from_pairs in (0, 1 << 40):
         with forced(from_pairs):
             proof = verify(fabric, state, plan)
-            pages.append((proof.as_json(), [str(finding) for finding in proof.findings], proof.dependencies))
+            pages.append((proof.to_json(), [str(finding) for finding in proof.findings], proof.dependencies))
     assert pages[0] == pages[1]

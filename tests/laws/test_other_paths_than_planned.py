@@ -50,7 +50,7 @@ def seen(fabric, state, routes):
     for from_pairs in (0, 1 << 40):
         with forced(from_pairs):
             proof = verify(fabric, state, Plan(routes))
-            answers.append((proof.as_json(), sorted(map(str, proof.findings))))
+            answers.append((proof.to_json(), sorted(map(str, proof.findings))))
     assert answers[0] == answers[1]
     return answers[0][0]["off_path_pairs"]
 

@@ -210,7 +210,7 @@ def test_an_attack_is_its_agents_own_row(attacked, name):
     assert any(said)
     assert len(said) < 60
     assert kept[name].error == seen[name].error
-    json.dumps(seen[name].as_json())
+    json.dumps(seen[name].to_json())
 
 
 def adapter_says(said, wanted):
@@ -284,7 +284,7 @@ def test_whatever_agents_say_is_observed_kept_and_discovered(several):
         history.append("fabric", 1.0, seen)
         observing.rates_between(history.last("fabric"), seen)
     for each in seen.values():
-        json.dumps(each.as_json())
+        json.dumps(each.to_json())
         assert all(words.isprintable() for words in (each.name, each.description, each.chassis, *each.complaints))
     found = {each.chassis or name: each for name, each in seen.items()}
     observe.cabling_of("x", found, dict.fromkeys(found, "powerconnect-5324"), {})

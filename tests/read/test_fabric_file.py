@@ -323,5 +323,5 @@ def test_addresses_that_tagloom_made_up_are_known_and_counted_wherever_they_are_
     assert [host.invented for host in again.hosts] == [False, False, False, True]
     _, proof, _ = pipeline.plan(again, ROOT / "templates", texts=False)
     assert proof.proven
-    assert proof.as_json()["invented_addresses"] == 1
+    assert proof.to_json()["invented_addresses"] == 1
     assert any("made up, of 1 of 4 hosts" in line for line in terminal.proof_lines(proof, 4))

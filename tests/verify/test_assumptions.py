@@ -59,9 +59,9 @@ def test_a_proof_names_what_it_rests_on(templates, options, how, besides):
 def test_every_family_is_told_how_likely_each_is_and_how_to_check_it(templates):
     for each in ASSUMPTIONS:
         assert set(each.likelihood) <= {ANY, *families()}
-        said = each.as_json(families())
+        said = each.to_json(families())
         assert all(said.values()), each.name
-        assert all(each.as_json((family,))["likelihood"] for family in families())
+        assert all(each.to_json((family,))["likelihood"] for family in families())
     fabric = make_fabric("ring", 3, model="linux-bridge")
     mixed = replace(fabric, switches=(replace(fabric.switches[0], model="powerconnect-5324"), *fabric.switches[1:]))
     mixed = replace(mixed, ports=tuple(platforms.of(switch).ports for switch in mixed.switches))

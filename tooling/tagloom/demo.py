@@ -244,7 +244,7 @@ def _prove_running(demo: Demo, fabric: Fabric, site: Site, say: Callable[..., No
     _, proof = pipeline.prove(fabric, texts, None)
     demo.held &= proof.proven
     say(*terminal.proof_lines(proof, len(fabric.hosts)))
-    return proof.as_json()
+    return proof.to_json()
 
 
 def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Finding:
     def __str__(self) -> str:
         return f"{self.where}: expected {self.expected}, actual {self.actual}"
 
-    def as_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str]:
         """Return the finding as JSON keys."""
         return {"where": self.where, "expected": self.expected, "actual": self.actual}
 

@@ -61,7 +61,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             check_package(arguments["package"])
             order = order_of(files.read_job(), list(variables["ansible_play_hosts_all"]), variables["groups"]["all"])
         except InputError as error:
-            files.findings.write_text(json.dumps([finding.as_json() for finding in error.findings]), "utf-8")
+            files.findings.write_text(json.dumps([finding.to_json() for finding in error.findings]), "utf-8")
             return result | {"failed": True, "msg": str(error)}
         files.hosts.write_text(json.dumps(order.pop("hosts")), "utf-8")
         files.addresses.write_text(json.dumps(addresses_of(self, variables)), "utf-8")
@@ -99,7 +99,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
     return {
         "hosts": play,
         "waves": {
-            str(wave.number): wave.as_json()
+            str(wave.number): wave.to_json()
             | {
                 "switches": reached(wave, play),
                 "ahead": job.check and wave.number > first,

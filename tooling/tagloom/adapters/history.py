@@ -156,7 +156,7 @@ def _reading(snapshot: int, seen: Observation) -> tuple[object, ...]:
     return (
         *(snapshot, seen.switch, seen.at, seen.error, json.dumps(seen.complaints)),
         *(seen.name, seen.description, seen.object_id, seen.chassis, seen.uptime_seconds),
-        json.dumps(seen.as_json()["neighbours"]),
+        json.dumps(seen.to_json()["neighbours"]),
         *(None if part is None else json.dumps(part) for part in (members, vlans.pvid, entries, learned)),
     )
 

@@ -42,4 +42,4 @@ def standing_page(home: Path, asked: Holder | None) -> dict[str, Any]:
         journal.interrupt()
     run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
     page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
-    return page | ({**run.as_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})
+    return page | ({**run.to_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})

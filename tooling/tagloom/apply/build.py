@@ -36,7 +36,7 @@ class WaveOrder:
     switches: tuple[str, ...] | None = None
     assumptions: ProofAssumptions = AS_PLANNED
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the wave as plain values, for Ansible."""
         return {
             "number": self.number,
@@ -46,6 +46,12 @@ class WaveOrder:
             "drain_seconds": self.drain_seconds,
             "switches": self.switches,
         }
+
+
+def read_rollout(directory: Path) -> RolloutPage:
+    """Read rollout.json. Raises InputError."""
+    path = directory / "rollout.json"
+    return checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
 
 
 def read_waves(build: Path) -> tuple[WaveOrder, ...]:
@@ -58,14 +64,14 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         if not (build / "configs").is_dir():
             raise InputError([Finding(str(build), "a build (configs/) or a rollout (rollout.json)", "neither")])
         return (WaveOrder(1, "apply", build / "configs"),)
-    plain = checked(RolloutPage, read_json(page, "a rollout made by tagloom rollout"), str(page))
+    plain = read_rollout(build)
     waves: list[WaveOrder] = []
     before = build / plain.before
     if plain.save:
         waves.append(WaveOrder(0, "save", before, before, switches=tuple(plain.save)))
     for number, said in enumerate(plain.waves, start=1):
         configs = build / said.configs
-        assumptions = ProofAssumptions.of_json(said.terms.model_dump())
+        assumptions = ProofAssumptions.from_json(said.terms.model_dump())
         waves.append(
             WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, assumptions=assumptions)
         )

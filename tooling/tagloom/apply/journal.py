@@ -104,7 +104,7 @@ class Run:
         """Return whether switches may stand between where the run began and where it leads."""
         return self.state in UNFINISHED
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return what people and programs want to know of it."""
         return {"run": self.name, "kind": self.kind, "state": self.state, "wave": self.wave, "waves": self.waves}
 

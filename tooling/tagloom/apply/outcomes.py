@@ -79,8 +79,8 @@ class Outcome:
         )
         return "".join(lines)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the outcome as plain values; `of_json` reads them back."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the outcome as plain values; `from_json` reads them back."""
         return {
             "switch": self.switch,
             "wave": self.wave,
@@ -94,7 +94,7 @@ class Outcome:
             "after": self.after,
             "error": self.error,
             "command": self.command,
-            "findings": [finding.as_json() for finding in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
             "fault": str(self.fault),
             "unsaved": self.unsaved,
             "saved": self.saved,
@@ -104,8 +104,8 @@ class Outcome:
         }
 
     @classmethod
-    def of_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `as_json` gave."""
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what `to_json` gave."""
         values = {name: plain[name] for name in cls.__dataclass_fields__}
         values["fault"] = Fault(plain["fault"])
         values["findings"] = tuple(Finding(**finding) for finding in plain["findings"])
@@ -161,7 +161,7 @@ class Outcomes:
         """Return whether every switch is where the last wave wants it."""
         return not self.failed and not self.error and not self.stopped
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the outcomes with the keys of the command line."""
         return {
             "changed": list(self.changed),
@@ -172,5 +172,5 @@ class Outcomes:
             "waves_reached": self.reached,
             "stopped": self.stopped,
             "error": self.error,
-            "outcomes": [outcome.as_json() for outcome in self.outcomes],
+            "outcomes": [outcome.to_json() for outcome in self.outcomes],
         }

@@ -35,13 +35,13 @@ class Job:
     journal: str = ""
     run: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values; `of_json` reads them back."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values; `from_json` reads them back."""
         return asdict(self) | {"build": str(self.build)}
 
     @classmethod
-    def of_json(cls, plain: dict[str, Any]) -> Job:
-        """Read what `as_json` gave."""
+    def from_json(cls, plain: dict[str, Any]) -> Job:
+        """Read what `to_json` gave."""
         return cls(
             **plain | {"build": Path(plain["build"]), "limit": tuple(plain["limit"]), "proven": tuple(plain["proven"])}
         )
@@ -126,11 +126,11 @@ class RunDirectory:
         for old in (*self.outcomes.glob("*.json"), *told, self.addresses, self.held):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
-        self.job.write_text(json.dumps(job.as_json()), "utf-8")
+        self.job.write_text(json.dumps(job.to_json()), "utf-8")
 
     def read_job(self) -> Job:
         """Return the job that was begun."""
-        return Job.of_json(json.loads(self.job.read_text("utf-8")))
+        return Job.from_json(json.loads(self.job.read_text("utf-8")))
 
     def complete(self, wave: int) -> None:
         """Write down that a wave has landed just now, on all its switches."""
@@ -148,13 +148,13 @@ class RunDirectory:
         self.outcomes.mkdir(parents=True, exist_ok=True)
         path = self.outcomes / f"{outcome.number}.{outcome.switch}.json"
         draft = path.with_suffix(".new")
-        draft.write_text(json.dumps(outcome.as_json()) + "\n", "utf-8")
+        draft.write_text(json.dumps(outcome.to_json()) + "\n", "utf-8")
         draft.replace(path)
 
     def read(self, found: dict[str, Outcome]) -> Iterator[Outcome]:
         """Yield the outcomes written since, and add them to `found` by file name."""
         for path in self._written(lambda name: name not in found):
-            found[path.name] = Outcome.of_json(json.loads(path.read_text("utf-8")))
+            found[path.name] = Outcome.from_json(json.loads(path.read_text("utf-8")))
             yield found[path.name]
 
     def last_read(self) -> dict[str, str]:
@@ -170,7 +170,7 @@ class RunDirectory:
     def read_switch(self, switch: str) -> list[Outcome]:
         """Return what became of one switch, wave by wave."""
         found = self._written(lambda name: name.partition(".")[2] == f"{switch}.json")
-        return [Outcome.of_json(json.loads(path.read_text("utf-8"))) for path in found]
+        return [Outcome.from_json(json.loads(path.read_text("utf-8"))) for path in found]
 
     def _written(self, wanted: Callable[[str], bool]) -> list[Path]:
         """List the files of outcomes whose name is wanted, wave by wave."""

@@ -75,7 +75,7 @@ def _run(words: list[str]) -> int:
         )
         finding = Finding("plan", error.rule, error.witness or "otherwise")
         screen.answer(
-            {"findings": [finding.as_json()], "refused": error.rule, "witness": error.witness, "next": error.way_out}
+            {"findings": [finding.to_json()], "refused": error.rule, "witness": error.witness, "next": error.way_out}
         )
         return NO
     except DeviceError as error:
@@ -107,7 +107,7 @@ def _run(words: list[str]) -> int:
 def _bad_input(findings: Sequence[Finding], screen: Screen, note: str = "") -> int:
     screen.remark(*map(str, findings))
     screen.remark(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}{note}")
-    screen.answer({"findings": [finding.as_json() for finding in findings]})
+    screen.answer({"findings": [finding.to_json() for finding in findings]})
     return BAD_INPUT
 
 

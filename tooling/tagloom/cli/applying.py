@@ -62,7 +62,7 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
             *terminal.proof_lines(prepared.proof, len(prepared.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
         )
-        screen.answer({**pushed_page(), **prepared.proof.as_json()})
+        screen.answer({**pushed_page(), **prepared.proof.to_json()})
         return NO
 
 
@@ -212,7 +212,7 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         allowed = [f" --{name} {value}" for name in ("drift", "allow") if (value := getattr(args, name, ""))]
         again = [args.command, *(["--resume"] if resuming else [str(args.build)] if args.build else [])]
         screen.say(f"next      {_next_words(args, ' '.join(again))}{''.join(allowed)}")
-    screen.answer({**result.as_json(), "resume_with": resume})
+    screen.answer({**result.to_json(), "resume_with": resume})
     if drifted:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:

@@ -256,7 +256,7 @@ def _report_page(args: argparse.Namespace, screen: Screen) -> int:
             "wrote": str(args.output),
             "bytes": len(text.encode()),
             "left_out": list(found.left_out),
-            "findings": [finding.as_json() for finding in found.proof.findings],
+            "findings": [finding.to_json() for finding in found.proof.findings],
         }
     )
     return GOOD if found.proof.proven else NO

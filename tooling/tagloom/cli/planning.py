@@ -139,7 +139,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(*terminal.assumption_lines(assumed or []))
     screen.say(*terminal.text_lines(proof))
-    screen.answer(proof.as_json() | ({} if assumed is None else {"assumptions": assumed}))
+    screen.answer(proof.to_json() | ({} if assumed is None else {"assumptions": assumed}))
     return GOOD if proof.proven else NO
 
 

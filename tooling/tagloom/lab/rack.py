@@ -519,11 +519,11 @@ class Rack:
                 try:
                     answer = {"ok": True} | self.request(json.loads(line))
                 except InputError as error:
-                    answer = {"ok": False, "findings": [finding.as_json() for finding in error.findings]}
+                    answer = {"ok": False, "findings": [finding.to_json() for finding in error.findings]}
                 except DeviceError as error:  # the kernel that carries the frames
-                    answer = {"ok": False, "findings": [Finding(error.switch, "frames to flow", error.text).as_json()]}
+                    answer = {"ok": False, "findings": [Finding(error.switch, "frames to flow", error.text).to_json()]}
                 except (ValueError, TypeError, AttributeError) as error:
-                    answer = {"ok": False, "findings": [Finding("order", "a JSON object", str(error)).as_json()]}
+                    answer = {"ok": False, "findings": [Finding("order", "a JSON object", str(error)).to_json()]}
                 writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
                 if self._stopping:  # only now, so that who asked has the answer

@@ -229,7 +229,7 @@ def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, 
         "clock": asdict(run.clock) if run.clock else None,
         "correlation": energy.correlation(run.points),
         "power": power_page(trace) if trace is not None else None,
-        "points": [point.as_json() for point in run.points],
+        "points": [point.to_json() for point in run.points],
     }
 
 

@@ -63,12 +63,12 @@ class Result:
         """Return whether everything is where it was to be."""
         return self.outcomes.good and not self.drift and (self.run is None or self.run.state in {DONE, UNDONE})
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
-        page = self.outcomes.as_json() | {"remarks": list(self.remarks)}
+        page = self.outcomes.to_json() | {"remarks": list(self.remarks)}
         page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
-        page |= {k: v for k, v in self.run.as_json().items() if k != "waves"} if self.run else {}
-        page["drift"] = [finding.as_json() for finding in self.drift]
+        page |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
+        page["drift"] = [finding.to_json() for finding in self.drift]
         return page
 
 

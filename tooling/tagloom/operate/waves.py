@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.build import digest, fabric_file, read_waves
+from tagloom.apply.build import digest, fabric_file, read_rollout, read_waves
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
@@ -27,10 +27,8 @@ from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
-from tagloom.records.pages import RolloutPage
 from tagloom.render import parse_configuration
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
-from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -535,7 +533,7 @@ def write_inverse(
                     "configs": folder,
                     "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
                     "paused": number > 1 and sequence.paused[number - 2],
-                    "terms": sequence.assumptions[number - 1].as_json(),
+                    "terms": sequence.assumptions[number - 1].to_json(),
                 }
             )
         here = there
@@ -588,8 +586,7 @@ def save_first(sequence: Path, switches: Collection[str]) -> None:
 
 def downtime(directory: Path) -> float:
     """Return for how long a rollout says that it pauses hosts, in seconds; 0 for a build."""
-    path = directory / "rollout.json"
-    if not path.exists():
+    if not (directory / "rollout.json").exists():
         return 0.0
-    page = checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
+    page = read_rollout(directory)
     return page.downtime_seconds or (1.0 if any(wave.paused for wave in page.waves) else 0.0)

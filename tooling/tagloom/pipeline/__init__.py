@@ -30,7 +30,6 @@ from tagloom.pipeline.planning import (
     render,
     rollout,
     rollout_between,
-    rollout_page,
     routings,
 )
 from tagloom.rollout import unfit
@@ -57,7 +56,6 @@ __all__ = [
     "render",
     "rollout",
     "rollout_between",
-    "rollout_page",
     "routings",
     "traffic_from",
     "traffic_of",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import __version__
+from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import check_routes
 from tagloom.pipeline.planning import (
@@ -19,12 +20,10 @@ from tagloom.pipeline.planning import (
     host_pages,
     parse,
     render,
-    rollout_page,
-    wave_page,
 )
 from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
-from tagloom.records.pages import BuildPage, RolloutPage
+from tagloom.records.pages import BuildPage
 from tagloom.records.routes import Relation, Routes
 from tagloom.storage.arrays import read_arrays
 from tagloom.storage.document import checked, read_json, shown
@@ -178,10 +177,9 @@ def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:
 
 def duplicates_allowed(directory: Path) -> bool:
     """Return whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
-    changes, plan = directory / "rollout.json", directory / "plan.json"
-    if changes.exists():
-        page = checked(RolloutPage, read_json(changes, "a rollout made by tagloom rollout"), str(changes))
-        return page.broadcast_duplicates_allowed
+    plan = directory / "plan.json"
+    if (directory / "rollout.json").exists():
+        return read_rollout(directory).broadcast_duplicates_allowed
     if not plan.exists():
         return False
     return (
@@ -192,7 +190,7 @@ def duplicates_allowed(directory: Path) -> bool:
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
     fabric = plan_of.fabric
-    page = rollout_page(change)
+    page = change.to_json()
     with _owned(directory, "rollout.json") as fresh:
         write_texts(fresh / "before", render(fabric, change.before, templates))
         waves = []
@@ -203,7 +201,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
             (fresh / folder / "commands").mkdir()
             for name, lines in sent.items():
                 (fresh / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")
-            waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave_page(wave)})
+            waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave.to_json()})
         target = replace(plan_of, state=change.after)
         (fresh / "rollout.json").write_text(
             json.dumps(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
+from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build, read_texts
@@ -22,10 +23,8 @@ from tagloom.predict.trace import awake, network_of, replay
 from tagloom.read import read_traffic
 from tagloom.read.estimate import estimate
 from tagloom.records.forecast import Replay
-from tagloom.records.pages import RolloutPage
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.route import route
-from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -117,8 +116,7 @@ def _replayed(
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:
     """Read a rollout directory and say what its waves interrupt. Raises InputError where it is none of this fabric."""
-    path = directory / "rollout.json"
-    page = checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
+    page = read_rollout(directory)
     waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in page.waves]
     folders = [page.before, *(wave.configs for wave in page.waves)]
     states = [parse(fabric, read_texts(fabric, directory / folder))[0] for folder in folders]

@@ -136,10 +136,10 @@ def page(
     """Return a snapshot with the keys of the command line."""
     return {
         "at": at,
-        "switches": {name: shown.as_json() for name, shown in seen.items()},
+        "switches": {name: shown.to_json() for name, shown in seen.items()},
         "rates": {name: asdict(each) for name, each in carried.items()},
         "failed": [name for name, shown in seen.items() if shown.error],
-        "findings": [finding.as_json() for finding in findings],
+        "findings": [finding.to_json() for finding in findings],
     }
 
 

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
+from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.factory import factory_state
-from tagloom.records.pages import RolloutPage
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
@@ -26,7 +26,6 @@ from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.storage.document import checked, read_json
 from tagloom.verify import (
     Plan,
     broadcasts_once,
@@ -112,7 +111,7 @@ class Build:
             "average_hops": round(average_hops(self.fabric, self.routes), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
             "max_channel_load_bound": math.floor(bound + 1e-6),
-            **proof.as_json(),
+            **proof.to_json(),
         }
 
 
@@ -595,48 +594,6 @@ def greenfield(
 
 def flooding(directory: Path) -> frozenset[int]:
     """Return the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
-    page = directory / "rollout.json"
-    if not page.is_file():
+    if not (directory / "rollout.json").is_file():
         return frozenset()
-    waves = checked(RolloutPage, read_json(page, "a rollout made by tagloom rollout"), str(page)).waves
-    return frozenset(number for number, wave in enumerate(waves, start=1) if wave.floods)
-
-
-def wave_page(wave: Wave) -> dict[str, Any]:
-    """Return what is to be known of a wave, as plain values."""
-    return {
-        "name": wave.name,
-        "why": wave.why,
-        "switches": [patch.switch for patch in wave.patches],
-        "changes": sum(len(patch.changes) for patch in wave.patches),
-        "proven_states": wave.lines,
-        "frame_states": wave.proof.frame_states,
-        "dependencies": len(wave.proof.held),
-        "drain_seconds": wave.drain_seconds,
-        "expected_seconds": round(wave.expected_seconds, 3),
-        "downtime_seconds": round(wave.downtime_seconds, 3),
-        "paused": wave.paused,
-        "floods": wave.floods,
-        "terms": wave.assumptions.as_json(),
-    }
-
-
-def rollout_page(change: Rollout) -> dict[str, Any]:
-    """Return a rollout's figures with the keys of the command line."""
-    pairs = change.before_proof.pairs
-    return {
-        "strategy": change.strategy,
-        "reason": change.reason,
-        "assumed": change.assumed,
-        "waves": len(change.waves),
-        "changes": change.changes,
-        "lines": sum(wave.lines for wave in change.waves),
-        "proven_states": change.proven_states,
-        "peak_lost_pairs": pairs if change.downtime_seconds else 0,
-        "broadcast_duplicates_allowed": change.before_proof.duplicates_allowed,
-        "downtime_seconds": round(change.downtime_seconds, 3),
-        "expected_seconds": round(sum(wave.expected_seconds for wave in change.waves), 3),
-        "wave_names": [wave.name for wave in change.waves],
-        "switches_by_wave": [len(wave.patches) for wave in change.waves],
-        "drain_seconds": sum(wave.drain_seconds for wave in change.waves),
-    }
+    return frozenset(number for number, wave in enumerate(read_rollout(directory).waves, start=1) if wave.floods)

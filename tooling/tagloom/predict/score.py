@@ -94,7 +94,7 @@ def score_page(scores: Sequence[Score], left: Sequence[Measured], forecasts: int
             {"quantity": name, "unit": rows[0].unit, **_sum_up(rows)} for name, rows in by_quantity.items()
         ],
         "over_time": [{"day": day, **_sum_up(rows)} for day, rows in sorted(by_day.items())],
-        "scores": [each.as_json() for each in scores],
+        "scores": [each.to_json() for each in scores],
         "left_over": [{"quantity": m.quantity, "value": m.value, "at": m.at, "origin": m.origin} for m in left],
     }
 

@@ -119,7 +119,7 @@ class Findings:
             and self.deadlock_free
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the verdict with the keys of the command line."""
         return {
             "proven": self.proven,
@@ -140,7 +140,7 @@ class Findings:
             "channels": self.channels,
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,
-            "findings": [finding.as_json() for finding in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
             **(self._of_texts() if self.unknown_lines is not None else {}),
             **({"missing_entry": asdict(self.missing_entry)} if self.missing_entry is not None else {}),
         }
@@ -149,5 +149,5 @@ class Findings:
         return {
             "unknown_lines": [asdict(line) for line in self.unknown_lines or ()],
             "paste_order": self.paste_order,
-            "paste_refused": [finding.as_json() for finding in self.paste_refused],
+            "paste_refused": [finding.to_json() for finding in self.paste_refused],
         }

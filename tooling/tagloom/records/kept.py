@@ -64,7 +64,7 @@ class Score:
     inside: bool | None
     good: bool
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the score with the keys of the command line."""
         return asdict(self)
 

@@ -102,7 +102,7 @@ class Point:
         n, mean = len(self.trials_seconds), self.mean_seconds
         return (sum((t - mean) ** 2 for t in self.trials_seconds) / (n - 1)) ** 0.5 if n > 1 else 0.0
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the point with the keys of the command line."""
         return {
             "bytes": self.bytes,

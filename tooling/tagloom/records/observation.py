@@ -89,7 +89,7 @@ class Observation:
     neighbours: tuple[Neighbour, ...] = ()
     vlans: Vlans = field(default_factory=Vlans)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the reading with the keys of the command line; VLANs and entries as counts."""
         members, entries, learned = self.vlans.members, self.vlans.entries, self.vlans.learned
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagloom.records.change import Patch, difference
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
@@ -46,6 +46,24 @@ class Wave:
         found = ((name, difference(self.before[name], self.state[name])) for name in self.before)
         return tuple(Patch(name, changes) for name, changes in found if changes)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what is to be known of a wave, as plain values."""
+        return {
+            "name": self.name,
+            "why": self.why,
+            "switches": [patch.switch for patch in self.patches],
+            "changes": sum(len(patch.changes) for patch in self.patches),
+            "proven_states": self.lines,
+            "frame_states": self.proof.frame_states,
+            "dependencies": len(self.proof.held),
+            "drain_seconds": self.drain_seconds,
+            "expected_seconds": round(self.expected_seconds, 3),
+            "downtime_seconds": round(self.downtime_seconds, 3),
+            "paused": self.paused,
+            "floods": self.floods,
+            "terms": self.assumptions.to_json(),
+        }
+
 
 @dataclass(frozen=True)
 class Rollout:
@@ -80,3 +98,23 @@ class Rollout:
     def downtime_seconds(self) -> float:
         """Add up for how long hosts are paused."""
         return sum(wave.downtime_seconds for wave in self.waves)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures with the keys of the command line."""
+        pairs = self.before_proof.pairs
+        return {
+            "strategy": self.strategy,
+            "reason": self.reason,
+            "assumed": self.assumed,
+            "waves": len(self.waves),
+            "changes": self.changes,
+            "lines": sum(wave.lines for wave in self.waves),
+            "proven_states": self.proven_states,
+            "peak_lost_pairs": pairs if self.downtime_seconds else 0,
+            "broadcast_duplicates_allowed": self.before_proof.duplicates_allowed,
+            "downtime_seconds": round(self.downtime_seconds, 3),
+            "expected_seconds": round(sum(wave.expected_seconds for wave in self.waves), 3),
+            "wave_names": [wave.name for wave in self.waves],
+            "switches_by_wave": [len(wave.patches) for wave in self.waves],
+            "drain_seconds": sum(wave.drain_seconds for wave in self.waves),
+        }

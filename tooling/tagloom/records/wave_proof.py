@@ -36,7 +36,7 @@ class ProofAssumptions:
     blocked: frozenset[tuple[int, int]] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return what a file keeps of the assumptions: all but who is stuck."""
         return {
             "paused": self.paused,
@@ -47,8 +47,8 @@ class ProofAssumptions:
         }
 
     @classmethod
-    def of_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Read what `as_json` gave."""
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """Read what `to_json` gave."""
         return cls(
             paused=bool(plain.get("paused", False)),
             learning=frozenset(map(int, plain.get("learning", ()))),

@@ -49,7 +49,7 @@ class Assumption:
     check: str
     applies: Callable[[Situation], bool] | None
 
-    def as_json(self, families: tuple[str, ...]) -> dict[str, str]:
+    def to_json(self, families: tuple[str, ...]) -> dict[str, str]:
         """Return the assumption with the keys of the command line, as it stands with these families."""
         said = dict.fromkeys(self.likelihood.get(name, self.likelihood.get(ANY, "")) for name in families)
         return {"name": self.name, "why": self.why, "likelihood": "; ".join(said), "check": self.check}
@@ -58,7 +58,7 @@ class Assumption:
 def assumptions(fabric: Fabric, state: FabricState, proof: Findings) -> list[dict[str, str]]:
     """List the assumptions that the proof of a fabric rests on, with the keys of the command line."""
     here = Situation(fabric, state, proof)
-    return [each.as_json(here.families) for each in ASSUMPTIONS if each.applies is not None and each.applies(here)]
+    return [each.to_json(here.families) for each in ASSUMPTIONS if each.applies is not None and each.applies(here)]
 
 
 def as_markdown() -> str:
