@@ -122,6 +122,20 @@ def test_without_store_the_forecast_is_kept_beside_the_build(site, answer):
     assert (status, page["scored"]) == (1, 0)
 
 
+@pytest.mark.parametrize("at", ["-1", "1e30", "253402300800"])
+def test_a_time_that_no_calendar_has_is_named_and_nothing_kept(site, answer, tmp_path, at):
+    store = tmp_path / "f.db"
+    record(answer, site, store)
+    (tmp_path / "m.csv").write_text(f"quantity,value,at\nwatts_after,3,{at}\n")
+    status, page = answer("score", "--store", store, "--measured", tmp_path / "m.csv")
+    assert (status, [finding["expected"] for finding in page["findings"]]) == (2, ["seconds since the epoch"])
+    with closing(Forecasts(store, new=False)) as file:
+        assert file.measured() == []
+    with closing(sqlite3.connect(store)) as file, file:  # as a program of others might
+        file.execute("INSERT INTO measured VALUES ('watts_after', 3, 'x', 1e30, '')")
+    assert answer("score", "--store", store)[0] == 2
+
+
 def test_bad_evidence_is_all_named_at_once_and_nothing_kept(site, answer, tmp_path):
     store = tmp_path / "f.db"
     record(answer, site, store)

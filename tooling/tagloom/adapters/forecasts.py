@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import FiniteFloat, TypeAdapter
 
 from tagloom.records.kept import KeptForecast, Measured, Quantity
-from tagloom.storage.database import Form, Store
+from tagloom.storage.database import EpochSeconds, Form, Store
 from tagloom.storage.document import checked, parse_json
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Forecasts:
     def forecasts(self) -> list[KeptForecast]:
         """Return all forecasts, the oldest first."""
         rows = self._file.rows(
-            tuple[int, FiniteFloat, str, str, str],
+            tuple[int, EpochSeconds, str, str, str],
             "SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id",
         )
         return [
@@ -86,7 +86,7 @@ class Forecasts:
     def measured(self) -> list[Measured]:
         """Return all measurements in the order of their times."""
         rows = self._file.rows(
-            tuple[str, FiniteFloat, str, FiniteFloat | None, str],
+            tuple[str, FiniteFloat, str, EpochSeconds | None, str],
             "SELECT quantity, value, origin, at, fabric FROM measured ORDER BY at, quantity",
         )
         return [Measured(*row) for row in rows]

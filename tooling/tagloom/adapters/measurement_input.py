@@ -12,7 +12,7 @@ from tagloom.adapters.history import FORM as HISTORY
 from tagloom.adapters.measurements import FORM as MEASUREMENTS
 from tagloom.errors import Finding, InputError
 from tagloom.records.kept import Measured
-from tagloom.storage.database import MAGIC, Store, mark_of
+from tagloom.storage.database import LAST_SECOND, MAGIC, EpochSeconds, Store, mark_of
 from tagloom.storage.document import shown, split_rows
 from tagloom.storage.text import begins_with, read_text
 
@@ -50,6 +50,8 @@ def _row(where: str, name: str, value: str, origin: str, at: str = "", fabric: s
             number = float("nan")
         if number is not None and not isfinite(number):
             findings.append(Finding(f"{where}: {key}", "a number", repr(text)))
+        elif key == "at" and number is not None and not 0 <= number <= LAST_SECOND:
+            findings.append(Finding(f"{where}: {key}", "seconds since the epoch", repr(text)))
         numbers.append(number)
     if not name.strip():
         findings.append(Finding(where, "quantity=value", repr(name)))
@@ -96,7 +98,7 @@ def _history(path: Path, file: Store) -> list[Measured]:
     A counter that went back was reset, or wrapped: what it counted is not known.
     """
     rows = file.each(
-        tuple[str, str, int, FiniteFloat, Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]],
+        tuple[str, str, int, EpochSeconds, Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]],
         "SELECT s.fabric, p.switch, p.number, r.at, p.out_octets FROM port p"
         " JOIN snapshot s ON s.id = p.snapshot JOIN reading r ON r.snapshot = p.snapshot AND r.switch = p.switch"
         " WHERE p.out_octets IS NOT NULL ORDER BY s.fabric, p.switch, p.number, r.at",
@@ -115,7 +117,7 @@ def _history(path: Path, file: Store) -> list[Measured]:
 def _measurements(path: Path, file: Store) -> list[Measured]:
     """Return the watts that tagloom measure power kept; its joules are those of the metering, not of a run."""
     rows = file.each(
-        tuple[FiniteFloat, str, FiniteFloat],
+        tuple[EpochSeconds, str, FiniteFloat],
         'SELECT "when", fabric, value FROM measurement WHERE kind = ? AND quantity = ?',
         ("power", "watts"),
     )

@@ -8,9 +8,9 @@ import stat
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from tagloom.errors import Finding, InputError
 from tagloom.storage.document import shown
@@ -24,6 +24,8 @@ MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
 CHECKED_BYTES = 1 << 26  # of files up to this size every page is checked when they are opened
 BUSY_SECONDS = 5.0
 WAY_OUT = "move it away, or name another file"
+LAST_SECOND = 253_402_300_799  # since the epoch, of the year 9999: the last that Python's calendar knows (UTC)
+EpochSeconds = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 
 
 @dataclass(frozen=True, slots=True)
