@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -26,7 +27,7 @@ from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tagloom.platforms import PortWatts
@@ -66,43 +67,30 @@ def report(
     findings: list[Finding] = []
     build, texts = read_build(directory, states=False), dict[str, str]()
     after, traffic, asleep = build.fabric, None, dict[str, set[int]]()
-    try:
+    with _gathered(findings):
         after = with_links_off(build.fabric, [], settings)
         if settings is not None:
             asleep = read_result(after, settings).asleep
-    except InputError as error:
-        findings += error.findings
-    try:
+    with _gathered(findings):
         texts = read_texts(build.fabric, directory / "configs")
-    except InputError as error:
-        findings += error.findings
     place = placement, seconds, ranks
-    try:
+    with _gathered(findings):
         if traffic_file is not None:
             traffic = traffic_of(traffic_file, build.fabric, *place)
             if traffic.seconds is None and profile is None:
                 findings.append(
                     Finding(str(traffic_file), "how long it took ('# seconds: N', or --seconds)", "nothing said")
                 )
-    except InputError as error:
-        findings += error.findings
-    try:
+    with _gathered(findings):
         if profile is not None:
             traffic = with_profile(traffic, traffic_of(profile, build.fabric, *place), str(profile))
-    except InputError as error:
-        findings += error.findings
     waves: dict[str, Any] = {}
     days, day = tuple[str, ...](), tuple[PowerStep, ...]()
-    try:
+    with _gathered(findings):
         waves = _waves(rollout) if rollout is not None else waves
-    except InputError as error:
-        findings += error.findings
-    try:
-        days, day = (
-            _by_timetable(build.fabric.with_links_up(), timetable, at_seconds, power) if timetable else (days, day)
-        )
-    except InputError as error:
-        findings += error.findings
+    with _gathered(findings):
+        if timetable:
+            days, day = _by_timetable(build.fabric.with_links_up(), timetable, at_seconds, power)
     if findings:
         raise InputError(findings)
     state, proof = prove(build.fabric, texts, build.routes, duplicates_allowed=build.duplicates_allowed, whole=True)
@@ -111,16 +99,12 @@ def report(
     volume = traffic.volume_bytes if traffic is not None else None
     load = channel_load(build.fabric, build.routes, volume)
     within = traffic.seconds if traffic is not None else None
-    left_out = [
-        f"{what}: give {flag}"
-        for what, flag, given in (
-            ("load in bytes and run time", "--traffic or --profile", traffic_file or profile),
-            ("waves of a rollout", "--rollout", rollout),
-            ("power over the timetable", "--timetable", timetable),
-            ("cost and CO2", "--price and --co2", rates and (rates.price_per_kwh or rates.co2_kg_per_kwh)),
-        )
-        if not given
-    ]
+    left_out = _left_out(
+        ("load in bytes and run time", "--traffic or --profile", traffic_file or profile),
+        ("waves of a rollout", "--rollout", rollout),
+        ("power over the timetable", "--timetable", timetable),
+        ("cost and CO2", "--price and --co2", rates and (rates.price_per_kwh or rates.co2_kg_per_kwh)),
+    )
     if after.links != build.fabric.links:
         left_out.append("paths moved away from the settings' links: plan with --settings, and report on that build")
     states, host_states = _states(after, state, asleep)
@@ -148,6 +132,20 @@ def report(
         day=day,
         left_out=tuple(left_out),
     )
+
+
+@contextmanager
+def _gathered(findings: list[Finding]) -> Iterator[None]:
+    """Add to the findings what a reader raises."""
+    try:
+        yield
+    except InputError as error:
+        findings += error.findings
+
+
+def _left_out(*parts: tuple[str, str, object]) -> list[str]:
+    """List what was not given, each part with the option that gives it."""
+    return [f"{what}: give {flag}" for what, flag, given in parts if not given]
 
 
 def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
