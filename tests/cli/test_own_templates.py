@@ -80,9 +80,9 @@ def test_a_rollout_and_an_apply_read_by_the_templates_of_the_new_build(here):
 def test_a_build_whose_templates_were_changed_is_another_build(here):
     write(here / "own", ros__lines=LONG)
     assert main(["plan", "f.yml", "--templates", "own", "-o", "b"]) == 0
-    before = prepare(here / "b").proven
+    before = prepare(here / "b").sequence.proven
     (here / "b" / "templates" / "ros" / "lines.j2").write_text(f"{LONG}\n")
-    assert prepare(here / "b").proven != before
+    assert prepare(here / "b").sequence.proven != before
 
 
 @pytest.mark.parametrize(

@@ -131,8 +131,8 @@ def test_a_time_that_no_calendar_has_is_named_and_nothing_kept(site, answer, tmp
     assert (status, [finding["expected"] for finding in page["findings"]]) == (2, ["seconds since the epoch"])
     with closing(Forecasts(store, new=False)) as file:
         assert file.measured() == []
-    with closing(sqlite3.connect(store)) as file, file:  # as a program of others might
-        file.execute("INSERT INTO measured VALUES ('watts_after', 3, 'x', 1e30, '')")
+    with closing(sqlite3.connect(store)) as wire, wire:  # as a program of others might
+        wire.execute("INSERT INTO measured VALUES ('watts_after', 3, 'x', 1e30, '')")
     assert answer("score", "--store", store)[0] == 2
 
 
