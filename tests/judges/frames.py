@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from judges.switchtext import DISCARD
+from switchtext import DISCARD
 
 if TYPE_CHECKING:
     from switchtext import Switch

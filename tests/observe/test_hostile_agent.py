@@ -324,7 +324,7 @@ def telling(number):
 
 def test_agents_that_tell_of_others_for_ever_come_to_an_end(monkeypatch):
     """Whoever is asked is the switch that was told of, and tells of one more."""
-    monkeypatch.setattr(observing, "DISCOVERED", 40)
+    monkeypatch.setattr("tagloom.observe.discover.DISCOVERED", 40)
     asked = itertools.count()
     found = discover(
         "x",

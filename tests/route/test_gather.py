@@ -24,7 +24,7 @@ def fabric_of(graph, every=1):
         taken[a], taken[b] = taken[a] + 1, taken[b] + 1
         links.append(f'  - ["s{a}:swp{taken[a]}", "s{b}:swp{taken[b]}"]')
     switches = "".join(f"  s{v}: {{}}\n" for v in graph)
-    hosts = "".join(f"  h{v}: {{switch: s{v}}}\n" for v in list(graph)[::every])
+    hosts = "".join(f"  h{v}: {{switch: s{v}, port: swp{taken[v] + 1}}}\n" for v in list(graph)[::every])
     cables = "\n".join(links)
     return parse_fabric(
         f"name: graph\nmodel: linux-bridge\nswitches:\n{switches}hosts:\n{hosts}links:\n{cables}\n", "test"
