@@ -55,12 +55,13 @@ coverage: $(READY) ## which branches make test takes, every process of it measur
 # Begins nothing more after LONG_MINUTES of its cases, nor after as many of its laws.
 LONG_MINUTES := 600
 LONG_MUTANTS := 42
-# By chance, another each time; .ci/run names one, so that what it runs is what was run before.
-LONG_SEED := $(shell echo $$RANDOM)
+# Examples by chance, and what failed once again, unless a seed is named: .ci/run runs what was run before.
+LONG_SEED :=
+LONG_ORDER = $(if $(LONG_SEED),--shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED),--shuffle $$RANDOM)
 
 test-long: $(READY) ## all cases and campaigns, every law on examples drawn anew, some mutants; what failed once is tried again
-	@$(PYTEST) --shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED) --minutes $(LONG_MINUTES) -m long --hypothesis-profile explore
-	@$(PYTEST) --shuffle $(LONG_SEED) --hypothesis-seed $(LONG_SEED) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
+	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) -m long --hypothesis-profile explore
+	@$(PYTEST) $(LONG_ORDER) --minutes $(LONG_MINUTES) tests/laws --hypothesis-profile explore
 	@$(if $(filter 0,$(LONG_MUTANTS)),,$(BIN)/python tests/mutants/run.py --sample $(LONG_MUTANTS))
 
 SAMPLE := 240

@@ -233,7 +233,8 @@ class _Reader:
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused: tuple[UnknownLine, ...] = ()
-        if not self.straight:
+        first = next((line for line in lines if line and line[0] != "!"), "")
+        if not self.straight or (first != "configure" and "configure" in lines):
             refused = _refused_when_pasted(self.platform, lines, {line.number for line in (*unknown, *foreign)}, state)
         return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
 
@@ -250,11 +251,13 @@ def _refused_when_pasted(
     refused: list[UnknownLine] = []
     # left: outside of configuration, where a text that says `configure` begins; strange: in a context of unknown name
     left, inside, strange = "configure" in lines, "", False
+    gone = False  # out of privileged exec too, by an `exit` more: nothing is taken there
     for number, line in enumerate(lines, start=1):
         if not line or line[0] == "!" or PROMPT.match(line):
             continue
         if left:
-            left = line != "configure"
+            left = gone or line != "configure"
+            gone = gone or line == "exit"
             if left and number not in unread and line not in ("exit", "end"):
                 refused.append(
                     UnknownLine(
