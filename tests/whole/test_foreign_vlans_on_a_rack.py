@@ -62,6 +62,6 @@ def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_
     terminal("plan", "f.yml", "-o", "off", "--off", "s0:g1", "--previous", "b")
     terminal("rollout", "b", "off", "-o", "r")
     running = process.configurations(terminal.rack)
-    page = terminal.answer("apply", "r", expect=1)
-    assert "VLANs of others neither loop" in page["refused"]
+    for words in (["--check"], []):
+        assert "VLANs of others neither loop" in terminal.answer("apply", "r", *words, expect=1)["refused"]
     assert process.configurations(terminal.rack) == running

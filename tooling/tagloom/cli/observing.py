@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _observe(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom import pipeline
+    from tagloom import observe, pipeline
     from tagloom.adapters.exporter import Exporter
     from tagloom.adapters.history import History
     from tagloom.operate import prepare
@@ -60,8 +60,8 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                     witnesses = [(build.fabric, build.state)] if build else []
                     if args.running:
                         witnesses.append((fabric, pipeline.parse(fabric, prepare.read_back(fabric, site))[0]))
-                    found = [finding for both in witnesses for finding in observing.second_witness(*both, seen)]
-                    found += observing.links_against(build.fabric, build.state, seen) if build else ()
+                    found = [finding for both in witnesses for finding in observe.disagreements(*both, seen)]
+                    found += observe.link_findings(build.fabric, build.state, seen) if build else ()
                 at = time.time()
                 page = observing.page(seen, observing.rates_between(before, seen), found, at)
                 shots += 1

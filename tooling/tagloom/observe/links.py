@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.platforms.port_names import port_name
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.units import format_mac
 
@@ -51,7 +51,7 @@ def _links(fabric: Fabric, states: FabricState, shown: Mapping[Port, Counters]) 
             )
             speed = link.speed_mbps or DEFAULT_SPEED_MBPS
             forced = [int(state.speed_mbps[port - 1]) for state, (_, port) in zip(held, ends, strict=True) if state]
-            where = " - ".join(_name(fabric, end) for end in ends)
+            where = " - ".join(port_name(fabric, *end) for end in ends)
             ports = [shown[end] for end in ends if end in shown]
             yield from _cable(where, ports, wanted, min([speed, *filter(None, forced)]))
 
@@ -61,7 +61,7 @@ def _hosts(fabric: Fabric, states: FabricState, shown: Mapping[Port, Counters]) 
         end = (host.switch, host.port)
         state = states.get(fabric.switches[host.switch].name)
         if state is not None and end in shown:
-            where = f"{host.name} at {_name(fabric, end)}"
+            where = f"{host.name} at {port_name(fabric, *end)}"
             speed = int(state.speed_mbps[host.port - 1])
             yield from _cable(where, [shown[end]], bool(state.enabled[host.port - 1]), speed)
 
@@ -88,9 +88,6 @@ def _heard_elsewhere(fabric: Fabric, seen: Mapping[str, Observation]) -> Iterato
             inner = 0 < port < fabric.port_channel.shape[1] and fabric.port_channel[s, port] >= 0
             if mac in home and home[mac] != (s, port) and not inner:
                 where = f"{name[mac]} ({format_mac(mac)})"
-                yield Finding(where, f"heard at {_name(fabric, home[mac])}", f"at {_name(fabric, (s, port))} over SNMP")
-
-
-def _name(fabric: Fabric, end: Port) -> str:
-    switch = fabric.switches[end[0]]
-    return f"{switch.name}:{platforms.load(switch.model).port_name(end[1])}"
+                yield Finding(
+                    where, f"heard at {port_name(fabric, *home[mac])}", f"at {port_name(fabric, s, port)} over SNMP"
+                )

@@ -166,8 +166,7 @@ def apply_new(
         if asked:  # so that the next apply knows what was kept, and asks again
             write_texts(prepared.directory / ASKED, asked)
     else:
-        for wave in range(1, sequence.waves + 1):
-            prepare.refuse_harm_to_others(prepared.fabric, waves.overlay_wave(sequence, found.read, wave))
+        _refuse_harm_to_others(sequence, found)
     _announce(context, prepared.directory)
     run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved)
 
@@ -178,6 +177,12 @@ def apply_new(
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks))
+
+
+def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
+    """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read."""
+    for wave in range(1, sequence.waves + 1):
+        prepare.refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave))
 
 
 def _announce(context: ApplyContext, directory: Path) -> None:
@@ -200,6 +205,7 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     if found.outcomes.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes.outcomes):
         return Result(found.outcomes, remarks=remarks)
     if is_rollout and not drifted:
+        _refuse_harm_to_others(sequence, found)
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
         return Result(found.outcomes, remarks=remarks)
     if drifted:

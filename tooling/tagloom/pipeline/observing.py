@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation, Rates
     from tagloom.records.snmp import Address, Raw, Wanted
-    from tagloom.records.switch_state import FabricState
 
     Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
 
@@ -69,16 +68,6 @@ def busiest_link(
             complete &= bool(heard)
     share, where = max(known, default=(None, ""))
     return seen, share, where, complete
-
-
-def second_witness(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
-    """List where SNMP and a state differ."""
-    return observe.disagreements(fabric, states, seen)
-
-
-def links_against(fabric: Fabric, states: FabricState, seen: Mapping[str, Observation]) -> tuple[Finding, ...]:
-    """List where links, hosts' ports and addresses heard differ from a build."""
-    return observe.link_findings(fabric, states, seen)
 
 
 def agents_of(fabric: Fabric, addresses: Mapping[str, str], port: int) -> dict[str, Address]:

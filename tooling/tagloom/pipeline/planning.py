@@ -13,6 +13,7 @@ from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.factory import factory_state
+from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
@@ -29,7 +30,6 @@ from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, sprea
 from tagloom.verify import (
     Plan,
     broadcasts_once,
-    channel_name,
     live_vlans,
     missing_entry,
     prove_frames,

@@ -59,7 +59,8 @@ class Findings:
     certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
     cycle. `missing_entry` is filled in where that was asked for. `tagged_frames_ports` counts the hosts' ports that
     take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those would
-    close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any switch;
+    close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any switch,
+    `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them;
     `invented_addresses` counts the hosts whose MAC address tagloom made up: entries for them serve no real host.
     Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
     text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
@@ -86,6 +87,7 @@ class Findings:
     tagged_frames_ports: int = 0
     tagged_frames_cycle: tuple[str, ...] = ()
     foreign_vlans: tuple[int, ...] = ()
+    foreign_safe: bool = True
     invented_addresses: int = 0
 
     @property

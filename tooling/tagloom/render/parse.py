@@ -84,7 +84,7 @@ def parse_configuration(platform: Platform, text: str) -> Parsed:
     lines = list(map(str.strip, clean_lines(text)))
     if platform.grammar == iproute2.FAMILY:
         return _parse_commands(platform, lines)
-    reader = _Reader(platform, factory(platform))
+    reader = _Reader(platform, factory(platform), outside="configure" in lines)
     for number, line in enumerate(lines, start=1):
         reader.take(number, line)
     return reader.finish(lines)
@@ -94,10 +94,11 @@ class _Reader:
     """The reading of a running-config, line by line.
 
     A "!" alone ends a block where blocks lack their exit; where it is a comment inside of one, lines that only the
-    block knows still hold there. `straight` says that the switch itself would have taken every line just so.
+    block knows still hold there. `straight` says that the switch itself would have taken every line just so. The text
+    begins `outside` of configuration where it has a line that enters it.
     """
 
-    def __init__(self, platform: Platform, editor: SwitchEditor) -> None:
+    def __init__(self, platform: Platform, editor: SwitchEditor, *, outside: bool = False) -> None:
         self.platform = platform
         self.interpreter = Interpreter(platform, editor)
         self.unknown: list[UnknownLine] = []
@@ -107,7 +108,7 @@ class _Reader:
         self._block = ""  # the line that opened the block
         self._passing = False  # whether the block is not of our ports and VLANs
         self._ended = False  # whether a "!" may have ended the block
-        self._left = False  # whether the session would stand outside of configuration
+        self._left = outside  # whether the session would stand outside of configuration
         grammar = self.interpreter.grammar
         self._owned, self._harmless = grammar.owned, harmless(platform.grammar)
 
@@ -122,7 +123,9 @@ class _Reader:
         elif self._passing and self._pass_over(number, line):
             return
         interpreter = self.interpreter
-        if self._left and line and line[0] != "!" and line != "configure":
+        if self._left and line == "configure":
+            self._left = False
+        elif self._left and line and line[0] != "!":
             self.straight = False
         outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
         if outcome.kind is OutcomeKind.LEFT:
@@ -233,8 +236,7 @@ class _Reader:
         unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
         foreign = tuple(self.foreign)
         refused: tuple[UnknownLine, ...] = ()
-        first = next((line for line in lines if line and line[0] != "!"), "")
-        if not self.straight or (first != "configure" and "configure" in lines):
+        if not self.straight:
             refused = _refused_when_pasted(self.platform, lines, {line.number for line in (*unknown, *foreign)}, state)
         return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
 

@@ -116,9 +116,8 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         ports = count(proof.tagged_frames_ports, "port")
         lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
     if proof.foreign_vlans:
-        harmless = not any("others" in finding.expected or "outside" in finding.where for finding in proof.findings)
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
-        lines.append(_verdict("", "VLANs of others neither storm nor reach a host", vlans, harmless))
+        lines.append(_verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
     if proof.invented_addresses:
         those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
         lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")

@@ -3,14 +3,13 @@
 from tagloom.verify.assumptions import assumptions
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
-from tagloom.verify.prove import Plan, broadcasts_once, channel_name, dependencies, foreign_findings, verify
+from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 
 __all__ = [
     "Plan",
     "assumptions",
     "broadcasts_once",
-    "channel_name",
     "dependencies",
     "foreign_findings",
     "live_vlans",

@@ -8,6 +8,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding
+from tagloom.platforms.port_names import port_name
 from tagloom.records.carrier import CARRIER_COLUMNS, Carrier, carriers, port_table
 
 if TYPE_CHECKING:
@@ -46,14 +47,11 @@ def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
         return f"{speed[s, port]} Mb/s {words}" if speed[s, port] else words
 
     return [
-        Finding(_name(fabric, a, a_port), f"as at {_name(fabric, b, b_port)}: {said(b, b_port)}", said(a, a_port))
+        Finding(
+            port_name(fabric, a, a_port), f"as at {port_name(fabric, b, b_port)}: {said(b, b_port)}", said(a, a_port)
+        )
         for _, a, a_port, b, b_port in fabric.cables[differ & (enabled[a, a_port] & enabled[b, b_port] > 0)].tolist()
     ]
-
-
-def _name(fabric: Fabric, s: int, port: int) -> str:
-    switch = fabric.switches[s]
-    return f"{switch.name}:{platforms.load(switch.model).port_name(port)}"
 
 
 def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:

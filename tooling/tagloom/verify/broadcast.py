@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.graph.cycles import find_cycle, ranks
-from tagloom.graph.search import reached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,10 +94,7 @@ def _follow(
     Return the steps taken, as (egress, next egress).
     """
     egresses, channels = len(model.egress_node), max(1, len(model.fabric.tail))
-    before, after = model.steps(allowed)
-    live = reached(egresses, before, after, start)
-    seen = live[before]
-    before, after = before[seen], after[seen]
+    before, after, live = model.followed(allowed, start)
     result.storm = find_cycle(egresses, before, after)
     result.down = np.flatnonzero(live & model.egress_down).tolist()
     held, wanted = model.egress_channel[before].astype(np.int64), model.egress_channel[after].astype(np.int64)

@@ -9,7 +9,6 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.graph.cycles import on_cycles, shortest_through
-from tagloom.graph.search import reached
 from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership
 
 if TYPE_CHECKING:
@@ -42,14 +41,14 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
     storm, since no text tells whether BPDUs pass its ends. What is cabled to the ports outside is not known.
     """
     fabric = model.fabric
-    ours = _ours(fabric, state)
+    ours = host_vlans(fabric, state).union(*(held.owned_vlans for held in state.values()))
     theirs = {v for held in state.values() for v in held.vlans.tolist()} - ours - {DEFAULT_VLAN}
     entered = _entered(model, state)
     found = ForeignFrames(tuple(sorted(theirs)))
     first = np.flatnonzero(np.isin(model.egress_node, entered))
     if not len(first):
         return found
-    before, after, live = _followed(model, first)
+    before, after, live = model.followed(np.ones(len(model.egress_node), np.bool_), first)
     found.storm = _unbroken_cycle(before, after, ~_spanned(model, state))
     hosts = np.flatnonzero(live & (model.egress_host >= 0))
     vlan = model.node_vlan[model.egress_node[hosts]]
@@ -59,12 +58,10 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
     return found
 
 
-def _ours(fabric: Fabric, state: FabricState) -> set[int]:
-    """Return the VLANs that tagloom made, by name, and those that hosts' untagged frames are classified to."""
-    ours = {vlan for held in state.values() for vlan in held.owned_vlans}
-    for host in fabric.hosts:
-        ours.add(int(state[fabric.switches[host.switch].name].pvid[host.port - 1]))
-    return ours - {DISCARD_PVID}
+def host_vlans(fabric: Fabric, state: FabricState) -> set[int]:
+    """Return the VLANs that hosts' untagged frames are classified to."""
+    pvids = (state[fabric.switches[host.switch].name].pvid[host.port - 1] for host in fabric.hosts)
+    return {int(pvid) for pvid in pvids} - {DISCARD_PVID}
 
 
 def _entered(model: Forwarding, state: FabricState) -> NDArray[np.int64]:
@@ -75,11 +72,11 @@ def _entered(model: Forwarding, state: FabricState) -> NDArray[np.int64]:
     for s, switch in enumerate(fabric.switches):
         if switch.up:
             held = state[switch.name]
-            entered.append(start[s] + np.flatnonzero(_takes(held, _outside(fabric, s, held)).any(axis=1)))
+            entered.append(start[s] + np.flatnonzero(_takes(held, outside_ports(fabric, s, held)).any(axis=1)))
     return np.concatenate(entered)
 
 
-def _outside(fabric: Fabric, s: int, held: SwitchState) -> NDArray[np.bool_]:
+def outside_ports(fabric: Fabric, s: int, held: SwitchState) -> NDArray[np.bool_]:
     """Mark the ports of a switch that are open and belong to no link and no host of the fabric, bool[P]."""
     outside: NDArray[np.bool_] = held.enabled & (held.lag == 0)
     physical = platforms.load(fabric.switches[s].model).physical_ports
@@ -97,16 +94,6 @@ def _takes(held: SwitchState, ports: NDArray[np.bool_]) -> NDArray[np.bool_]:
     untagged = let_in & (held.vlans[:, None] == held.pvid) & (held.frames != Frames.TAGGED_ONLY)
     taken: NDArray[np.bool_] = (tagged | untagged) & ports
     return taken
-
-
-def _followed(
-    model: Forwarding, first: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Follow floods from the egresses `first`: the steps (egress, next egress), and the egresses taken, bool[R]."""
-    egresses = len(model.egress_node)
-    before, after = model.steps(np.ones(egresses, np.bool_))
-    live = reached(egresses, before, after, first)
-    return before[live[before]], after[live[before]], live
 
 
 def _spanned(model: Forwarding, state: FabricState) -> NDArray[np.bool_]:

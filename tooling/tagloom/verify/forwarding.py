@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph.search import reached
 from tagloom.records.switch_state import BROADCAST, MAX_VLAN, Frames, Membership
 from tagloom.verify.aggregation import carrying
 
@@ -83,6 +84,18 @@ class Forwarding:
         usable = np.flatnonzero(egresses & (self.egress_to != NOWHERE))
         to = self.egress_to[usable]
         return self._fan_out(usable, to, self.fabric.head_port[self.egress_channel[usable]], egresses)
+
+    def followed(
+        self, egresses: NDArray[np.bool_], first: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Follow floods from the egresses `first`: the steps (egress, next egress), and the egresses taken, bool[R].
+
+        `egresses` masks those that frames may take, bool[R].
+        """
+        before, after = self.steps(egresses)
+        live = reached(len(egresses), before, after, first)
+        taken = live[before]
+        return before[taken], after[taken], live
 
     def injections(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """List (host, first egress) for frames that flood from a host."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle
+from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric import Host
 from tagloom.records.switch_state import Membership
 from tagloom.records.wave_proof import ProofAssumptions
-from tagloom.verify.prove import channel_name
 from tagloom.verify.wave import prove_frames
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
+from tagloom.platforms.port_names import channel_name, port_name
 from tagloom.records.findings import Findings
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Membership
+from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
-from tagloom.verify.foreign import foreign_frames
+from tagloom.verify.foreign import foreign_frames, host_vlans, outside_ports
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.unicast import count, walk
 
@@ -110,6 +111,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         tagged_frames_ports=len(np.unique(model.node_switch[model.tag_node] * ports + model.tag_port)),
         tagged_frames_cycle=tuple(around),
         foreign_vlans=foreign.vlans,
+        foreign_safe=not (foreign.storm or foreign.heard),
         invented_addresses=sum(host.invented for host in fabric.hosts),
     )
 
@@ -157,20 +159,6 @@ def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
     return flood(model, group_entries=False) if len(model.group_node) else flooded
 
 
-def channel_name(fabric: Fabric, channel: int) -> str:
-    """Write a channel as the ports at its two ends, in their models' own words."""
-    ends = (
-        (int(fabric.tail[channel]), int(fabric.tail_port[channel])),
-        (int(fabric.head[channel]), int(fabric.head_port[channel])),
-    )
-    return " -> ".join(_port(fabric, switch, port) for switch, port in ends)
-
-
-def _port(fabric: Fabric, switch: int, port: int) -> str:
-    named = fabric.switches[switch]
-    return f"{named.name}:{platforms.load(named.model).port_name(port)}"
-
-
 def _pairs(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]:
     """Show the pairs in trouble, those of the shortest way first."""
     first = [trouble.say(at) for trouble in wrong for at in range(min(WITNESSES, len(trouble.source)))][:WITNESSES]
@@ -207,7 +195,7 @@ def _down(model: Forwarding, egresses: list[int]) -> list[Finding]:
 
 def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
     return [
-        f"{_port(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
+        f"{port_name(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
         f" (VLAN {model.node_vlan[model.egress_node[w]]})"
         for w in egresses
     ]
@@ -216,24 +204,15 @@ def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
 def _strangers(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Find ports outside the fabric by which frames could enter or leave the VLANs that its hosts' frames are in."""
     findings: list[Finding] = []
-    hosts: dict[int, list[int]] = {}
-    for switch, port in zip(fabric.host_switch.tolist(), fabric.host_port.tolist(), strict=True):
-        hosts.setdefault(switch, []).append(port)
-    ours = {int(state[fabric.switches[s].name].pvid[port - 1]) for s, ports in hosts.items() for port in ports}
-    ours -= {DISCARD_PVID, DEFAULT_VLAN}
+    ours = host_vlans(fabric, state) - {DEFAULT_VLAN}
     for s, switch in enumerate(fabric.switches):
         if not switch.up:
             continue
         held, platform = state[switch.name], platforms.load(switch.model)
         mine = np.isin(held.vlans, [*ours, *held.owned_vlans])
-        outside = held.enabled & (held.lag == 0)
-        outside[platform.physical_ports :] &= np.isin(
-            np.arange(platform.physical_ports + 1, held.ports + 1), held.lag[held.enabled]
-        )
-        outside[[port - 1 for port in fabric.used_ports[s]]] = False
         joined = (held.membership[mine] != Membership.NONE).any(axis=0)
         takes = ~held.ingress_filter & mine.any()  # a frame tagged with any VLAN the switch knows, member or not
-        for at in np.flatnonzero(outside & (joined | takes)).tolist():
+        for at in np.flatnonzero(outside_ports(fabric, s, held) & (joined | takes)).tolist():
             where = f"{switch.name}:{platform.port_name(at + 1)}"
             vlans = format_ranges(held.vlans[mine & (held.membership[:, at] != Membership.NONE)].tolist())
             actual = f"in VLAN {vlans}" if vlans else "open to frames of any VLAN: it does not filter them"

@@ -33,11 +33,11 @@ from tagloom import platforms
 from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.kernel import kernel
+from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
-from tagloom.verify.prove import channel_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
