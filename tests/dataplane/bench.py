@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from tagloom import platforms
+from tagloom.errors import DeviceError
 from tagloom.records.switch_state import BROADCAST
 from tagloom.render import read_bridge
 from tagloom.units import format_mac
@@ -59,8 +60,9 @@ class Bench:
         )
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.machine.request("clear")
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or not issubclass(kind, DeviceError):  # who gives no answer is not asked again
+            self.machine.request("clear")
 
     def configure(self, texts: dict[str, str], folder: Path, *, one_by_one: bool) -> dict[str, list[str]]:
         """Let a shell on every switch run its text as it is; what it complained of, by switch.

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
@@ -23,12 +24,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the fabrics of t
 from bench import PLATFORM, Bench
 from cases import Case, black_hole, looped, planned, slipped
 from judge import Figures, Prediction, all_pairs, held, judge
-from tagloom.errors import InputError, TagloomError
+from tagloom.errors import DeviceError, InputError, TagloomError
 from tagloom.lab.kernel import choice
 from tagloom.records.change import difference
 from tagloom.render import parse_configuration, render_commands
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tagloom.lab.kernel.connection import Connection
     from tagloom.records.switch_state import FabricState
 
@@ -128,35 +131,57 @@ def _group_entries(bench: Bench, case: Case) -> list[str]:
     return []
 
 
-def _work(
-    machine: Connection, queue: Queue[Case], folder: Path, rows: list[tuple[Case, list[str]]], lost: list[str]
-) -> None:
-    try:
-        with contextlib.suppress(Empty):
-            while True:
-                case = queue.get_nowait()
-                start = time.monotonic()
-                figures, wrong = show(machine, case, folder)
-                rows.append((case, wrong))
-                _print_row(case, figures, wrong, time.monotonic() - start)
-    except Exception as error:  # noqa: BLE001 - a thread's end must be seen in the verdict, whatever it was
-        lost.append(f"{folder.name}: {type(error).__name__}: {error}")
+class Worker:
+    """Show cases on one kernel after the other; a kernel that gives no answer is ended, and its case shown once more.
+
+    rows  what was shown, with what disagreed; lost  what ended a worker, or a kernel under a case that is shown anew
+    """
+
+    def __init__(self, start: Callable[[], Connection], folder: Path) -> None:
+        self._start, self._folder = start, folder
+        self.machine = start()
+
+    def end(self) -> None:
+        """End the kernel that runs."""
+        self.machine.__exit__()
+
+    def work(self, queue: Queue[Case], rows: list[tuple[Case, list[str]]], lost: list[str]) -> None:
+        """Show cases until there are none left, or something fails that a new kernel does not mend."""
+        try:
+            with contextlib.suppress(Empty):
+                while True:
+                    case = queue.get_nowait()
+                    start = time.monotonic()
+                    figures, wrong = self.show(case)
+                    rows.append((case, wrong))
+                    _print_row(case, figures, wrong, time.monotonic() - start)
+        except Exception as error:  # noqa: BLE001 - a thread's end must be seen in the verdict, whatever it was
+            lost.append(f"{self._folder.name}: {type(error).__name__}: {error}")
+
+    def show(self, case: Case) -> tuple[Figures, list[str]]:
+        """Return what `show` finds. Raises DeviceError where two kernels, one after the other, gave no answer."""
+        try:
+            return show(self.machine, case, self._folder)
+        except DeviceError as error:
+            print(f"{case.name}: {error}; once more, on a new kernel", flush=True)
+        self.end()
+        self.machine = self._start()
+        return show(self.machine, case, self._folder)
 
 
-def _start(kinds: list[str], logs: list[Path], stack: contextlib.ExitStack) -> list[Connection]:
-    """Return a kernel for each log, all of the first kind that can be started; print why another was not."""
+def _workers(kinds: list[str], places: list[Path], stack: contextlib.ExitStack) -> list[Worker]:
+    """Return a worker for each place, all on the first kind of kernel that can be started; print why not another."""
     for kind in kinds:
         try:
-            kernels = [choice.start(logs[0], (kind,))]
-            stack.callback(kernels[0].__exit__)
-            for log in logs[1:]:
-                kernels.append(choice.start(log, (kind,)))
-                stack.callback(kernels[-1].__exit__)
+            workers = []
+            for place in places:
+                workers.append(Worker(partial(choice.start, place.with_suffix(".log"), (kind,)), place))
+                stack.callback(workers[-1].end)
         except InputError as error:
             print(error)
         else:
-            print(f"{len(kernels)} side by side: {kernels[0].name}", flush=True)
-            return kernels
+            print(f"{len(workers)} side by side: {workers[0].machine.name}", flush=True)
+            return workers
     return []
 
 
@@ -191,10 +216,11 @@ def main() -> int:
     rows: list[tuple[Case, list[str]]] = []
     lost: list[str] = []
     with tempfile.TemporaryDirectory(prefix="tagloom-") as folder, contextlib.ExitStack() as stack:
-        texts = [Path(folder, f"kernel-{number}") for number in range(args.kernels)]
-        logs = [each.with_suffix(".log") for each in texts]
-        kernels = _start([args.kernel] if args.kernel else list(choice.KINDS), logs, stack)
-        if not kernels:
+        places = [Path(folder, f"kernel-{number}") for number in range(args.kernels)]
+        for place in places:
+            place.mkdir()
+        workers = _workers([args.kernel] if args.kernel else list(choice.KINDS), places, stack)
+        if not workers:
             print("not judged: no kernel that can carry frames could be started", flush=True)
             return 2
         cases = [case for case in planned() if args.only in case.name] + list(slipped(args.small, args.seed))
@@ -202,10 +228,7 @@ def main() -> int:
         for case in cases:
             queue.put(case)
         print(HEAD, flush=True)
-        threads = []
-        for kernel, place in zip(kernels, texts, strict=True):
-            place.mkdir()
-            threads.append(threading.Thread(target=_work, args=(kernel, queue, place, rows, lost)))
+        threads = [threading.Thread(target=worker.work, args=(queue, rows, lost)) for worker in workers]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 from tagloom.errors import DeviceError
 
 START_SECONDS = 60.0
-ANSWER_SECONDS = 300.0
+ANSWER_SECONDS = 120.0
 QUIT_SECONDS = 10.0
 PATH = os.pathsep.join(["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
 
