@@ -8,7 +8,6 @@ from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammainc, gammaincc
 
 from tagloom.errors import Finding, InputError
 from tagloom.records.sleep import Eee
@@ -174,6 +173,8 @@ def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIA
     >>> [round(overhead_seconds(i * 1e-6, device) * 1e6, 1) for i in (500, 1000, 10000)]
     [12.1, 27.8, 55.8]
     """
+    from scipy.special import gammainc, gammaincc  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
     if gap_seconds <= 0 or hops == 0:
         return 0.0
     h, ts, tw = eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds
@@ -190,6 +191,8 @@ def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIA
 
 def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL) -> float:
     """Return the part of a gap that is spent in LPI on the mean, E[(G - H - Ts)+] / E[G], for the same law of gaps."""
+    from scipy.special import gammaincc  # noqa: PLC0415 - a third of a second that most commands need not wait for
+
     if gap_seconds <= 0:
         return 0.0
     start = eee.timeout_seconds + eee.sleep_seconds

@@ -6,7 +6,6 @@ from math import exp, expm1
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, pdtr
 
 from tagloom.errors import Finding, InputError
 from tagloom.records.forecast import LinkForecast
@@ -103,6 +102,7 @@ def _drain(load: float, falling: float, waking: float, early: float) -> float:
     theorem; the first passage is the generalised Poisson law (Consul) from a Poisson backlog, Borel's from one frame.
     """
     from scipy.signal import fftconvolve  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.special import gammaln, pdtr  # noqa: PLC0415 - as above
 
     backlog = falling + waking + 1.0
     length = int(min(LONGEST, 40.0 / (1.0 - load) ** 2 + 20.0 * backlog / (1.0 - load) + 50.0))
