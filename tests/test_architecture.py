@@ -107,3 +107,16 @@ def test_the_first_line_of_every_file_says_its_one_job(path):
     first = path.read_text("utf-8").splitlines()[0]
     assert first.startswith('"""'), path
     assert first.rstrip('"').endswith("."), path
+
+
+LONGEST_FUNCTION = 80  # lines
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_function_of_more_than_80_lines_has_its_reason_beside_it(path):
+    lines = path.read_text("utf-8").splitlines()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            reason = "  # noqa: " in lines[node.lineno - 1] or lines[first - 2].startswith("#")
+            assert node.end_lineno - node.lineno < LONGEST_FUNCTION or reason, f"{path}: {node.name}"

@@ -44,7 +44,7 @@ def port_names(text):
     return [f"{g}{n}" for g in re.findall(r"^\d+/g|^g", text) for n in numbers(text.replace(g, "").strip("()"))]
 
 
-def read_switch(name, text, names):
+def read_switch(name, text, names):  # noqa: C901, PLR0912 - a branch for each kind of line
     """Do a text's lines; return ports, members (VLAN -> port -> how frames leave), entries ((VLAN, MAC) -> ports)."""
     ports, members, entries = {p: dict(FACTORY) for p in names}, {1: dict.fromkeys(names, "untagged")}, {}
     inside, at, plain = "", [], "untagged" if text.startswith("!Current") else "tagged"  # no keyword: FASTPATH, ROS

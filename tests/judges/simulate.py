@@ -86,7 +86,7 @@ def simulate(network: Network, program: Program) -> Run:
 
 
 @kernel
-def _start(
+def _start(  # noqa: PLR0913 - the arrays of one compiled loop
     c: int,
     now: float,
     rate: NDArray[np.float64],
@@ -131,7 +131,7 @@ def _enter(
 
 
 @kernel
-def _run(
+def _run(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split, each part would take all of its arrays
     rate: NDArray[np.float64],
     back: NDArray[np.int64],
     timeout: NDArray[np.float64],

@@ -171,7 +171,7 @@ class Journal:
         if self._kept is not None:
             self._kept.close()
 
-    def begin(
+    def begin(  # noqa: PLR0913 - what a run is recorded with
         self,
         *,
         name: str,

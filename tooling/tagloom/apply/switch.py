@@ -90,7 +90,7 @@ class Language:
     switchwide: frozenset[Cell]
 
 
-def configure_switch(
+def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal, send, read back, save: one order, and every way out of it
     connection: SwitchConnection,
     switch: str,
     language: Language,

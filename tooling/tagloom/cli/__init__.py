@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         close_streams()
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each kind of end
     as_json = "--json" in words
     screen = Screen(as_json=as_json)
     verbose = any(w in {"-v", "-vv", "-vvv", "--verbose"} for w in words)

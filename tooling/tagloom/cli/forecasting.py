@@ -294,7 +294,7 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
-def add(commands: Commands) -> None:
+def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each option
     """Add these commands to the parser."""
     predict = commands.add("predict", _predict, "say what a build costs in time and saves in watts")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")

@@ -275,7 +275,7 @@ def _forwarded(args: argparse.Namespace) -> list[str]:
     return [*(word for name, value in given if value is not None for word in (f"--{name}", str(value))), *flags]
 
 
-def add(commands: Commands) -> None:
+def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each option
     """Add these commands to the parser."""
     measure = commands.add("measure", _measure_pingpong, "measure hosts, links and power")
     verbs = Commands(measure, "pingpong|power|idle-gap|rps", "measure")

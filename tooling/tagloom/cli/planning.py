@@ -176,6 +176,7 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD
 
 
+# An argument for each option of its commands, nothing else.
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     new = commands.add("new", _new, "write a fabric file of a regular family")

@@ -157,6 +157,7 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     return history_of_counters(fabric, rates, zone)
 
 
+# An argument for each option of its commands, nothing else.
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     regulate = commands.add("regulate", _regulate, "choose links that traffic does not need", routing_words())

@@ -118,7 +118,7 @@ class Build:
 # --- plan and verify -------------------------------------------------------------------------------------------------
 
 
-def plan(
+def plan(  # noqa: PLR0913 - what an operator may choose
     fabric: Fabric,
     templates: Path,
     *,

@@ -42,7 +42,7 @@ LOADS = np.geomspace(1e-4, 0.9, 61)
 WEEK_DAYS, DAY_SECONDS = 7, 86_400.0
 
 
-def report(
+def report(  # noqa: PLR0913 - what a report may be made of
     directory: Path,
     *,
     at_seconds: float,

@@ -60,7 +60,7 @@ class _Sleep:
     busy: NDArray[np.float64]
 
 
-def forecast(
+def forecast(  # noqa: PLR0913 - what a forecast depends on
     before: Fabric,
     after: Fabric,
     traffic: Traffic | None,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 
-def predict(
+def predict(  # noqa: PLR0913 - what a forecast depends on
     before: Fabric,
     after: Fabric,
     traffic: Traffic | None,

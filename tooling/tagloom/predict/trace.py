@@ -93,9 +93,8 @@ class _Messages(NamedTuple):
     source: NDArray[np.int64]
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _replay(
+def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
     network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int
 ) -> float:
     """Go through calls, first frames and last frames in order of time; return the time all is done."""

@@ -114,25 +114,8 @@ def regulate(
     def settings_of(choice: Choice | None) -> LinkSettings:
         if choice is None:
             tried = "no set of trees was found with" if np.isfinite(bound.watts) else "not even flow in fractions has"
-            over = [(where, amount, amount - limit) for where, amount in _overloaded(fabric, load, limit)]
-            raise PlanError(
-                "the traffic must fit with all links on",
-                f"{tried} at most {limit:,.0f} bytes on every channel; over the planner's paths {told_places(over)}",
-                "less --headroom, or faster links",
-            )
-        down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
-        return LinkSettings(
-            options.method,
-            choice.off,
-            before,
-            choice.max_load,
-            full,
-            watts(down),
-            two_connected(down),
-            links_slowed=tuple(sorted(choice.slowed.items())),
-            forest=tuple(tuple(tree) for tree in choice.forest),
-            tree_of_host=tuple(choice.tree_of_host.tolist()),
-        )
+            raise _does_not_fit(fabric, load, limit, tried)
+        return _settings_of(fabric, options.method, choice, before, full, watts)
 
     began = clock()
     patience = (
@@ -162,6 +145,34 @@ def regulate(
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
     return _asleep(fabric, traffic, settings, options, reroute) if options.sleep else settings
+
+
+def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried: str) -> PlanError:
+    over = [(where, amount, amount - limit) for where, amount in _overloaded(fabric, load, limit)]
+    return PlanError(
+        "the traffic must fit with all links on",
+        f"{tried} at most {limit:,.0f} bytes on every channel; over the planner's paths {told_places(over)}",
+        "less --headroom, or faster links",
+    )
+
+
+def _settings_of(
+    fabric: Fabric, method: str, choice: Choice, before: float, full: float, watts: Callable[[Fabric], float]
+) -> LinkSettings:
+    """Return the record of a choice; `before` is the busiest channel's bytes and `full` the watts with all links on."""
+    down = fabric.with_links_down(choice.off).with_speeds(choice.slowed)
+    return LinkSettings(
+        method,
+        choice.off,
+        before,
+        choice.max_load,
+        full,
+        watts(down),
+        two_connected(down),
+        links_slowed=tuple(sorted(choice.slowed.items())),
+        forest=tuple(tuple(tree) for tree in choice.forest),
+        tree_of_host=tuple(choice.tree_of_host.tolist()),
+    )
 
 
 def option_findings(options: RegulateOptions, traffic: Traffic | None) -> list[Finding]:

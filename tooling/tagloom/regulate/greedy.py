@@ -170,7 +170,7 @@ def _turn_off(
         refused = 0 if gone else refused + 1
 
 
-def _exchange(
+def _exchange(  # noqa: PLR0913 - what one descent works on
     net: Net,
     trees: Trees,
     alive: NDArray[np.bool_],

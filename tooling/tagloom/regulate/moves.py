@@ -255,9 +255,8 @@ def _cost(
     return cost
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _rejoin(
+def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split, each part would take all of its arrays
     net: Net,
     trees: Trees,
     k: int,
@@ -556,7 +555,7 @@ def _place_of(net: Net, trees: Trees, h: int, k: int, down: NDArray[np.float64],
 
 
 @kernel
-def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int) -> bool:
+def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int) -> bool:  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
     """Return another tree for a host that sends over `channel`: one there is, or its own off it, if that is better.
 
     Which tree a host takes is its port's PVID, free for every host.

@@ -28,7 +28,7 @@ DESCENTS = 500  # however long the time
 SOURCE = "flow in fractions, and whole trees over the links it chose"
 
 
-def optimal(
+def optimal(  # noqa: PLR0913 - what the program is made of
     fabric: Fabric,
     traffic: Traffic,
     starts: Sequence[tuple[Fabric, Routes]],

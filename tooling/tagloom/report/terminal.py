@@ -393,6 +393,26 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
         )
     saved = [f"{name} {amount:.1f} W" for name, amount in page["causes"].get("saving", ())]
     lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
+    lines += _energy_lines(page)
+    lines += _sleep_lines(page) if page["overhead_seconds"] else []
+    if page["toggle_seconds"]:
+        low, high = page["intervals"]["toggle_seconds"]
+        lines += row(
+            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)"
+        )
+    keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
+    lines += row("by", "; ".join(_brief(page["sources"][key]) for key in keys))
+    assumed = row("assumed", "; ".join(page["assumed"])) if page["assumed"] else []
+    room = max(SCREEN_LINES - len(lines), 2)
+    return (
+        lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
+    )
+
+
+def _energy_lines(page: Mapping[str, Any]) -> list[str]:
+    """Return what a run draws, costs and emits, where there are rates."""
+    base = page["seconds_base"]
+    lines: list[str] = []
     if base and "joules_before" in page:
         energy = f"{page['joules_before']:,.0f} J -> {page['joules']:,.0f} J a run"
         if page["transition_joules"]:
@@ -408,30 +428,21 @@ def forecast_lines(page: Mapping[str, Any]) -> list[str]:
         if f"{key}_before" in page and base
     ]
     money += [f"{page['kwh_saved_per_year']:,.0f} kWh a year"] if page.get("kwh_saved_per_year") else []
-    lines += row("rates", "; ".join(money)) if money else []
-    if page["overhead_seconds"]:
-        lines += row(
-            "eee",
-            f"mean gap {page['idle_seconds'] * 1e6:.1f} us, {page['overhead_seconds'] * 1e6:.2f} us per message and "
-            "link",
-        )
-        verdicts = [port["verdict"] for port in page["ports"]]
-        words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}
-        said = [f"{word} at {verdicts.count(verdict)}" for verdict, word in words.items() if verdict in verdicts]
-        first = f" host ports; {page['ports'][0]['host']}: {page['ports'][0]['reason']}"
-        lines += row("ports", "; ".join(said) + first)
-    if page["toggle_seconds"]:
-        low, high = page["intervals"]["toggle_seconds"]
-        lines += row(
-            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)"
-        )
-    keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
-    lines += row("by", "; ".join(_brief(page["sources"][key]) for key in keys))
-    assumed = row("assumed", "; ".join(page["assumed"])) if page["assumed"] else []
-    room = max(SCREEN_LINES - len(lines), 2)
-    return (
-        lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
+    return [*lines, *row("rates", "; ".join(money))] if money else lines
+
+
+def _sleep_lines(page: Mapping[str, Any]) -> list[str]:
+    """Return what EEE costs, and at which host ports it is worth it."""
+    lines = row(
+        "eee",
+        f"mean gap {page['idle_seconds'] * 1e6:.1f} us, {page['overhead_seconds'] * 1e6:.2f} us per message and link",
     )
+    verdicts = [port["verdict"] for port in page["ports"]]
+    words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}
+    said = [f"{word} at {verdicts.count(verdict)}" for verdict, word in words.items() if verdict in verdicts]
+    first = f" host ports; {page['ports'][0]['host']}: {page['ports'][0]['reason']}"
+    lines += row("ports", "; ".join(said) + first)
+    return lines
 
 
 def _brief(source: str) -> str:

@@ -244,7 +244,7 @@ class _Asked:
         return max(waits)
 
 
-def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:
+def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:  # noqa: C901, PLR0912 - a branch for each strategy, and why it may not do
     """Yield the strategies that may do, fewest waves first; say of the others why not."""
     wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
     name = asked.services.name_channel

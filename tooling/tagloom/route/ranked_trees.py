@@ -204,9 +204,8 @@ def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool
     return parent
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _grown(
+def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split, each part would take all of its arrays
     start: NDArray[np.int32],
     near: NDArray[np.int32],
     entering: NDArray[np.int32],
@@ -309,7 +308,7 @@ def _grown(
 
 
 @kernel
-def _gathered(
+def _gathered(  # noqa: PLR0913 - the arrays of one compiled loop
     start: NDArray[np.int32],
     near: NDArray[np.int32],
     hosts: NDArray[np.int64],

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 UNKNOWN, ON_THE_WAY, HERE = -3, -2, -1
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def climb(
+def climb(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part would take all of its arrays
     pin: NDArray[np.unsignedinteger],
     table: NDArray[np.int32],
     egress_to: NDArray[np.int32],

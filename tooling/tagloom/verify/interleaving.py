@@ -551,7 +551,7 @@ _PortColumns = tuple[
 
 
 @kernel
-def _port_epochs(
+def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
     pvid: NDArray[np.int32],
     frames: NDArray[np.uint8],
     filters: NDArray[np.bool_],

@@ -464,9 +464,8 @@ def _plain(net: InterleavingModel, last: int) -> NDArray[np.int64]:
     return plain
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _unicasts(
+def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
     net: InterleavingModel,
     sending: NDArray[np.bool_],
     turns: NDArray[np.bool_],
@@ -583,7 +582,7 @@ def _unicasts(
 
 
 @kernel
-def _broadcasts(
+def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
     net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
     """Follow copies over all positions; the size is what the rows would need, more than `room` if it was short."""

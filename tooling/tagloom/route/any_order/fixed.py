@@ -93,7 +93,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
 
 
 @kernel
-def _grow(
+def _grow(  # noqa: C901, PLR0912 - one compiled loop: split, each part would take all of its arrays
     order: Ordered,
     root: int,
     time: NDArray[np.int32],
@@ -167,9 +167,8 @@ def _height(x: float, squarings: int) -> float:
     return x
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def respread_trees(
+def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part would take all of its arrays
     order: Ordered,
     sequence: NDArray[np.int64],
     tables: Tables,

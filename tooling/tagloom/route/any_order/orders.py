@@ -88,7 +88,7 @@ def _eliminate(start: NDArray[np.int32], near: NDArray[np.int32], priority: NDAr
 
 
 @kernel
-def _holds(
+def _holds(  # noqa: PLR0913 - the arrays of one compiled loop
     start: NDArray[np.int32],
     near: NDArray[np.int32],
     alive: NDArray[np.bool_],

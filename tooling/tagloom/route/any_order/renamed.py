@@ -123,7 +123,7 @@ def _shift(
 
 
 @kernel
-def respread(
+def respread(  # noqa: C901 - one compiled loop: split, each part would take all of its arrays
     order: Ordered,
     sequence: NDArray[np.int64],
     tables: Tables,

@@ -71,7 +71,7 @@ class Score(NamedTuple):
 
 
 @kernel
-def climbing_hops(order: Ordered) -> float:
+def climbing_hops(order: Ordered) -> float:  # noqa: C901 - one compiled loop: split, each part would take all of its arrays
     """Add up the shortest climbing paths over all ordered pairs of hosts: what `judged` gives as hops, in a fifth."""
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
@@ -124,7 +124,7 @@ def judged(shortest: float, order: Ordered) -> Score:
 
 
 @kernel
-def _judged(order: Ordered) -> tuple[float, NDArray[np.float64]]:
+def _judged(order: Ordered) -> tuple[float, NDArray[np.float64]]:  # noqa: C901, PLR0912 - one compiled loop: split, each part would take all of its arrays
     tail, head, out_start = order.tail, order.head, order.out_start
     out, turn_start, turn = order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
@@ -397,9 +397,8 @@ def _wanted(net: Net, ground: Ground, state: State, draw: NDArray[np.int64]) -> 
     return -1, -1
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _improve(
+def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
     net: Net,
     ground: Ground,
     state: State,

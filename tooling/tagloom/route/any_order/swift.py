@@ -32,9 +32,8 @@ def swift_rows(order: Ordered, channels: int, switches: int) -> Tables:
     return rows
 
 
-# One loop over tables of its own: split, every part would take all of them as arguments, once per step.
 @kernel
-def _swift(order: Ordered, rows: Tables) -> bool:
+def _swift(order: Ordered, rows: Tables) -> bool:  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
     channel, weight, target, switch = order.channel, order.weight, order.target, order.switch
     first, following, load = rows
