@@ -38,10 +38,11 @@ def format_mac(mac: int, style: str = "colon") -> str:
     return ":".join(digits[i : i + 2] for i in range(0, 12, 2))
 
 
-def split_address(text: str) -> tuple[str, int]:
-    """Read ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``; port 0 where none is said.
+def split_address(text: str, default: int = 0, *, any_free: bool = False) -> tuple[str, int]:
+    """Return the host and port of ``host``, ``host:port``, ``2001:db8::1`` or ``[2001:db8::1]:port``.
 
-    Raises ValueError for anything but the name of a host or an IP address.
+    The port is `default` where none is said; port 0 may be said only where it means `any_free` one. Raises ValueError
+    for anything but the name of a host or an IP address.
 
     >>> split_address("192.0.2.1:2201"), split_address("[2001:db8::1]"), split_address("rack-1.example")
     (('192.0.2.1', 2201), ('2001:db8::1', 0), ('rack-1.example', 0))
@@ -49,7 +50,7 @@ def split_address(text: str) -> tuple[str, int]:
     host, colon, number = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")) or text.endswith("]"):
         host, number = text, ""
-    elif not (number.isascii() and number.isdigit() and 0 < int(number[:6]) < 1 << 16):
+    elif not (number.isascii() and number.isdigit() and 0 < int(number[:6]) + any_free <= 0xFFFF + any_free):
         raise ValueError(f"not a port: {number!r}")
     bracketed = host.startswith("[") and host.endswith("]")
     host = host[1:-1] if bracketed else host
@@ -62,7 +63,7 @@ def split_address(text: str) -> tuple[str, int]:
             raise ValueError(f"not a zone: {zone!r}")
     elif not _HOST_NAME.match(host):
         raise ValueError(f"not the name of a host: {host!r}")
-    return host, int(number or 0)
+    return host, int(number) if number else default
 
 
 def format_ranges(numbers: list[int], joiner: str = "-") -> str:

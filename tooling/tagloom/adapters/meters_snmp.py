@@ -10,6 +10,7 @@ from tagloom.adapters.snmp import Snmp
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.records.measurement import Sample
 from tagloom.records.snmp import SNMP_PORT, Wanted
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,9 +55,10 @@ class SnmpMeter:
         self.name, self.sees = f"{kind} at {where}", SEES[kind]
         self.interval_seconds, self._clock = interval_seconds, clock
         host, _, rest = where.partition("/")
-        name, colon, port = host.rpartition(":")
-        ported = bool(colon) and port.isdigit()
-        self._agent = (name if ported else host).strip("[]"), int(port) if ported else SNMP_PORT
+        try:
+            self._agent = split_address(host, SNMP_PORT)
+        except ValueError:
+            raise InputError([Finding("--meter", f"{kind}:HOST[:PORT]", f"{kind}:{where}")]) from None
         self._kind, self._scale = kind, 1.0
         self._object: Oid = ()
         self._outlet = 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
 from tagloom.storage.text import read_text
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
@@ -85,10 +86,14 @@ def seconds_of(text: str, where: str = "--every") -> float:
 
 def listening_at(text: str, where: str = "--prometheus") -> tuple[str, int]:
     """Read [HOST:]PORT, loopback where no host is named. Raises InputError."""
-    host, _, port = text.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
+    port = text.removeprefix(":")
+    try:
+        host, number = split_address(f"127.0.0.1:{port}" if port.isdigit() else text, -1, any_free=True)
+    except ValueError:
+        number = -1
+    if number < 0:
         raise InputError([Finding(where, "[HOST:]PORT", repr(text))])
-    return host.strip("[]") or "127.0.0.1", int(port)  # what switches say is nobody else's business unless told so
+    return host, number
 
 
 def snmp_settings_of(args: argparse.Namespace, inventory: Path) -> Any:

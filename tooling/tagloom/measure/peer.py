@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.measure import loops
 from tagloom.records.measurement import PeerClock
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,12 +62,10 @@ def parse_place(text: str, port: int, where: str) -> Place:
     >>> parse_place("[::1]:0", 5302, "--listen"), parse_place("n1", 5302, "--connect")
     (('::1', 0), ('n1', 5302))
     """
-    host, colon, number = text.rpartition(":")
-    split = bool(colon) and number.isdigit() and (":" not in host or host.endswith("]"))
-    found = (host if split else text).strip("[]"), int(number) if split else port
-    if not found[0] or found[1] >= 1 << 16:
-        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))])
-    return found
+    try:
+        return split_address(text, port, any_free=True)
+    except ValueError:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))]) from None
 
 
 def format_place(place: Place) -> str:
