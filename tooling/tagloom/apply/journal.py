@@ -36,7 +36,7 @@ from tagloom.apply.run_states import (
     Move,
 )
 from tagloom.errors import Finding, InputError
-from tagloom.storage.database import Form, Store
+from tagloom.storage.database import Form, Store, connected, transaction
 from tagloom.storage.document import checked, parse_json, shown
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class Journal:
         return Store(self.path, _FORM, new=True, parents=True, owner_only=True, busy_seconds=_BUSY_SECONDS, deep=deep)
 
     def _open(self) -> sqlite3.Connection:
-        wire = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+        wire = connected(self.path, _BUSY_SECONDS)
         wire.execute("pragma synchronous = full")
         return wire
 
@@ -309,14 +309,8 @@ class Journal:
         with self._told(), closing(self._open()) as wire:
             if not synced:
                 wire.execute("pragma synchronous = normal")
-            wire.execute("begin immediate")
-            try:
+            with transaction(wire):
                 yield wire
-                wire.execute("commit")
-            except BaseException:
-                if wire.in_transaction:
-                    wire.execute("rollback")
-                raise
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -42,6 +42,26 @@ class Form:
     schema: str
 
 
+def connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """Open a file that is there, ":memory:" for none; a transaction begins where one is begun. Raises sqlite3.Error."""
+    memory = str(path) == ":memory:"
+    name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only where it must be
+    return sqlite3.connect(name, uri=not memory, timeout=busy_seconds, isolation_level=None)
+
+
+@contextmanager
+def transaction(wire: sqlite3.Connection) -> Iterator[None]:
+    """Write all of it, or nothing. Raises sqlite3.Error."""
+    wire.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        wire.execute("COMMIT")
+    except BaseException:
+        if wire.in_transaction:
+            wire.execute("ROLLBACK")
+        raise
+
+
 class Store:
     """One open file of a form; every method raises InputError where the file is damaged or cannot be used.
 
@@ -74,8 +94,7 @@ class Store:
                     path.parent.mkdir(mode=0o700 if owner_only else 0o777, parents=True, exist_ok=True)
                 if new and not path.exists():
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600 if owner_only else 0o666))
-            name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only where it must be
-            self.wire = sqlite3.connect(name, uri=not memory, timeout=busy_seconds, isolation_level=None)
+            self.wire = connected(path, busy_seconds)
         try:
             with self.told():
                 if exclusive:
@@ -113,15 +132,8 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Return the connection inside one transaction: all that is written, or nothing."""
-        with self.told():
-            self.wire.execute("BEGIN IMMEDIATE")
-            try:
-                yield self.wire
-                self.wire.execute("COMMIT")
-            except BaseException:
-                if self.wire.in_transaction:
-                    self.wire.execute("ROLLBACK")
-                raise
+        with self.told(), transaction(self.wire):
+            yield self.wire
 
     @contextmanager
     def told(self) -> Iterator[None]:
