@@ -57,7 +57,10 @@ def shell(request, tmp_path):
     if shutil.which(words[0]) is None:
         pytest.skip(f"no {words[0]} here")
 
+    logins = set()
+
     async def login(process):
+        logins.add(asyncio.current_task())
         master, slave = os.openpty()
         child = await asyncio.create_subprocess_exec(
             "unshare", "-rn", *words, stdin=slave, stdout=slave, stderr=slave, cwd=tmp_path,
@@ -89,8 +92,18 @@ def shell(request, tmp_path):
         "127.0.0.1", port[0], "lab", "lab", host_key_checking=False, save_to=str(tmp_path / "it's here.sh"),
         answer_seconds=20,
     )  # fmt: skip
+
+    async def end():
+        for task in logins:
+            task.cancel()
+        await asyncio.gather(*logins, return_exceptions=True)
+
+    if logins:  # a shell ends with its terminal, and its login after it
+        asyncio.run_coroutine_threadsafe(asyncio.wait(logins, timeout=20), loop).result(30)
+    asyncio.run_coroutine_threadsafe(end(), loop).result(20)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_a_real_shell_is_read_changed_refused_and_keeps_a_script(shell, tmp_path):
