@@ -188,9 +188,10 @@ class Bench:
         with self.ansible(inventory, limit) as ansible:
             return self.do(ansible, Job(build or self.build, **options), on_progress=on_progress)
 
-    def by_hand(self, *words, inventory=None, page=SHARE / "playbooks/apply.yml"):
+    def by_hand(self, *words, allow="interrupt", inventory=None, page=SHARE / "playbooks/apply.yml"):
         """Push the build by ansible-playbook alone; what it prints is in `log()`."""
-        inventory, values = inventory or self.rack, [f"build={self.build}", f"directory={self.run_directory}"]
+        inventory = inventory or self.rack
+        values = [f"build={self.build}", f"directory={self.run_directory}", f"allow={allow}"]
         arguments = [word for value in values for word in ("-e", f"tagloom_apply_{value}")]
         self.run_directory.mkdir(exist_ok=True)
         with (self.run_directory / "ansible.log").open("w") as log:

@@ -110,7 +110,7 @@ def test_the_watcher_sees_what_a_thread_imports(tmp_path, families):
 
 
 def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families):
-    page, _ = families.under("fault", "apply", "a", expect=3)
+    page, _ = families.under("fault", "apply", "a", "--allow", "interrupt", expect=3)
     errors = {each["switch"]: each["error"] for each in page["outcomes"]}
     assert sorted(errors) == NAMES
     for name, error in errors.items():
@@ -127,7 +127,7 @@ def test_the_traceback_of_a_fault_of_ours_is_kept_without_what_was_read(families
 def test_nothing_is_imported_while_threads_speak_to_switches(families):
     """Where this fails, `tagloom.adapters.worker_pool.NEEDED_BY_THREADS` lacks what is named here."""
     process.quirks(families.rack, QUIRKS)
-    assert families.under("watch", "apply", "a", expect=3)[0]["failed"] == NAMES
+    assert families.under("watch", "apply", "a", "--allow", "interrupt", expect=3)[0]["failed"] == NAMES
     process.quirks(families.rack, {"*": asdict(Quirks())})
     assert families.under("watch", "apply", "--resume")[0]["changed"] == NAMES
     assert families.imported() == []

@@ -115,14 +115,15 @@ def test_without_a_file_to_keep_it_in_a_reboot_forgets_and_apply_says_so(ring):
     shown = ring("apply", "b")
     assert "forgets it all on s0, s1, s2, s3: set tagloom_save_to" in " ".join(shown.split())
     process.reboot(ring.rack, "s1")
-    page = ring.answer("apply", "b")
+    page = ring.answer("apply", "b", "--allow", "interrupt")
     assert (page["changed"], page["unchanged"]) == (["s1"], ["s0", "s2", "s3"])
     assert [outcome["switch"] for outcome in page["outcomes"] if outcome["volatile"]] == ["s1"]
 
 
 def test_a_folder_that_is_not_there_is_a_failure_to_save(ring):
     ring.variables(tagloom_save_to="/nowhere/bridge.sh")
-    page = ring.answer("apply", "b", "--limit", "s0", expect=3)
+    assert "s1, s2, s3 were not read" in ring.answer("apply", "b", "--limit", "s0", expect=1)["witness"]
+    page = ring.answer("apply", "b", "--limit", "s0", "--allow", "interrupt", expect=3)
     assert page["failed"] == ["s0"]
     assert page["outcomes"][0]["error"] == "tee: /nowhere/bridge.sh.new: No such file or directory"
 
@@ -136,7 +137,7 @@ def test_commands_may_be_run_by_sudo(ring):
 def test_failures_are_told_by_line_and_the_next_push_goes_on_from_there(ring):
     process.quirks(ring.rack, {"s0": {"reject_line": "^bridge fdb"}, "s1": {"refuse_login": True}})
     process.quirks(ring.rack, {"s2": {"drop_after": 18}, "s3": {"ignore_line": " pvid "}})
-    page = ring.answer("apply", "b", expect=3)
+    page = ring.answer("apply", "b", "--allow", "interrupt", expect=3)
     assert page["failed"] == ALL
     refused, locked_out, dropped, ignored = page["outcomes"]
     assert refused["error"] == "RTNETLINK answers: Operation not permitted"
@@ -153,7 +154,7 @@ def test_failures_are_told_by_line_and_the_next_push_goes_on_from_there(ring):
     assert process.configurations(ring.rack, startup=True)["s3"] == ""
 
     process.quirks(ring.rack, {"*": asdict(Quirks())})
-    assert ring.answer("apply", "b")["failed"] == []
+    assert ring.answer("apply", "b", "--allow", "interrupt")["failed"] == []
     assert ring.reached() == 12
 
 
@@ -188,6 +189,7 @@ def test_ansible_playbook_alone_pushes_and_reads(ring):
         ring,
         "apply.yml",
         tagloom_apply_build=str(ring.home / "b"),
+        tagloom_apply_allow="interrupt",
         tagloom_apply_directory=str(ring.home / "by-hand"),
     )
     assert ring.reached() == 12

@@ -59,7 +59,7 @@ class Stage:
         self.fabric = read_fabric(home / "f.yml")
         self.names = [switch.name for switch in self.fabric.switches]
         self.ports = process.read_info(self.rack).ports
-        tagloom(home, "apply", "a", "-i", "rack")
+        tagloom(home, "apply", "a", "-i", "rack", "--allow", "interrupt")
         process.keep(self.rack)
         self.inventory = home / "inventory"
 

@@ -35,7 +35,7 @@ def site(tmp_path_factory):
     process.up(Order(read_fabric(path), ROOT / "templates"), home / "lab")
     with contextlib.redirect_stdout(None):
         assert main(["plan", str(path), "-o", str(home / "build")]) == 0
-        assert main(["apply", str(home / "build"), "-i", str(home / "lab")]) == 0
+        assert main(["apply", str(home / "build"), "-i", str(home / "lab"), "--allow", "interrupt"]) == 0
     yield home
     process.down(home / "lab")
 

@@ -52,7 +52,7 @@ def test_a_vlan_of_others_on_a_loop_is_refused_with_the_ring_and_nothing_is_sent
 
 def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_is_a_ring(terminal):
     type_lines(terminal, {"s0": vlan_10(1), "s1": vlan_10(1), "s2": vlan_10()})
-    page = terminal.answer("apply", "b")
+    page = terminal.answer("apply", "b", "--allow", "interrupt")
     assert (page["changed"], page["failed"]) == (list(NAMES), [])
     assert terminal.answer("lab", "ping")["reached"] == 6
     running = process.configurations(terminal.rack)

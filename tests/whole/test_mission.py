@@ -47,6 +47,7 @@ def terminal(running):
     return running
 
 
+FIRST = ("--allow", "interrupt")  # spanning tree connects the hosts of a rack in factory state, and goes off
 ALL = ["s0", "s1", "s2", "s3"]
 
 
@@ -54,9 +55,13 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
     assert terminal.answer("lab", "ping")["reached"] == 12, "a factory rack is one tree"
     page = terminal.answer("apply", "b", "--check")
     assert (page["changed"], page["unchanged"], page["failed"]) == (ALL, [], [])
-    assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "check mode sends nothing"
+    assert (page["hitless"], page["interrupted_pairs"]) == (False, 12)
+    assert 0 < page["interrupted_seconds_max"] < 60
+    refused = terminal.answer("apply", "b", expect=1)
+    assert (refused["changed"], refused["next"]) == ([], "tagloom apply b --allow interrupt")
+    assert process.configurations(terminal.rack)["s0"].count("tagloom") == 0, "neither of them sends anything"
     assert "+vlan 100-101" in terminal("apply", "b", "--check", "--diff")
-    page = terminal.answer("apply", "b")
+    page = terminal.answer("apply", "b", *FIRST)
     assert (page["changed"], page["failed"]) == (ALL, [])
     assert page["seconds"] > 0
     page = terminal.answer("apply", "b")
@@ -73,7 +78,7 @@ def test_check_then_push_then_nothing_left_to_do(terminal):
 
 
 def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
-    terminal("apply", "b")
+    terminal("apply", "b", *FIRST)
     terminal("plan", "f.yml", "-o", "off", "--off", "s0:g1", "s0:g3", "--previous", "b")
     shown = terminal("apply", "off", "--check")
     assert "in 3 waves" in shown
@@ -87,7 +92,7 @@ def test_a_running_fabric_is_led_to_another_build_by_a_rollout(terminal):
 
 
 def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
-    terminal("apply", "b")
+    terminal("apply", "b", *FIRST)
     terminal("plan", "f.yml", "-o", "clash", "--off", "s0:g1", "s0:g3", "--routing", "tree")
     shown = terminal.answer("apply", "clash", expect=1)
     assert "VLAN id must not be reused" in shown["refused"]
@@ -96,9 +101,9 @@ def test_a_build_that_would_reuse_ids_of_a_running_fabric_is_refused(terminal):
 
 
 def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
-    terminal("apply", "b")
+    terminal("apply", "b", *FIRST)
     process.restore(terminal.rack)  # all switches back at the factory: the grossest slip
-    assert terminal.answer("apply", "b")["changed"] == ALL
+    assert terminal.answer("apply", "b", *FIRST)["changed"] == ALL
     assert terminal.answer("lab", "ping")["reached"] == 12
 
 
@@ -116,7 +121,7 @@ def test_a_slip_of_the_hand_is_shown_and_mended(terminal):
 )
 def test_a_switch_that_fails_is_named_and_the_others_finish(terminal, quirk, where, logged_in):
     process.quirks(terminal.rack, {"s2": quirk})
-    page = terminal.answer("apply", "b", expect=3)
+    page = terminal.answer("apply", "b", *FIRST, expect=3)
     assert page["failed"] == ["s2"]
     assert page["changed"] == ["s0", "s1", "s3"]
     (failure,) = [o for o in page["outcomes"] if o["failed"]]
@@ -124,7 +129,7 @@ def test_a_switch_that_fails_is_named_and_the_others_finish(terminal, quirk, whe
     assert where in failure["command"] + failure["error"]
     assert (len(failure["sent"]) < len(failure["commands"])) is logged_in
     process.quirks(terminal.rack, {"s2": {"refuse_login": False, "reject_line": "", "drop_after": 0}})
-    assert terminal.answer("apply", "b")["failed"] == []
+    assert terminal.answer("apply", "b", *FIRST)["failed"] == []
     assert terminal.answer("lab", "ping")["reached"] == 12
     assert terminal.answer("apply", "b")["unchanged"] == ALL
 

@@ -135,7 +135,7 @@ def _mission(
             say(*_indent([*lines[:SHOWN_DIFF], f"... {max(0, len(lines) - SHOWN_DIFF)} more lines"]))
         say(*terminal.outcome_lines(found, checked=True))
 
-    options = apply.ApplyOptions()
+    options = apply.ApplyOptions(allow_interrupt=True)  # spanning tree connects the factory's rack, and goes off
     pushed = apply.look_and_apply(context, prepared, options, on_found=show, phase=phase).outcomes
     say(*terminal.outcome_lines(pushed, checked=False))
     say(

@@ -11,7 +11,7 @@ from ansible.plugins.action import ActionBase
 
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import SSH_PORT
-from tagloom.apply.build import between, fabric_file, read_waves
+from tagloom.apply.build import between, fabric_file, read_waves, refuse_unallowed
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
@@ -45,6 +45,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 "last_wave": {"type": "int", "default": 0},
                 "controller": {"type": "int", "default": -1},
                 "package": {"type": "str", "default": ""},
+                "allow": {"type": "str", "default": "", "choices": ["", "drain", "interrupt"]},
             }
         )
         controller = Controller(arguments["controller"])
@@ -59,6 +60,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         variables = task_vars or {}
         try:
             check_package(arguments["package"])
+            if controller.by_hand and not self._task.check_mode:
+                refuse_unallowed(Path(arguments["build"]), arguments["allow"])
             order = order_of(files.read_job(), list(variables["ansible_play_hosts_all"]), variables["groups"]["all"])
         except InputError as error:
             files.findings.write_text(json.dumps([finding.to_json() for finding in error.findings]), "utf-8")

@@ -91,6 +91,21 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     return tuple(waves)
 
 
+def refuse_unallowed(build: Path, allow: str) -> None:
+    """Raise InputError where a push without a look at all switches beforehand needs more than is allowed.
+
+    Waves of a rollout are proven, and sent only where switches hold what they were proven from. A build's one wave
+    starts from whatever they hold, so that nothing proves that no pair of hosts is cut off.
+    """
+    where = "tagloom_apply_allow"
+    if not (build / "rollout.json").is_file():
+        if allow != "interrupt":
+            expected = "interrupt: a build goes to all switches at once, which is not proven hitless"
+            raise InputError([Finding(where, expected, repr(allow))])
+    elif not allow and any(wave.paused for wave in read_rollout(build).waves):
+        raise InputError([Finding(where, "drain: this rollout pauses hosts", repr(allow))])
+
+
 def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -> list[WaveOrder]:
     """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 where there is one.
 

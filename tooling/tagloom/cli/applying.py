@@ -94,7 +94,9 @@ def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, pr
 def _options(args: argparse.Namespace) -> ApplyOptions:
     from tagloom.operate.apply import ApplyOptions
 
-    return ApplyOptions(args.on_failure, args.drift, args.allow == "drain")
+    allowed = args.allow or []
+    drift = getattr(args, "drift", "")
+    return ApplyOptions(args.on_failure, drift, "drain" in allowed, "interrupt" in allowed)
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
@@ -102,7 +104,7 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
-    said = {"--allow": args.allow, "--drift": args.drift, "--limit": args.limit}
+    said = {"--allow drain": "drain" in (args.allow or []), "--drift": args.drift, "--limit": args.limit}
     actual = "a run goes on as it was begun"
     wrong.findings += [Finding(name, "nothing beside --resume", actual) for name, value in said.items() if value]
     wrong.end()
@@ -121,7 +123,7 @@ def _resume(args: argparse.Namespace, screen: Screen) -> int:
 def _rollback(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.operate import apply as operation
 
-    options = operation.ApplyOptions(args.on_failure)
+    options = _options(args)
     with context_at(args, screen, site_of(args)) as context:
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = operation.rollback(context, args.build, options, counting(note, None), check=args.check)
@@ -196,28 +198,43 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
     resume = _next_words(args, "apply --resume") if unfinished and not checked else ""
     waves = max(outcomes.waves, 1)
     shown = replace(outcomes, outcomes=tuple(o for o in outcomes.outcomes if o.fault is not Fault.DRIFT))
-    resuming = getattr(args, "resume", False)
-    verb = "resume" if resuming else args.command
+    verb = "resume" if getattr(args, "resume", False) else args.command
     screen.say(*terminal.outcome_lines(shown, checked=checked, waves=waves, verb=verb))
     screen.say(*(line for remark in result.remarks for line in terminal.row("remark", remark)))
     if drifted:
         screen.say(*terminal.drift_lines(result.drift))
+    screen.say(*terminal.interrupted_lines(result.interrupted, checked=checked, refused=result.refused))
+    again = _again(args, result)
     if result.run is not None and not result.good:
         screen.say(*terminal.row("stands", result.run.standing))
     if drifted:
         screen.say(*_over_drift(args, result.run))
+    elif result.refused or (checked and outcomes.changed):
+        screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    elif checked and outcomes.changed:
-        allowed = [f" --{name} {value}" for name in ("drift", "allow") if (value := getattr(args, name, ""))]
-        again = [args.command, *(["--resume"] if resuming else [str(args.build)] if args.build else [])]
-        screen.say(f"next      {_next_words(args, ' '.join(again))}{''.join(allowed)}")
-    screen.answer({**result.to_json(), "resume_with": resume})
-    if drifted:
+    page = {**result.to_json(), "resume_with": resume}
+    if result.refused:
+        page |= {"refused": result.interrupted.rule, "witness": result.interrupted.why, "next": again}
+    screen.answer(page)
+    if drifted or result.refused:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
     return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _again(args: argparse.Namespace, result: Any) -> str:
+    """Return the command that does what was looked at or refused, with all that it needs to be allowed."""
+    words = [
+        args.command,
+        *(["--resume"] if getattr(args, "resume", False) else [str(args.build)] if args.build else []),
+    ]
+    allowed = dict.fromkeys(args.allow or [])
+    if not result.interrupted.hitless and "interrupt" not in allowed:
+        allowed[result.interrupted.needs] = None
+    words = [_next_words(args, " ".join(words)), *(["--drift", args.drift] if getattr(args, "drift", "") else [])]
+    return " ".join([*words, *(f"--allow {each}" for each in allowed)])
 
 
 def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
@@ -236,7 +253,9 @@ def _next_words(args: argparse.Namespace, what: str) -> str:
 
 def pushed_page() -> dict[str, Any]:
     """Return the JSON page of a push that did not come to send anything."""
-    return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0}
+    from tagloom.records.interrupted import Interrupted
+
+    return {"changed": [], "unchanged": [], "failed": [], "seconds": 0.0} | Interrupted().to_json()
 
 
 def add(commands: Commands) -> None:
@@ -257,6 +276,13 @@ def add(commands: Commands) -> None:
         "--check", action="store_true", help="read every switch and say what would change; send nothing"
     )
     looking.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
+    looking.add_argument(
+        "--allow",
+        action="append",
+        choices=["drain", "interrupt"],
+        help="drain: the rollout may pause hosts; interrupt: pairs that work may be cut off while lines land, which "
+        "--check tells beforehand (on a first push, which ends spanning tree; where what runs does not prove)",
+    )
     apply = commands.add(
         "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, looking, failing
     )
@@ -269,7 +295,6 @@ def add(commands: Commands) -> None:
     )
     apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
     apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
-    apply.add_argument("--allow", choices=["drain"], help="drain: the rollout may pause hosts")
     apply.add_argument(
         "--drift",
         choices=["keep", "overwrite"],

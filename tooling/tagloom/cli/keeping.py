@@ -95,6 +95,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             ),
             every_seconds=every,
             dry_run=args.dry_run,
+            allow_interrupt=args.allow == "interrupt",
         )
 
         def end(*_: object) -> None:
@@ -119,6 +120,11 @@ def add(commands: Commands) -> None:
         "timetable", type=Path, metavar="TIMETABLE", help="rules in cron words, as tagloom timetable writes"
     )
     run.add_argument("--dry-run", action="store_true", help="say what would be done; send and remember nothing")
+    run.add_argument(
+        "--allow",
+        choices=["interrupt"],
+        help="interrupt: a change may cut off pairs that work (default: it is refused)",
+    )
     run.add_argument("--once", action="store_true", help="apply what should hold now, and end")
     run.add_argument("--every", default="30s", metavar="TIME", help="look every 30s, 5m or 1h (default 30s)")
     run.add_argument("--no-watch", action="store_true", help="do not read load over SNMP: clock and jobs alone")

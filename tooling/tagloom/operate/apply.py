@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
@@ -16,9 +16,11 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import prepare, waves
 from tagloom.pipeline.files import write_texts
+from tagloom.pipeline.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.planning import may_finish, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference
+from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
 from tagloom.verify import Plan, verify
 
@@ -37,31 +39,42 @@ if TYPE_CHECKING:
 
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
+ALLOWED = "interrupt-allowed"  # in a run's order: the operator allowed pairs to be cut off
 ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """What the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite."""
+    """What the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite.
+
+    `allow_drain` lets hosts be paused, `allow_interrupt` lets pairs that work be cut off while lines land.
+    """
 
     on_failure: str = "stop"
     drift: str = ""
     allow_drain: bool = False
+    allow_interrupt: bool = False
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks."""
+    """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks.
+
+    `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that.
+    """
 
     outcomes: Outcomes
     run: Run | None = None
     drift: tuple[Finding, ...] = ()
     remarks: tuple[str, ...] = ()
+    interrupted: Interrupted = field(default_factory=Interrupted)
+    refused: bool = False
 
     @property
     def good(self) -> bool:
         """Return whether everything is where it was to be."""
-        return self.outcomes.good and not self.drift and (self.run is None or self.run.state in {DONE, UNDONE})
+        begun = not self.drift and not self.refused
+        return self.outcomes.good and begun and (self.run is None or self.run.state in {DONE, UNDONE})
 
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
@@ -69,7 +82,7 @@ class Result:
         page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
         page |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
         page["drift"] = [finding.to_json() for finding in self.drift]
-        return page
+        return page | self.interrupted.to_json()
 
 
 def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions, words: Callable[[str], str]) -> None:
@@ -136,7 +149,7 @@ def apply_new(
     """
     is_rollout = prepared.is_rollout
     seconds = waves.downtime(prepared.directory)
-    if seconds and not options.allow_drain:
+    if seconds and not (options.allow_drain or options.allow_interrupt):
         raise PlanError(
             "hosts are paused only with --allow drain",
             f"this rollout pauses them for about {seconds:.0f} s",
@@ -167,7 +180,12 @@ def apply_new(
             write_texts(prepared.directory / ASKED, asked)
     else:
         _refuse_harm_to_others(sequence, found)
-    _announce(context, prepared.directory)
+    cut = _interrupted(prepared.sequence, found, after)
+    if not _consented(cut, options):
+        return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True)
+    if not cut.hitless:
+        (prepared.directory / ALLOWED).touch()
+    _announce(context, prepared.directory, cut)
     run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved)
 
     def prove_from_here() -> None:
@@ -176,7 +194,25 @@ def apply_new(
 
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
-    return replace(result, remarks=(*remarks, *result.remarks))
+    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut)
+
+
+def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> Interrupted:
+    """Return which pairs a change cuts off: proven waves none but where hosts are paused, a build set up at once some.
+
+    `after` is what switches shall hold, where no waves are proven.
+    """
+    fabric = sequence.fabric
+    unread = [switch.name for switch in fabric.live if switch.name not in found.read]
+    if sequence.states and not unread:
+        end = waves.overlay_wave(sequence, found.read, sequence.waves)
+        return interrupted_by_waves(fabric, found.read, end, waves.downtime(sequence.directory))
+    return interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
+
+
+def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
+    """Return whether a change may begin: proven waves that pause hosts ask for a drain, all else for an interrupt."""
+    return cut.hitless or options.allow_interrupt or (options.allow_drain and cut.needs == "drain")
 
 
 def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
@@ -185,8 +221,10 @@ def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
         prepare.refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave))
 
 
-def _announce(context: ApplyContext, directory: Path) -> None:
-    """Announce for how long hosts will be paused, before a line is sent."""
+def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
+    """Announce which pairs are cut off now or will be, and for how long hosts will be paused, before a line is sent."""
+    if not cut.hitless or cut.cut_now:
+        context.tell(cut.sentence)
     if seconds := waves.downtime(directory):
         context.tell(f"pausing   hosts for about {seconds:.0f} s: what they send meanwhile is dropped as it enters")
 
@@ -203,11 +241,12 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     if drifted and not options.drift:
         return Result(found.outcomes, drift=findings, remarks=remarks)
     if found.outcomes.error or any(o.failed and o.fault is not Fault.DRIFT for o in found.outcomes.outcomes):
-        return Result(found.outcomes, remarks=remarks)
+        cut = _interrupted(prepared.sequence, found, found.wanted) if found.outcomes.changed else Interrupted()
+        return Result(found.outcomes, remarks=remarks, interrupted=cut)
     if is_rollout and not drifted:
         _refuse_harm_to_others(sequence, found)
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
-        return Result(found.outcomes, remarks=remarks)
+        return Result(found.outcomes, remarks=remarks, interrupted=_interrupted(sequence, found, found.wanted))
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
     prepared, after = _resolve_target(prepared, found, drifted, options)
@@ -218,7 +257,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
     ordered = _ordered(context, prepared, found, after, options, kept=kept)
-    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks)
+    cut = _interrupted(ordered.sequence, found, after)
+    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks, interrupted=cut)
 
 
 def _resolve_target(
@@ -520,25 +560,35 @@ def resume(
     """
     sequence = context.own_sequence(run)
     if not sequence.states:  # nothing was proven of the way: where it stands does not matter
+        found = look(context, sequence, 1, on_progress)
+        cut = _interrupted(sequence, found, found.wanted)
         if check:
-            return Result(_look(context, sequence, 1, on_progress).outcomes, run)
+            return Result(found.outcomes, run, interrupted=cut)
+        if not _consented(cut, options) and not (sequence.directory / ALLOWED).exists():
+            return Result(found.unsent(), run, interrupted=cut, refused=True)
+        _announce(context, sequence.directory, cut)
         outcomes = context.push(run, sequence, on_progress=on_progress)
-        return Result(outcomes, context.journal.run(run.id))
+        return Result(outcomes, context.journal.run(run.id), interrupted=cut)
     found = _look(context, sequence, run.wave, on_progress)
     progress = waves.locate_switches(sequence, run.wave, found)
     if progress.findings or progress.unread or found.outcomes.failed_by(Fault.REFUSED):
         return Result(found.unsent(), run, drift=progress.findings)
     pushes = waves.plan_onward(sequence, progress, run.wave)
+    pausing = any(sequence.paused[max(0, run.wave - 1) :])
+    end = waves.overlay_wave(sequence, progress.read, sequence.waves)
+    cut = interrupted_by_waves(
+        sequence.fabric, progress.read, end, waves.downtime(sequence.directory) if pausing else 0.0
+    )
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
         said.append(f"all would go on from wave {pushes[-1][0]} of {sequence.waves}, every line proven from here")
-        end = waves.overlay_wave(sequence, progress.read, sequence.waves)
         led = found.retarget(sequence.fabric, end, context.site.share / "templates")
-        return Result(replace(led, waves=sequence.waves - pushes[0][0] + 1), run, remarks=tuple(said))
+        led = replace(led, waves=sequence.waves - pushes[0][0] + 1)
+        return Result(led, run, remarks=tuple(said), interrupted=cut)
     gathered: Outcomes | None = None
     unsaved = progress.unsaved
-    if any(sequence.paused[max(0, run.wave - 1) :]):
-        _announce(context, sequence.directory)
+    if pausing:  # which was allowed when the run began
+        _announce(context, sequence.directory, cut)
     for number, last, switches in pushes:
         waves.save_first(sequence.directory, unsaved)
         unsaved = ()
@@ -547,7 +597,7 @@ def resume(
         if not outcomes.good:
             break
     assert gathered is not None  # noqa: S101 - there is at least the push of the last wave
-    return _after(context, run, sequence, found.complete(gathered), options, on_progress)
+    return replace(_after(context, run, sequence, found.complete(gathered), options, on_progress), interrupted=cut)
 
 
 def rollback(
@@ -591,14 +641,17 @@ def rollback(
         return Result(found.unchanged().outcomes, context.journal.run(run.id), remarks=(remark,))
     directory = context.site.directory("rollback") / "back"
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
+    cut = interrupted_by_waves(way.fabric, progress.read, way.states[-1], waves.downtime(directory))
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
-        return Result(replace(led, waves=way.waves), run, remarks=(remark,))
-    _announce(context, directory)
+        return Result(replace(led, waves=way.waves), run, remarks=(remark,), interrupted=cut)
+    if not _consented(cut, options):
+        return Result(found.unsent(), run, interrupted=cut, refused=True)
+    _announce(context, directory, cut)
     back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)
     outcomes = context.push(back, own, on_progress=on_progress)
-    return _after(context, back, own, found.complete(outcomes), options, on_progress)
+    return replace(_after(context, back, own, found.complete(outcomes), options, on_progress), interrupted=cut)
 
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:

@@ -98,6 +98,8 @@ class Jobs:
 class TimetableController:
     """Keep one fabric to one timetable.
 
+    Pairs that work are cut off only with `allow_interrupt`.
+
     `tell` takes the narration, a line at a time, with its time; `show` every status. `context` takes the fabric's lock
     and opens its journal, for one change at a time; `home` takes the builds. With `dry_run` nothing is sent and nothing
     remembered: what would be done is told, and counts as done for what follows.
@@ -117,6 +119,7 @@ class TimetableController:
     show: Callable[[ClockStatus], None]
     every_seconds: float = 30.0
     dry_run: bool = False
+    allow_interrupt: bool = False
     ending: bool = False  # set by who interrupts: nothing more is begun
     _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
@@ -316,7 +319,7 @@ class TimetableController:
         not given to another tree. What was changed by hand is not overwritten.
         """
         build, prepared = self._prepared(fabric, regulated, None)
-        options = apply.ApplyOptions()
+        options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt)
         with self.context(self._next_site()) as context:
             run = context.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
@@ -339,6 +342,8 @@ class TimetableController:
         if result.drift:
             way_out = "tagloom apply with --drift keep or --drift overwrite"
             raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out)
+        if result.refused:
+            raise PlanError(result.interrupted.rule, result.interrupted.sentence, "tagloom run with --allow interrupt")
         if outcomes.failed or outcomes.error:
             bad = next((each for each in outcomes.outcomes if each.failed), None)
             raise DeviceError(

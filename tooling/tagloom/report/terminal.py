@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
     from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast
+    from tagloom.records.interrupted import Interrupted
     from tagloom.records.sleep import Eee
 
 WIDTH = 80
@@ -569,6 +570,15 @@ def outcome_lines(outcomes: Outcomes, *, checked: bool, waves: int = 1, verb: st
         text += f", {len(outcomes.failed)} FAILED"
     lines += row(verb, f"{text}, {outcomes.seconds:.1f} s")
     return lines
+
+
+def interrupted_lines(cut: Interrupted, *, checked: bool, refused: bool) -> list[str]:
+    """Return which pairs a change cuts off, where it is looked at or refused; said before the first line otherwise."""
+    if not (checked or refused) or not cut.pairs:
+        return []
+    lines = row("hitless", cut.sentence) if cut.hitless else wrap(cut.sentence, WIDTH, subsequent_indent=" " * LABEL)
+    lines += row("why", cut.why) if cut.why and not cut.hitless else []
+    return lines + (row("refused", cut.rule) if refused else [])
 
 
 def drift_lines(findings: Sequence[Finding]) -> list[str]:

@@ -1,6 +1,7 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
 from tagloom.verify.assumptions import assumptions
+from tagloom.verify.interrupted import kept_pairs, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
@@ -12,10 +13,12 @@ __all__ = [
     "broadcasts_once",
     "dependencies",
     "foreign_findings",
+    "kept_pairs",
     "live_vlans",
     "missing_entry",
     "prove_frames",
     "prove_management",
     "prove_wave",
     "verify",
+    "working_pairs",
 ]

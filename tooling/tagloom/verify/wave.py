@@ -98,21 +98,21 @@ def prove_frames(
         ]
         net = net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
     sending = np.ones(hosts, np.bool_) if sources is None else sources
-    turns = np.zeros((channels + 1, net.width), np.bool_)  # the last row takes what comes from hosts
+    turns = turns_of(net)
     findings = _loose(fabric, net)
     learns = np.isin(net.node_vlan, list(assumptions.learning))
     trouble, count, states = _unicasts(net, sending, turns, learns, assumptions.paused)
     findings += _pairs(fabric, net, trouble, count)
     if (assumptions.learning or assumptions.lossy) and not findings:
         findings += _each_destination(fabric, net, sending, turns, paused=assumptions.paused)
-    floods: list[_Records] = [_flood(net, sending, turns, address) for address in (hosts, NOBODY)]
+    floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
     held, out = np.nonzero(turns[:channels])
     wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
     held = held.astype(np.int64)
     cycle = () if assumptions.lossy else tuple(find_cycle(channels, held, wanted))
     if assumptions.lossy:
-        findings += [found for records in floods for found in _circling(fabric, net, records, "a broadcast")]
+        findings += [found for records in floods for found in goes_round(fabric, net, records, "a broadcast")]
     if cycle:
         named = "; ".join(channel_name(fabric, c) for c in cycle)
         findings.append(Finding("channels", "no dependency cycle in any interleaving of the wave's lines", named))
@@ -163,32 +163,30 @@ def _pairs(fabric: Fabric, net: InterleavingModel, trouble: NDArray[np.int64], c
     return found
 
 
-_Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
+Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def turns_of(net: InterleavingModel) -> NDArray[np.bool_]:
+    """Return a table of turns (channel held, port wanted) to be marked, bool[C + 1, W]; the last row is of hosts."""
+    return np.zeros((len(net.head) + 1, net.width), np.bool_)
 
 
 def _each_destination(
     fabric: Fabric, net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
 ) -> list[Finding]:
     """Prove of frames to each host, flooded or not, that none goes round and every choice brings one there, once."""
-    hosts, arrivals = len(fabric.hosts), len(net.arrival_channel)
+    hosts = len(fabric.hosts)
     found: list[Finding] = []
     for d in range(hosts):
         others = sending.copy()
         others[d] = False
-        records = _flood(net, others, turns, d)
+        records = follow_frames(net, others, turns, d)
         name = fabric.hosts[d].name
-        circling = _circling(fabric, net, records, f"frames to {name}")
+        circling = goes_round(fabric, net, records, f"frames to {name}")
         if circling:
             found += circling
             continue
-        if paused:
-            records = _entered(net, records)
-        state, choice, to = records
-        order = _in_order(_heights(net, records), state, choice)
-        state, choice, to = state[order], choice[order], to[order]
-        aside = np.where((to >= arrivals) & (to != arrivals + d), NOWHERE, to)
-        heard = _surely_heard(state, choice, to, arrivals, hosts, d)[arrivals:] & np.uint64(1) > 0
-        copies = _most_copies(state, choice, aside, arrivals, hosts)[arrivals:]
+        heard, copies = copies_at(net, _entered(net, records) if paused else records, d)
         for a in np.flatnonzero(others & ~heard)[:1].tolist():
             found.append(
                 Finding(f"frames to {name}", "delivery at every line", f"{fabric.hosts[a].name}'s may be lost")
@@ -198,7 +196,20 @@ def _each_destination(
     return found[:WITNESSES]
 
 
-def _circling(fabric: Fabric, net: InterleavingModel, records: _Records, what: str) -> list[Finding]:
+def copies_at(net: InterleavingModel, records: Records, d: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return whose frames come to host `d` whatever is chosen, bool[H], and the most copies, int64[H].
+
+    Nothing of `records` may go round.
+    """
+    hosts, arrivals = len(net.host_switch), len(net.arrival_channel)
+    order = _in_order(_heights(net, records), records[0], records[1])
+    state, choice, to = (column[order] for column in records)
+    aside = np.where((to >= arrivals) & (to != arrivals + d), NOWHERE, to)
+    heard = _surely_heard(state, choice, to, arrivals, hosts, d)[arrivals:] & np.uint64(1) > 0
+    return heard, _most_copies(state, choice, aside, arrivals, hosts)[arrivals:]
+
+
+def goes_round(fabric: Fabric, net: InterleavingModel, records: Records, what: str) -> list[Finding]:
     """Find a cycle of frame states, by the channels it goes along."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     cycle = find_cycle(len(net.arrival_channel) + len(fabric.hosts), records[0][onward], records[2][onward])
@@ -208,7 +219,7 @@ def _circling(fabric: Fabric, net: InterleavingModel, records: _Records, what: s
     return [Finding(what, "no way round at any line", named)]
 
 
-def _heights(net: InterleavingModel, records: _Records) -> NDArray[np.int32]:
+def _heights(net: InterleavingModel, records: Records) -> NDArray[np.int32]:
     """Rank frame states so that every step climbs; they must be acyclic."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     return ranks(len(net.arrival_channel) + len(net.host_switch), records[0][onward], records[2][onward])
@@ -219,14 +230,16 @@ def _in_order(height: NDArray[np.int32], state: NDArray[np.int64], choice: NDArr
     return np.lexsort((choice, state, -height[state].astype(np.int64)))
 
 
-def _entered(net: InterleavingModel, records: _Records) -> _Records:
+def _entered(net: InterleavingModel, records: Records) -> Records:
     """Leave out what is dropped as it enters: where hosts are paused, that is no choice of a switch on the way."""
     state, choice, to = records
     kept = (state < len(net.arrival_channel)) | (to != NOWHERE)
     return state[kept], choice[kept], to[kept]
 
 
-def _flood(net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int) -> _Records:
+def follow_frames(
+    net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int
+) -> Records:
     """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
     Return rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
@@ -243,7 +256,7 @@ def _flood(net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np
 def _copies(
     fabric: Fabric,
     net: InterleavingModel,
-    records: _Records,
+    records: Records,
     height: NDArray[np.int32],
     sending: NDArray[np.bool_],
     *,

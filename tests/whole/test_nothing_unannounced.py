@@ -1,0 +1,129 @@
+"""A change that cuts off pairs that work says so, and is not begun unless that is allowed; one that does not is."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+from netmiko import ConnectHandler
+
+from tagloom.apply.playbook import ansible_environment
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.share import share_directory
+from terminal import Terminal
+
+ALL = ["s0", "s1", "s2"]
+KEYS = ("hitless", "interrupted_pairs", "cut_off_pairs", "restored_pairs")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Plan a ring of three and start its rack."""
+    terminal = Terminal(tmp_path_factory.mktemp("unannounced"))
+    terminal("new", "ring", "--dims", 3, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "b")
+    terminal("plan", "f.yml", "-o", "other", "--routing", "tree", "--previous", "b")
+    terminal("lab", "up", "f.yml")
+    process.keep(terminal.rack)
+    yield terminal
+    terminal("lab", "down")
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal with a planned ring and its rack in factory state, where nothing was run yet."""
+    process.restore(running.rack)
+    process.quirks(running.rack, {"*": asdict(Quirks())})
+    shutil.rmtree(running.rack / "runs", ignore_errors=True)
+    return running
+
+
+def say(terminal, name, *lines):
+    """Type lines at a switch as its operator does."""
+    host, port = process.status(terminal.rack)["switches"][name]["address"].rsplit(":", 1)
+    with ConnectHandler(
+        device_type="dell_powerconnect", host=host, port=int(port), username="lab", password="lab"
+    ) as session:
+        session.enable()
+        session.send_config_set([*lines, "exit"])
+
+
+def seen(page):
+    return [page[key] for key in KEYS]
+
+
+def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(terminal):
+    before = process.configurations(terminal.rack)
+    shown = " ".join(terminal("apply", "b", "--check").split())
+    assert "NOT hitless: 6 of 6 pairs interrupted, about " in shown
+    assert "h0 -> h1" in shown
+    assert "next tagloom apply b --allow interrupt" in shown
+    page = terminal.answer("apply", "b", expect=1)
+    assert seen(page) == [False, 6, 0, 0]
+    assert (page["changed"], page["unchanged"], page["refused"], page["next"]) == (
+        *([], ALL, "pairs that work are cut off only with --allow interrupt"),
+        "tagloom apply b --allow interrupt",
+    )
+    assert process.configurations(terminal.rack) == before
+    page = terminal.answer("apply", "b", "--allow", "interrupt")
+    assert (page["changed"], *seen(page)) == (ALL, False, 6, 0, 0)
+    assert 0 < page["interrupted_seconds_max"] < 60
+
+    assert "no pair is cut off at any time" in terminal("apply", "other", "--check")
+    process.traffic(terminal.rack, "start")
+    page = terminal.answer("apply", "other")
+    assert (page["waves"], *seen(page), page["interrupted_seconds_max"]) == (3, True, 0, 0, 0, 0.0)
+    page = terminal.answer("rollback")
+    assert (page["changed"], *seen(page)) == (ALL, True, 0, 0, 0)
+    sent = process.traffic(terminal.rack, "report")
+    process.traffic(terminal.rack, "stop")
+    assert (sent["lost"], sent["frames"] > 0) == (0, True)
+
+
+def test_what_a_slip_cut_off_is_brought_back_without_asking_where_nothing_else_is_cut(terminal):
+    terminal("apply", "b", "--allow", "interrupt")
+    say(terminal, "s0", "interface ethernet g3", "switchport general pvid 4095")
+    assert terminal.answer("lab", "ping")["lost"] == 2
+    words = ("apply", "b", "--drift", "overwrite")
+    shown = " ".join(terminal(*words, "--check").split())
+    assert "2 pairs are cut off now, this brings all back; no other pair is cut at any time" in shown
+    page = terminal.answer(*words)
+    assert (page["changed"], *seen(page)) == (["s0"], True, 0, 2, 2)
+    assert terminal.answer("lab", "ping")["lost"] == 0
+
+
+def test_a_switch_back_at_the_factory_is_set_up_again_only_where_that_is_allowed(terminal):
+    terminal("apply", "b", "--allow", "interrupt")
+    process.restore(terminal.rack)
+    process.quirks(terminal.rack, {"s1": {"drop_after": 20}})
+    page = terminal.answer("apply", "b", "--allow", "interrupt", expect=3)
+    assert page["failed"] == ["s1"]
+    resumed = terminal.answer("apply", "--resume", "--check")
+    assert resumed["hitless"] is False
+    page = terminal.answer("apply", "--resume")  # which was allowed when it began
+    assert (page["changed"], page["failed"], page["state"]) == (["s1"], [], "done")
+    assert terminal.answer("lab", "ping")["lost"] == 0
+
+
+def test_ansible_alone_sends_a_build_only_where_an_interrupt_is_allowed(terminal):
+    share = share_directory()
+    environment = ansible_environment({key: os.environ[key] for key in ("PATH", "HOME")}, share)
+
+    def play(*words):
+        command = [sys.executable, "-m", "ansible", "playbook", share / "playbooks/apply.yml"]
+        command += ["-i", terminal.rack / "tagloom.yml", "-e", f"tagloom_apply_build={terminal.home}/b"]
+        return subprocess.run(
+            [*command, "-e", f"tagloom_apply_directory={terminal.home}/by-hand", *words],
+            env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    before = process.configurations(terminal.rack)
+    refused = play()
+    assert refused.returncode == 2
+    assert "tagloom_apply_allow: expected interrupt" in refused.stdout
+    assert process.configurations(terminal.rack) == before
+    assert play("-e", "tagloom_apply_allow=interrupt").returncode == 0
+    assert terminal.answer("lab", "ping")["lost"] == 0

@@ -1,0 +1,79 @@
+"""Which pairs of hosts that work a change may cut off, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """What a change means for ordered pairs of hosts, judged from what switches hold before its first line.
+
+    pairs        all ordered pairs of hosts
+    cut_now      those that do not work before the first line
+    restored     of those, the ones that work after the last
+    interrupted  those that work before, and of which it is not proven that they do at every line
+    seconds_max  how long one of them is cut off at most, where every switch takes its lines; 0 where none is
+    witnesses    some of the interrupted, as "h3 -> h7"
+    why          why it could not be proven that no pair is cut off; "" where it was
+    paused       whether proven waves cut them off by pausing hosts on purpose, and nothing else does
+    """
+
+    pairs: int = 0
+    cut_now: int = 0
+    restored: int = 0
+    interrupted: int = 0
+    seconds_max: float = 0.0
+    witnesses: tuple[str, ...] = ()
+    why: str = ""
+    paused: bool = False
+
+    @property
+    def hitless(self) -> bool:
+        """Return whether no pair that works is cut off at any time."""
+        return not self.interrupted
+
+    @property
+    def needs(self) -> str:
+        """Return what has to be allowed for it: a drain, or an interrupt."""
+        return "drain" if self.paused else "interrupt"
+
+    @property
+    def rule(self) -> str:
+        """Return the rule by which it is refused where that is not allowed."""
+        return f"pairs that work are cut off only with --allow {self.needs}"
+
+    @property
+    def sentence(self) -> str:
+        """Return what is to be said before the first line.
+
+        >>> Interrupted(pairs=56, interrupted=28, seconds_max=3.2, witnesses=("h3 -> h7",)).sentence
+        'NOT hitless: 28 of 56 pairs interrupted, about 3 s; h3 -> h7 ...'
+        >>> Interrupted(pairs=56, cut_now=12, restored=12).sentence
+        '12 pairs are cut off now, this brings all back; no other pair is cut at any time'
+        """
+        now = self._now
+        if not self.hitless:
+            more = " ..." if self.interrupted > len(self.witnesses) else ""
+            said = f"NOT hitless: {self.interrupted} of {self.pairs} pairs interrupted, about {self.seconds_max:.0f} s"
+            return f"{said}; {', '.join(self.witnesses)}{more}{f'; {now}' if now else ''}"
+        return f"{now}; no other pair is cut at any time" if now else "no pair is cut off at any time"
+
+    @property
+    def _now(self) -> str:
+        if not self.cut_now:
+            return ""
+        back = {0: "none", self.cut_now: "all"}.get(self.restored, f"{self.restored} of them")
+        are = "pair is" if self.cut_now == 1 else "pairs are"
+        return f"{self.cut_now} {are} cut off now, this brings {back} back"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it with the keys of the command line."""
+        return {
+            "hitless": self.hitless,
+            "interrupted_pairs": self.interrupted,
+            "interrupted_seconds_max": round(self.seconds_max, 3),
+            "cut_off_pairs": self.cut_now,
+            "restored_pairs": self.restored,
+        }

@@ -1,0 +1,108 @@
+"""Find the pairs of hosts that work in a state, and those that work at every line of a wave that is not proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.graph.cycles import find_cycle
+from tagloom.platforms.port_names import channel_name
+from tagloom.records.lines import FLOW_CONTROL
+from tagloom.records.switch_state import FlowControl
+from tagloom.records.wave_proof import AS_PLANNED
+from tagloom.verify.forwarding import forwarding
+from tagloom.verify.guard import guard
+from tagloom.verify.interleaving import interleaving
+from tagloom.verify.unicast import walk
+from tagloom.verify.wave import NOBODY, copies_at, follow_frames, goes_round, turns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.lines import Lines
+    from tagloom.records.switch_state import FabricState
+    from tagloom.verify.wave import Records
+
+
+def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Return the ordered pairs (source, destination) of which a frame arrives, bool[H, H]; the diagonal is False.
+
+    A frame that no entry pins is flooded, and arrives where a copy does: so hosts in one VLAN that spanning tree keeps
+    a tree work, whichever links it blocks, since it leaves none apart that a link joins.
+    """
+    hosts = len(fabric.hosts)
+    works = ~np.eye(hosts, dtype=np.bool_)
+    for trouble in walk(forwarding(fabric, state), None).lost:
+        works[trouble.source, trouble.destination] = False
+    return works
+
+
+def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
+    """Return the ordered pairs of which frames arrive at every interleaving of `lines`, bool[H, H], and why not all.
+
+    Of each destination the frame states are followed that some interleaving leads to (see `prove_wave`). A pair is kept
+    where every choice from each of them is one egress, and leads on to the destination: the least such set, so that
+    what may go round is not in it. One whose frames are flooded is kept where whatever is chosen brings one copy, and
+    the same holds the other way, by which switches learn. Where something may storm or deadlock, or what the model does
+    not follow may bear on frames (spanning tree, a port's mode), no pair is kept: its harm is to all.
+    """
+    hosts = len(fabric.hosts)
+    none = np.zeros((hosts, hosts), np.bool_)
+    if found := guard(fabric, before, lines, AS_PLANNED):
+        return none, str(found[0])
+    net = interleaving(fabric, before, lines)
+    sending = np.ones(hosts, np.bool_)
+    turns = turns_of(net)
+    for address in (hosts, NOBODY):
+        if found := goes_round(fabric, net, follow_frames(net, sending, turns, address), "a broadcast"):
+            return none, str(found[0])
+    pinned, flooded = none.copy(), none.copy()
+    for d in range(hosts):
+        others = sending.copy()
+        others[d] = False
+        records = follow_frames(net, others, turns, d)
+        pinned[:, d] = others & _arriving(records, len(net.arrival_channel), hosts, d)
+        if not goes_round(fabric, net, records, ""):
+            heard, copies = copies_at(net, records, d)
+            flooded[:, d] = others & heard & (copies == 1)
+    if _pausing(before, lines):
+        held, out = np.nonzero(turns[:-1])
+        wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
+        if cycle := find_cycle(len(fabric.tail), held.astype(np.int64), wanted):
+            named = "; ".join(channel_name(fabric, c) for c in cycle)
+            return none, f"channels: expected no dependency cycle at any line, actual {named}, where ports send PAUSE"
+    kept = pinned | (flooded & flooded.T)
+    whole = bool((kept | np.eye(hosts, dtype=np.bool_)).all())
+    return kept, "" if whole else "frames may be lost at some line"
+
+
+def _pausing(before: FabricState, lines: Mapping[str, Lines]) -> bool:
+    """Return whether some port sends PAUSE at some line."""
+    held = any(bool((state.flow_control != FlowControl.OFF).any()) for state in before.values())
+    return held or any(
+        bool(((sent.cell == FLOW_CONTROL) & (sent.value != FlowControl.OFF)).any()) for sent in lines.values()
+    )
+
+
+def _arriving(records: Records, arrivals: int, hosts: int, d: int) -> NDArray[np.bool_]:
+    """Return the hosts whose frames reach host `d` by one egress at a time whatever is chosen, bool[H]."""
+    state, choice, to = records
+    good = np.zeros(arrivals + hosts, np.bool_)
+    if not len(state):
+        return good[arrivals:]
+    onward = (to >= 0) & (to < arrivals)
+    first = np.flatnonzero(np.append(True, choice[1:] != choice[:-1]))
+    alone = np.diff(np.append(first, len(choice))) == 1
+    whose = state[first]
+    asked = np.bincount(whose, minlength=arrivals + hosts)
+    while True:
+        leads = (to == arrivals + d) | (onward & good[np.where(onward, to, 0)])
+        met = np.bincount(whose[alone & leads[first]], minlength=arrivals + hosts)
+        better = (asked > 0) & (met == asked)
+        if (better == good).all():
+            return good[arrivals:]
+        good = better
