@@ -11,7 +11,7 @@ from ansible.plugins.action import ActionBase
 
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import SSH_PORT
-from tagloom.apply.build import between, fabric_file, read_waves, refuse_unallowed
+from tagloom.apply.build import between, fabric_file, left_alone, ports_of, read_waves, refuse_unallowed
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
@@ -93,6 +93,8 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
     `play` are the hosts that Ansible was limited to. Raises InputError.
     """
     waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
+    aside = left_alone(job.build)
+    play = [host for host in play if host not in aside]
     same_switches(fabric, play, inventory)
     play = [host for host in play if not job.limit or host in job.limit]
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
@@ -119,7 +121,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
         "models": {switch.name: switch.model for switch in fabric.switches},
         "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
         "templates": dict(fabric.templates),
-        "ports": {s.name: list(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)},
+        "ports": {name: list(ports) for name, ports in ports_of(job.build, fabric).items()},
         "in_band": fabric.management is not None,
     }
 

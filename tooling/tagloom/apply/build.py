@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from tagloom.records.fabric import Fabric
+
 
 @dataclass(frozen=True, slots=True)
 class WaveOrder:
@@ -24,7 +26,8 @@ class WaveOrder:
     `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
     `paused` says that hosts are cut off on purpose after it, `assumptions` what it was proven under. `switches` are
     those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
-    with what they hold, whatever that is.
+    with what they hold, whatever that is. `fabrics` are the files of those that the states before and after it are of,
+    where a rollout leads from one to another.
     """
 
     number: int
@@ -35,6 +38,7 @@ class WaveOrder:
     paused: bool = False
     switches: tuple[str, ...] | None = None
     assumptions: ProofAssumptions = AS_PLANNED
+    fabrics: tuple[Path, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the wave as plain values, for Ansible."""
@@ -72,9 +76,8 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     for number, said in enumerate(plain.waves, start=1):
         configs = build / said.configs
         assumptions = ProofAssumptions.from_json(said.terms.model_dump())
-        waves.append(
-            WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, assumptions=assumptions)
-        )
+        more = {"assumptions": assumptions, "fabrics": tuple(build / each for each in said.fabrics)}
+        waves.append(WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, **more))  # type: ignore[arg-type]  # its own fields
         before = configs
     wrong = [
         Finding(str(page), "a directory of configurations", f"no {wave.configs}")
@@ -158,5 +161,21 @@ def proven_texts(
 
 
 def fabric_file(build: Path) -> Path:
-    """Return the path of the fabric file that a build, or the target of a rollout, was made for."""
-    return build / ("build/fabric.yml" if (build / "rollout.json").is_file() else "fabric.yml")
+    """Return the path of the fabric file of whom a build or a rollout is for: between two fabrics, its own."""
+    own = build / "fabric.yml"
+    return build / "build" / "fabric.yml" if (build / "rollout.json").is_file() and not own.is_file() else own
+
+
+def ports_of(build: Path, fabric: Fabric) -> dict[str, tuple[int, ...]]:
+    """Return the ports of every switch that a push may touch: the fabric's, or both fabrics'. Raises InputError."""
+    ports = {s.name: tuple(used) for s, used in zip(fabric.switches, fabric.used_ports, strict=True)}
+    if (build / "rollout.json").is_file():
+        ports |= {name: tuple(more) for name, more in read_rollout(build).ports.items() if name in ports}
+    return ports
+
+
+def left_alone(build: Path) -> tuple[str, ...]:
+    """List the switches of the old fabric that a rollout leaves alone. Raises InputError."""
+    if not (build / "rollout.json").is_file() or (left := read_rollout(build).left) is None:
+        return ()
+    return tuple(sorted(path.stem for path in (build / left).glob("*.cfg")))

@@ -41,7 +41,7 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
         taken.add(fresh)
     if all(v == n for v, n in number.items()):
         return after
-    return {name: _with_numbers(name, state, number) for name, state in after.items()}
+    return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
 def owned(state: FabricState) -> set[int]:
@@ -60,7 +60,11 @@ def _part(switch: SwitchState, vlan: int) -> tuple[bytes, bytes]:
     return switch.membership[switch.vlan_index[vlan]].tobytes(), entries
 
 
-def _with_numbers(name: str, state: SwitchState, number: dict[int, int]) -> SwitchState:
+def with_numbers(name: str, state: SwitchState, number: dict[int, int]) -> SwitchState:
+    """Return a switch's state with other VLAN ids; those that `number` does not have stay.
+
+    Raises PlanError where it has entries in a VLAN that it does not have.
+    """
     absent = np.setdiff1d(state.entry_vlan, state.vlans)
     if len(absent):
         raise PlanError(

@@ -462,6 +462,9 @@ def _finish(
         return Result(outcomes, run, remarks=(f"nothing is to be finished before {', '.join(behind)} has caught up",))
     ends: list[FabricState] = []
     why = ""
+    if sequence.judged:
+        remark = f"a rollout between two fabrics is not finished without {names}: resume it, or take it back"
+        return Result(outcomes, run, remarks=(remark,))
     try:
         for end in may_finish(
             *(sequence.fabric, sequence.states, number, broken),

@@ -94,6 +94,9 @@ def prepare(directory: Path) -> PreparedChange:
     waves = read_waves(directory)
     if not any(wave.number for wave in waves):  # nothing differs: what is left is to see that all hold the target
         return prepare(directory / "build")
+    sequence = read_sequence(directory)
+    if sequence.judged:
+        return PreparedChange(sequence, _prove_ends(sequence), directory)
     texts = texts_of(fabric, waves)
     proof = None
     # The waves of a rollout still use the links that its target turns off; a build must not.
@@ -105,7 +108,21 @@ def prepare(directory: Path) -> PreparedChange:
         if not proof.proven:
             break
     assert proof is not None  # noqa: S101 - the list above is never empty
-    return PreparedChange(read_sequence(directory), proof, directory)
+    return PreparedChange(sequence, proof, directory)
+
+
+def _prove_ends(sequence: WaveSequence) -> Findings:
+    """Prove the state after each wave of a rollout between two fabrics, for the one that it is of."""
+    proof = None
+    numbers = [n for n in range(1, sequence.waves + 1) if not sequence.paused[n - 1]]
+    for number in [n for n in numbers if not sequence.assumptions[n - 1].learning] or [sequence.waves]:
+        _, fabric = sequence.judged[number - 1]
+        plan = Plan(None, sequence.duplicates_allowed, sequence.assumptions[number - 1].guests)
+        proof = verify(fabric.with_links_up(), {**sequence.left, **sequence.states[number]}, plan)
+        if not proof.proven:
+            break
+    assert proof is not None  # noqa: S101 - the list above is never empty
+    return proof
 
 
 def order_change(

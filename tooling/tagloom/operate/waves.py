@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.build import digest, fabric_file, read_rollout, read_waves
+from tagloom.apply.build import digest, fabric_file, left_alone, ports_of, read_rollout, read_waves
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
@@ -22,6 +22,7 @@ from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
+from tagloom.pipeline.growing import shared_services
 from tagloom.pipeline.planning import dead_states, proof_services, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
@@ -29,6 +30,7 @@ from tagloom.read import read_fabric
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.render import parse_configuration
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
+from tagloom.storage.text import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import ProofAssumptions
+    from tagloom.rollout import ProofServices
 
 _FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
 _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
@@ -54,7 +57,9 @@ class WaveSequence:
     """A directory of waves and what every switch holds before the first and after each, `states[k]` after wave k.
 
     Where nothing is known beforehand (a fabric set up in one go), `states` is empty. `proven` are the digests of the
-    texts that the states were read from.
+    texts that the states were read from. Where the waves lead from one fabric to another, `judged` are those that the
+    states before and after each wave are of, `owned` the ports of both, by switch, and `left` what switches of the old
+    one hold that are left alone.
     """
 
     directory: Path
@@ -66,6 +71,9 @@ class WaveSequence:
     assumptions: tuple[ProofAssumptions, ...]
     duplicates_allowed: bool
     proven: tuple[str, ...] = ()
+    judged: tuple[tuple[Fabric, Fabric], ...] = ()
+    left: FabricState = field(default_factory=dict)
+    owned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def waves(self) -> int:
@@ -75,7 +83,14 @@ class WaveSequence:
     @cached_property
     def ports(self) -> dict[str, tuple[int, ...]]:
         """Return the fabric's ports of every switch."""
-        return {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
+        ports = {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
+        return ports | {name: tuple(more) for name, more in self.owned.items()}
+
+    def services(self, wave: int) -> ProofServices:
+        """Return what decides the lines of a wave."""
+        if not self.judged:
+            return proof_services(self.fabric, duplicates_allowed=self.duplicates_allowed)
+        return shared_services(*self.judged[wave - 1], duplicates_allowed=self.duplicates_allowed)
 
     def state_after(self, running: SwitchState, switch: str, after: int) -> SwitchState:
         """Return what a switch must hold after a wave, on top of what is others'."""
@@ -154,7 +169,31 @@ def read_sequence(directory: Path) -> WaveSequence:
         tuple(wave.assumptions for wave in waves),
         duplicates_allowed(directory),
         digests(texts, fabric),
+        *_judged(directory, waves),
+        ports_of(directory, fabric),
     )
+
+
+def _judged(directory: Path, waves: Sequence[WaveOrder]) -> tuple[tuple[tuple[Fabric, Fabric], ...], FabricState]:
+    """Read the fabrics that waves are proven for, one object for each file, and what is left alone between them."""
+    if not any(wave.fabrics for wave in waves):
+        return (), {}
+    wrong = [
+        Finding(wave.name, "the fabrics before and after it", "others") for wave in waves if len(wave.fabrics) != 2
+    ]
+    if wrong:
+        raise InputError(wrong)
+    files = {path: read_fabric(path) for path in {path: None for wave in waves for path in wave.fabrics}}
+    judged = tuple((files[wave.fabrics[0]], files[wave.fabrics[1]]) for wave in waves)
+    switches = {switch.name: switch for fabric in files.values() for switch in fabric.switches}
+    folder = directory / (read_rollout(directory).left or "left")
+    left: FabricState = {}
+    for name in left_alone(directory):
+        if name not in switches:
+            raise InputError([Finding(str(folder / f"{name}.cfg"), "a switch of one of the fabrics", name)])
+        text = read_text(folder / f"{name}.cfg", "a readable configuration")
+        left[name] = parse_configuration(platforms.of(switches[name]), text).state
+    return judged, left
 
 
 def _nobody(line: str) -> None:
@@ -429,27 +468,32 @@ def locate_switches(sequence: WaveSequence, wave: int, found: Survey) -> SwitchP
 def prove_path(
     sequence: WaveSequence,
     here: FabricState,
-    ways: Collection[tuple[FabricState, ProofAssumptions]],
+    ways: Collection[tuple[FabricState, int]],
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
 ) -> None:
-    """Prove each step of a way line by line, from what was read; each leads to a state, under its own assumptions.
+    """Prove each step of a way line by line, from what was read: the state it leads to, and the wave whose lines it is.
 
     Raises PlanError for the first step that does not prove.
     """
-    for number, (there, assumptions) in enumerate(ways, start=1):
-        check_wave(sequence, here, there, replace(assumptions, stuck=stuck or {}), f"wave {number} of {len(ways)}")
+    for number, (there, wave) in enumerate(ways, start=1):
+        check_wave(sequence, here, there, wave, f"wave {number} of {len(ways)}", stuck or {})
         here = there
 
 
 def check_wave(
-    sequence: WaveSequence, here: FabricState, there: FabricState, assumptions: ProofAssumptions, title: str
+    sequence: WaveSequence,
+    here: FabricState,
+    there: FabricState,
+    wave: int,
+    title: str,
+    stuck: Mapping[str, tuple[SwitchState, SwitchState]],
 ) -> None:
-    """Prove every state between two under `assumptions`, and that no line cuts the way to a switch.
+    """Prove every state between two, of a wave there or back, and that no line cuts the way to a switch.
 
     Raises PlanError where that does not prove.
     """
-    services = proof_services(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
-    proof, _ = services.wave(here, there, assumptions)
+    assumptions = replace(sequence.assumptions[wave - 1], stuck=stuck)
+    proof, _ = sequence.services(wave).wave({**sequence.left, **here}, {**sequence.left, **there}, assumptions)
     if not proof.proven:
         raise PlanError(
             f"every state on the way must be proven, and {title} is not from what the switches hold",
@@ -485,16 +529,16 @@ def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> 
     Switches that fell behind catch up before the others go on, wave by wave.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
-    ways: list[tuple[FabricState, ProofAssumptions]] = []
+    ways: list[tuple[FabricState, int]] = []
     here = progress.read
     for number in range(max(1, min(progress.at.values(), default=wave)), wave):
         behind = tuple(name for name, at in progress.at.items() if at <= number)
         here = overlay_wave(sequence, here, number, behind)
-        ways.append((here, sequence.assumptions[number - 1]))
+        ways.append((here, number))
         pushes.append((number, number, behind))
     for number in range(max(1, wave), sequence.waves + 1):
         here = overlay_wave(sequence, here, number)
-        ways.append((here, sequence.assumptions[number - 1]))
+        ways.append((here, number))
     prove_path(sequence, progress.read, ways)
     return [*pushes, (max(1, wave), 0, ())]
 
@@ -514,8 +558,9 @@ def write_inverse(
     """
     shutil.rmtree(directory, ignore_errors=True)
     fabric = sequence.fabric
-    ways: list[tuple[FabricState, ProofAssumptions]] = []
+    ways: list[tuple[FabricState, int]] = []
     page: list[dict[str, Any]] = []
+    files = {order.number: order.fabrics for order in read_waves(sequence.directory)} if sequence.judged else {}
     here = progress.read
     texts = [render(fabric, here, templates)]
     write_texts(directory / "before", texts[0])
@@ -523,7 +568,7 @@ def write_inverse(
         back = [name for name, at in progress.at.items() if at >= number]
         there = overlay_wave(sequence, here, number - 1, back)
         if any(there[name] is not here[name] for name in there):
-            ways.append((there, sequence.assumptions[number - 1]))
+            ways.append((there, number))
             folder = f"waves/{len(ways)}"
             texts.append(render(fabric, there, templates))
             write_texts(directory / folder, texts[-1])
@@ -534,6 +579,9 @@ def write_inverse(
                     "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
                     "paused": number > 1 and sequence.paused[number - 2],
                     "terms": sequence.assumptions[number - 1].to_json(),
+                    "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][
+                        ::-1
+                    ],
                 }
             )
         here = there
@@ -545,11 +593,18 @@ def write_inverse(
         "waves": page,
         "broadcast_duplicates_allowed": sequence.duplicates_allowed,
     }
+    if sequence.judged:
+        whole |= {"left": "left", "ports": {name: list(ports) for name, ports in sequence.owned.items()}}
     if any(wave["paused"] for wave in page):
         whole["downtime_seconds"] = downtime(sequence.directory)
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
+    if sequence.judged:
+        shutil.copytree(sequence.directory / "fabrics", directory / "fabrics")
+        write_texts(directory / "left", {})
+        for path in (sequence.directory / "left").glob("*.cfg"):
+            shutil.copy(path, directory / "left")
     write_templates(fabric.templates, directory / "build" / "templates")
     return WaveSequence(
         directory,
@@ -558,9 +613,12 @@ def write_inverse(
         tuple(wave["name"] for wave in page),
         tuple(wave["drain_seconds"] for wave in page),
         tuple(wave["paused"] for wave in page),
-        tuple(assumptions for _, assumptions in ways),
+        tuple(sequence.assumptions[number - 1] for _, number in ways),
         sequence.duplicates_allowed,
         digests(texts, fabric),
+        tuple(sequence.judged[number - 1][::-1] for _, number in ways) if sequence.judged else (),
+        sequence.left,
+        sequence.owned,
     )
 
 

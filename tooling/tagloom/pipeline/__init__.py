@@ -17,6 +17,7 @@ from tagloom.pipeline.forecasting import (
     traffic_of,
     with_profile,
 )
+from tagloom.pipeline.growing import rollout_between
 from tagloom.pipeline.planning import (
     Build,
     greenfield,
@@ -29,7 +30,6 @@ from tagloom.pipeline.planning import (
     regulate,
     render,
     rollout,
-    rollout_between,
     routings,
 )
 from tagloom.rollout import unfit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom import __version__
+from tagloom import __version__, platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import check_routes
@@ -25,6 +25,7 @@ from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.pages import BuildPage
 from tagloom.records.routes import Relation, Routes
+from tagloom.render import render_configuration
 from tagloom.storage.arrays import read_arrays
 from tagloom.storage.document import checked, read_json, shown
 from tagloom.storage.text import read_text
@@ -37,15 +38,19 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.pages import RoutesPage
-    from tagloom.records.rollout import Rollout
+    from tagloom.records.rollout import Growth, Rollout
 
 CONFIGURATION_BYTES = 1 << 26
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 # What names the files of a build and of a rollout have.
 _BUILD = r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+|templates/[^/]+/[^/]+\.j2"
-_ROLLOUT = (
-    rf"rollout\.json|before/[^/]+\.cfg|waves/\d+/[^/]+\.cfg|waves/\d+/commands/[^/]+\.txt|build/(?:{_BUILD}|\.tagloom)"
+_ROLLOUT = "|".join(
+    (
+        r"rollout\.json|fabric\.yml|fabrics/\d+\.yml|left/[^/]+\.cfg|before/[^/]+\.cfg",
+        r"waves/\d+/[^/]+\.cfg|waves/\d+/commands/[^/]+\.txt",
+        rf"build/(?:{_BUILD}|\.tagloom)",
+    )
 )
 
 
@@ -189,8 +194,10 @@ def duplicates_allowed(directory: Path) -> bool:
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
-    fabric = plan_of.fabric
+    growth = change.growth
+    fabric = plan_of.fabric if growth is None else growth.fabric
     page = change.to_json()
+    judged = _Judged()
     with _owned(directory, "rollout.json") as fresh:
         write_texts(fresh / "before", render(fabric, change.before, templates))
         waves = []
@@ -202,14 +209,52 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
             for name, lines in sent.items():
                 (fresh / folder / "commands" / f"{name}.txt").write_text("\n".join([*lines, ""]), "utf-8")
             waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave.to_json()})
-        target = replace(plan_of, state=change.after)
+            if wave.fabrics is not None:
+                waves[-1]["fabrics"] = [judged.name(each) for each in wave.fabrics]
+        target = replace(plan_of, state={s.name: change.after[s.name] for s in plan_of.fabric.switches})
+        more: dict[str, Any] = {}
+        if growth is not None:
+            (fresh / "fabric.yml").write_text(format_fabric(growth.fabric), "utf-8")
+            judged.write(fresh / "fabrics")
+            write_texts(fresh / "left", _texts_left(growth, judged, templates))
+            more = {"left": "left", "ports": {name: list(ports) for name, ports in growth.ports.items()}}
         (fresh / "rollout.json").write_text(
             json.dumps(
-                {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, "waves": waves}, indent=2
+                {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, **more, "waves": waves},
+                indent=2,
             )
             + "\n",
             "utf-8",
         )
-        texts = render(fabric, change.after, templates)
+        texts = render(target.fabric, target.state, templates)
         write_build(target, target.summary(change.after_proof), texts, fresh / "build", change.after_proof)
     return page
+
+
+class _Judged:
+    """The fabrics that waves are proven for, numbered as they are met."""
+
+    def __init__(self) -> None:
+        self.fabrics: list[Fabric] = []
+
+    def name(self, fabric: Fabric) -> str:
+        """Return the name of a fabric's file; one object has one."""
+        for number, known in enumerate(self.fabrics):
+            if known is fabric:
+                return f"fabrics/{number}.yml"
+        self.fabrics.append(fabric)
+        return f"fabrics/{len(self.fabrics) - 1}.yml"
+
+    def write(self, directory: Path) -> None:
+        """Write each into a file."""
+        directory.mkdir()
+        for number, fabric in enumerate(self.fabrics):
+            (directory / f"{number}.yml").write_text(format_fabric(replace(fabric, shape=None)), "utf-8")
+
+
+def _texts_left(growth: Growth, judged: _Judged, templates: Path) -> dict[str, str]:
+    """Return the texts of switches that are left alone, which the proofs of waves are about too."""
+    known = {switch.name: switch for fabric in judged.fabrics for switch in fabric.switches}
+    return {
+        name: render_configuration(platforms.of(known[name]), state, templates) for name, state in growth.left.items()
+    }

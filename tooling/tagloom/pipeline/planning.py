@@ -470,16 +470,17 @@ def may_finish(
     return finish(fabric, states, number, stuck, services, assumptions)
 
 
-def proof_services(fabric: Fabric, *, duplicates_allowed: bool = False) -> ProofServices:
-    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits."""
+def proof_services(
+    fabric: Fabric, *, duplicates_allowed: bool = False, guests: frozenset[tuple[str, int]] = frozenset()
+) -> ProofServices:
+    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits.
+
+    `guests` are the ports, by switch and number, of hosts that the fabric does not have and that may send all the same.
+    """
     models = [platforms.of(switch) for switch in fabric.switches]
 
     def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
-        return {
-            switch.name: line_effects(model, before[switch.name], after[switch.name])
-            for switch, model in zip(fabric.switches, models, strict=True)
-            if switch.name in after and before[switch.name] is not after[switch.name] and switch.up
-        }
+        return lines_of(fabric, before, after)
 
     def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
         held = {name: old for name, (old, _) in stuck.items()}
@@ -488,6 +489,7 @@ def proof_services(fabric: Fabric, *, duplicates_allowed: bool = False) -> Proof
     def wave(
         before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
     ) -> tuple[WaveProof, int]:
+        assumptions = replace(assumptions, guests=assumptions.guests | guests)
         held, possible = stuck_lines(assumptions.stuck)
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
@@ -506,11 +508,12 @@ def proof_services(fabric: Fabric, *, duplicates_allowed: bool = False) -> Proof
         return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources)
+        visited = ProofAssumptions(guests=guests)
+        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
         return alone.held, alone.wanted
 
     return ProofServices(
-        verify=partial(verify, fabric.with_links_up(), plan=Plan(duplicates_allowed=duplicates_allowed)),
+        verify=partial(verify, fabric.with_links_up(), plan=Plan(None, duplicates_allowed, guests)),
         wave=wave,
         live=live,
         dependencies=dependencies,
@@ -521,27 +524,13 @@ def proof_services(fabric: Fabric, *, duplicates_allowed: bool = False) -> Proof
     )
 
 
-def rollout_between(
-    old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False, allow_duplicates: bool = False
-) -> Rollout:
-    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
-
-    Raises InputError where they are not of one cabling.
-    """
-    a, b = old.fabric, new.fabric
-    if (a.switches, a.hosts, a.ports) != (b.switches, b.hosts, b.ports) or [
-        (x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links
-    ] != [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]:
-        raise InputError([Finding("rollout", "two builds of one cabling", f"{a.name} and {b.name} differ")])
-    allowed = old.duplicates_allowed or new.duplicates_allowed or allow_duplicates
-    return rollout(
-        new.fabric,
-        old.state,
-        new.state,
-        duplicates_allowed=allowed,
-        strategy=strategy,
-        allow_drain=allow_drain,
-    )
+def lines_of(fabric: Fabric, before: FabricState, after: FabricState) -> dict[str, Lines]:
+    """Return what the lines from one state to another do, by the name of each live switch that both have."""
+    return {
+        switch.name: line_effects(platforms.of(switch), before[switch.name], after[switch.name])
+        for switch in fabric.live
+        if switch.name in after and before[switch.name] is not after[switch.name]
+    }
 
 
 def greenfield(

@@ -465,6 +465,7 @@ class _Reader:
             flow_control=page.flow_control == "on",
             eee=None if page.eee is None else page.eee == "on",
             reserved=tuple(sorted((index[name], port) for name, ports in draft.reserved.items() for port in ports)),
+            returned_ports=page.returned_ports,
         )
         fabric = fabric.with_switches_down(dead) if dead else fabric
         if not self._connected(fabric):

@@ -88,6 +88,7 @@ class FabricPage(Page):
     firmware: dict[str, str] = {}
     management: ManagementPage | None = None
     reserved: dict[Name, list[str]] = {}
+    returned_ports: Literal["isolated", "factory", "shut"] = "isolated"
 
 
 _PARTS: dict[str, type[Page]] = {

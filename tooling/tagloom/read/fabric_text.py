@@ -50,6 +50,8 @@ def format_fabric(fabric: Fabric) -> str:
         for s, ports in groupby(fabric.reserved, key=itemgetter(0)):
             name = fabric.switches[s].name
             lines.append(f"  {word(name)}: [{', '.join(quoted(model[name].port_name(port)) for _, port in ports)}]")
+    if fabric.returned_ports != "isolated":
+        lines.append(f"returned_ports: {fabric.returned_ports}")
     if fabric.shape is not None:
         lines.append(f"shape: {_shape(fabric.shape)}")
     lines.append("switches:")

@@ -123,7 +123,8 @@ class Fabric:
     `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports,
     `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default; `management` is None where
     every switch is managed by a port outside the fabric. `reserved` are ports, as (switch, port) ascending, that no
-    host and no link may take.
+    host and no link may take. `returned_ports` says what becomes of ports that a rollout gives back: isolated (up, in
+    no VLAN), shut, or factory (as the switch came).
     """
 
     name: str
@@ -137,6 +138,7 @@ class Fabric:
     eee: bool | None = None
     management: Management | None = None
     reserved: tuple[tuple[int, int], ...] = ()
+    returned_ports: str = "isolated"
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -13,6 +13,13 @@ FileName = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00
 Index = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
+class GuestPage(Form):
+    """The port of a host that is leaving, or has not come yet."""
+
+    switch: str
+    port: Index
+
+
 class ProofAssumptionsPage(Form):
     """What `ProofAssumptions.as_json` gives."""
 
@@ -20,6 +27,7 @@ class ProofAssumptionsPage(Form):
     learning: list[Annotated[int, Field(ge=1, le=4094)]] = Field(default_factory=list)
     lossy: bool = False
     blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
+    guests: list[GuestPage] = Field(default_factory=list)
 
 
 class WavePage(Form):
@@ -35,16 +43,23 @@ class WavePage(Form):
     paused: bool = False
     floods: bool = False
     terms: ProofAssumptionsPage = ProofAssumptionsPage()
+    fabrics: list[FileName] = Field(default_factory=list, max_length=2)
 
 
 class RolloutPage(Form):
-    """The form of rollout.json; `save` names switches that are saved before the first wave."""
+    """The form of rollout.json; `save` names switches that are saved before the first wave.
+
+    Between two fabrics, `ports` are all that is ever touched, by switch, and `left` is where the texts stand of
+    switches that are left alone.
+    """
 
     before: FileName
     waves: list[WavePage]
     save: list[str] | None = None
     broadcast_duplicates_allowed: bool = False
     downtime_seconds: Seconds = 0.0
+    left: FileName | None = None
+    ports: dict[str, list[Index]] = Field(default_factory=dict)
 
 
 class RoutesPage(Form):

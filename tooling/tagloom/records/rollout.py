@@ -10,6 +10,9 @@ from tagloom.records.change import Patch, difference
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
     from tagloom.records.wave_proof import WaveProof
@@ -24,6 +27,8 @@ class Wave:
     lines             how many lines the proof found frames to feel, over all switches
     downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
     assumptions             what it is proven under
+    fabrics           those that the states before and after it are of, None where it is the rollout's one fabric; it is
+                      proven for what both have (`records.meeting.shared_part`)
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     """
 
@@ -39,6 +44,7 @@ class Wave:
     paused: bool = False
     floods: bool = False
     assumptions: ProofAssumptions = AS_PLANNED
+    fabrics: tuple[Fabric, Fabric] | None = None
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
@@ -66,10 +72,29 @@ class Wave:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """What a rollout between two fabrics has beside its waves.
+
+    fabric    the new one, and behind its switches those of the old one that are sent lines
+    ports     by switch, the ports that either fabric has: all that is ever touched
+    left      what switches of the old fabric hold that are left alone
+    pairs_kept, pairs_added, pairs_removed  ordered pairs of hosts that both fabrics have, or one alone
+    """
+
+    fabric: Fabric
+    ports: Mapping[str, tuple[int, ...]]
+    left: FabricState
+    pairs_kept: int
+    pairs_added: int
+    pairs_removed: int
+
+
+@dataclass(frozen=True)
 class Rollout:
     """The waves that lead from one FabricState to another; none means they are equal.
 
-    `reason` says why this strategy and not a shorter one, `assumed` what nobody has read from the switches.
+    `reason` says why this strategy and not a shorter one, `assumed` what nobody has read from the switches. Where it
+    leads from one fabric to another, `growth` tells of both.
     """
 
     strategy: str
@@ -80,6 +105,7 @@ class Rollout:
     after_proof: Findings
     reason: str = ""
     assumed: str = ""
+    growth: Growth | None = None
 
     @property
     def changes(self) -> int:
@@ -101,7 +127,7 @@ class Rollout:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures with the keys of the command line."""
-        pairs = self.before_proof.pairs
+        pairs = self.growth.pairs_kept if self.growth else self.before_proof.pairs
         return {
             "strategy": self.strategy,
             "reason": self.reason,
@@ -111,6 +137,9 @@ class Rollout:
             "lines": sum(wave.lines for wave in self.waves),
             "proven_states": self.proven_states,
             "peak_lost_pairs": pairs if self.downtime_seconds else 0,
+            "pairs_kept": pairs,
+            "pairs_added": self.growth.pairs_added if self.growth else 0,
+            "pairs_removed": self.growth.pairs_removed if self.growth else 0,
             "broadcast_duplicates_allowed": self.before_proof.duplicates_allowed,
             "downtime_seconds": round(self.downtime_seconds, 3),
             "expected_seconds": round(sum(wave.expected_seconds for wave in self.waves), 3),

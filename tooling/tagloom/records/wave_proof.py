@@ -27,6 +27,8 @@ class ProofAssumptions:
     spanning  spanning tree runs on some switches; whoever composed the wave knows that it blocks no more than `blocked`
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
     stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
+    guests    (switch name, port number) of hosts that are leaving or have not come yet: what they send must do no
+              harm, whatever becomes of it
     """
 
     paused: bool = False
@@ -35,6 +37,7 @@ class ProofAssumptions:
     spanning: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
+    guests: frozenset[tuple[str, int]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return what a file keeps of the assumptions: all but who is stuck."""
@@ -44,6 +47,7 @@ class ProofAssumptions:
             "lossy": self.lossy,
             "spanning": self.spanning,
             "blocked": sorted(self.blocked),
+            **({"guests": [{"switch": s, "port": p} for s, p in sorted(self.guests)]} if self.guests else {}),
         }
 
     @classmethod
@@ -55,6 +59,7 @@ class ProofAssumptions:
             lossy=bool(plain.get("lossy", False)),
             spanning=bool(plain.get("spanning", False)),
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
+            guests=frozenset((str(guest["switch"]), int(guest["port"])) for guest in plain.get("guests", ())),
         )
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import WaveProof
     from tagloom.rollout.services import ProofServices
     from tagloom.rollout.spanning import Spanning
 
@@ -58,16 +59,19 @@ def choose(
     *,
     strategy: str = "auto",
     allow_drain: bool = False,
+    renumber: bool = True,
 ) -> Rollout:
     """Return proven waves from `before` to `after`, or raise PlanError saying why none was found.
 
-    VLANs of `after` are renumbered where an id of `before` names something else. `strategy` asks for one of STRATEGIES
+    VLANs of `after` are renumbered where an id of `before` names something else, unless told that none does.
+    `strategy` asks for one of STRATEGIES
     alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
     strategy there is not.
     """
     if found := unfit(strategy, allow_drain=allow_drain):
         raise InputError(found)
-    after = renumbered(before, after, fabric.first_vlan)
+    if renumber:
+        after = renumbered(before, after, fabric.first_vlan)
     before_proof, after_proof = services.verify(before), None
     if not before_proof.proven:
         witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
@@ -192,18 +196,10 @@ class _Asked:
         )
 
     def fits(self, one: FabricState, other: FabricState) -> bool:
-        return all(self._fits(s, one[switch.name], other[switch.name]) for s, switch in enumerate(self.fabric.switches))
-
-    def _fits(self, s: int, one: SwitchState, other: SwitchState) -> bool:
-        vlans, entries = self.services.room(s)
-        if one is other:
-            return True
-        if len(one.vlans) + len(other.vlans) > vlans and len(np.union1d(one.vlans, other.vlans)) > vlans:
-            return False
-        if len(one.entry_vlan) + len(other.entry_vlan) <= entries:
-            return True
-        keys = [(each.entry_vlan.astype(np.uint64) << np.uint64(48)) | each.entry_mac for each in (one, other)]
-        return len(np.union1d(*keys)) <= entries
+        return all(
+            both_fit(self.services.room(s), one[switch.name], other[switch.name])
+            for s, switch in enumerate(self.fabric.switches)
+        )
 
     def fresh_vlans(self, count: int) -> list[int]:
         """Return ids that no VLAN of either end has."""
@@ -242,6 +238,19 @@ class _Asked:
                 known = self.services.up_seconds(s, "on_off" if rising[link] or old == new else f"{old}_{new}")
                 waits.append(UP_MARGIN * known or UP_SECONDS)
         return max(waits)
+
+
+def both_fit(room: tuple[int, int], one: SwitchState, other: SwitchState) -> bool:
+    """Return whether a switch with `room` for so many VLANs and entries can hold two states at once."""
+    vlans, entries = room
+    if one is other:
+        return True
+    if len(one.vlans) + len(other.vlans) > vlans and len(np.union1d(one.vlans, other.vlans)) > vlans:
+        return False
+    if len(one.entry_vlan) + len(other.entry_vlan) <= entries:
+        return True
+    keys = [(each.entry_vlan.astype(np.uint64) << np.uint64(48)) | each.entry_mac for each in (one, other)]
+    return len(np.union1d(*keys)) <= entries
 
 
 def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:  # noqa: C901, PLR0912 - a branch for each strategy, and why it may not do
@@ -404,18 +413,21 @@ def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
         if not proof.proven:
             asked.refused.append(f"{title}: {proof.findings[0]}")
             return None
-        busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
-        seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
-        down = seconds if step.assumptions.paused else 0.0
-        waves.append(
-            Wave(
-                *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
-                floods=bool(step.assumptions.learning) and number < len(plan.steps),
-                assumptions=step.assumptions,
-            )
-        )
+        floods = bool(step.assumptions.learning) and number < len(plan.steps)
+        waves.append(replace(timed(here, step, proof, lines), floods=floods))
         here = step.state
     return tuple(waves)
+
+
+def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
+    """Return a step that was proven as a wave, with what it will take."""
+    busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
+    seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
+    down = seconds if step.assumptions.paused else 0.0
+    return Wave(
+        *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
+        assumptions=step.assumptions,
+    )
 
 
 def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:

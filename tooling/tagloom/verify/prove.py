@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +18,12 @@ from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.foreign import foreign_frames, host_vlans, outside_ports
 from tagloom.verify.forwarding import forwarding
+from tagloom.verify.guests import guests_of
 from tagloom.verify.unicast import count, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -40,10 +43,13 @@ class Plan:
 
     routes              the planned routes, or None to take the static entries' own paths
     duplicates_allowed  the plan says that broadcasts may come several times, and come back; they must still come
+    guests              ports, as (switch name, port number), of hosts that are leaving or have not come yet: what they
+                        send must do no harm, whatever becomes of it
     """
 
     routes: Routes | None = None
     duplicates_allowed: bool = False
+    guests: frozenset[tuple[str, int]] = frozenset()
 
 
 def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
@@ -65,9 +71,11 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     sent = walk(model, routes)
     flooded = flood(model, repeats=not plan.duplicates_allowed)
     plain = _plain(model, flooded)
-    storm = flooded.storm or plain.storm
+    floods = [flooded, plain, *_visits(fabric, state, plan)]
+    storm = next((each.storm for each in floods if each.storm), [])
     channels = len(fabric.tail)
-    keys = np.unique(np.concatenate([each.held * channels + each.wanted for each in (sent, flooded, plain)]))
+    steps = [(sent.held, sent.wanted), *((each.held, each.wanted) for each in floods)]
+    keys = np.unique(np.concatenate([held * channels + wanted for held, wanted in steps]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
     around: list[str] = []
@@ -92,7 +100,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
-    findings += _strangers(fabric, state)
+    findings += _strangers(fabric, state, plan.guests)
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
@@ -201,7 +209,15 @@ def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
     ]
 
 
-def _strangers(fabric: Fabric, state: FabricState) -> list[Finding]:
+def _visits(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
+    """Flood what guests send; their unicasts, and those to them, leave by members of the same VLANs."""
+    guests = guests_of(fabric, plan.guests)
+    if not guests:
+        return []
+    return [flood(forwarding(replace(fabric, hosts=guests), state, unicast=False), group_entries=False)]
+
+
+def _strangers(fabric: Fabric, state: FabricState, guests: Collection[tuple[str, int]]) -> list[Finding]:
     """Find ports outside the fabric by which frames could enter or leave the VLANs that its hosts' frames are in."""
     findings: list[Finding] = []
     ours = host_vlans(fabric, state) - {DEFAULT_VLAN}
@@ -212,7 +228,9 @@ def _strangers(fabric: Fabric, state: FabricState) -> list[Finding]:
         mine = np.isin(held.vlans, [*ours, *held.owned_vlans])
         joined = (held.membership[mine] != Membership.NONE).any(axis=0)
         takes = ~held.ingress_filter & mine.any()  # a frame tagged with any VLAN the switch knows, member or not
-        for at in np.flatnonzero(outside_ports(fabric, s, held) & (joined | takes)).tolist():
+        outside = outside_ports(fabric, s, held)
+        outside[[port - 1 for name, port in guests if name == switch.name]] = False
+        for at in np.flatnonzero(outside & (joined | takes)).tolist():
             where = f"{switch.name}:{platform.port_name(at + 1)}"
             vlans = format_ranges(held.vlans[mine & (held.membership[:, at] != Membership.NONE)].tolist())
             actual = f"in VLAN {vlans}" if vlans else "open to frames of any VLAN: it does not filter them"

@@ -37,6 +37,7 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
+from tagloom.verify.guests import guests_of
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
 
 if TYPE_CHECKING:
@@ -89,14 +90,8 @@ def prove_frames(
     assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
     """Prove what `prove_wave` does of the cells in the model alone, of frames from the hosts that `sources` masks."""
-    net = interleaving(fabric, before, lines)
+    net = _unblocked(fabric, interleaving(fabric, before, lines), assumptions)
     hosts, channels = len(fabric.hosts), len(fabric.tail)
-    if assumptions.blocked:
-        ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
-        shut = [
-            [(s, p) in assumptions.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends
-        ]
-        net = net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = turns_of(net)
     findings = _loose(fabric, net)
@@ -107,6 +102,7 @@ def prove_frames(
         findings += _each_destination(fabric, net, sending, turns, paused=assumptions.paused)
     floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
+    findings += _visits(fabric, before, lines, turns, assumptions)
     held, out = np.nonzero(turns[:channels])
     wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
     held = held.astype(np.int64)
@@ -128,6 +124,36 @@ def prove_frames(
             floods[0] = _entered(net, floods[0])
         findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
+
+
+def _unblocked(fabric: Fabric, net: InterleavingModel, assumptions: ProofAssumptions) -> InterleavingModel:
+    """Return the model without the ways that spanning tree blocks."""
+    if not assumptions.blocked:
+        return net
+    ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
+    shut = [[(s, p) in assumptions.blocked for s, p in zip(*map(np.ndarray.tolist, end), strict=True)] for end in ends]
+    return net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
+
+
+def _visits(
+    fabric: Fabric,
+    before: FabricState,
+    lines: Mapping[str, Lines],
+    turns: NDArray[np.bool_],
+    assumptions: ProofAssumptions,
+) -> list[Finding]:
+    """Add the turns of what guests may send: floods, among whose copies is whatever any entry lets pass.
+
+    An entry leads out of members of its VLAN alone, so a unicast of a guest, or to one, takes no turn that a flood does
+    not take. Frames of others to guests are covered likewise, by others' floods.
+    """
+    guests = guests_of(fabric, assumptions.guests)
+    if not guests:
+        return []
+    visited = replace(fabric, hosts=guests)
+    net = _unblocked(fabric, interleaving(visited, before, lines), assumptions)
+    records = _flood(net, np.ones(len(guests), np.bool_), turns, NOBODY)
+    return _circling(visited, net, records, "a guest's broadcast") if assumptions.lossy else []
 
 
 def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:

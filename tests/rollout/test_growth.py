@@ -1,0 +1,270 @@
+"""Rollouts between fabrics that differ: whoever is in both is never cut, and keeps VLAN ids and entries."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from watched import watch
+
+from fabrics import make_fabric
+from tagloom import pipeline
+from tagloom.errors import InputError, PlanError
+from tagloom.graph.numbering import owned
+from tagloom.operate import prepare, waves
+from tagloom.records.change import Cell
+from tagloom.records.switch_state import Membership, SwitchEditor
+from tagloom.share import share_directory
+from tagloom.verify import verify
+
+TEMPLATES = share_directory() / "templates"
+NEW_MAC = "00:11:22:33:44:55"
+ANOTHER_MAC = "00:11:22:33:44:66"
+HOST = f'hosts: {{x: {{switch: s1, port: g20, mac: "{NEW_MAC}"}}}}\n'
+SWITCH = f"""switches: {{n: {{model: powerconnect-5324, at: [2, 0]}}}}
+hosts: {{x: {{switch: n, port: g20, mac: "{NEW_MAC}"}}}}
+links: [["s1:g15", "n:g1"]]
+"""
+TWICE = SWITCH.replace("]]", '], ["s3:g15", "n:g2"]]')
+LINK = 'links: [["s0:g15", "s3:g15"]]\n'
+
+
+def fabric(extra=""):
+    return make_fabric("mesh", 2, 2, model="powerconnect-5324", extra=extra)
+
+
+def without(fabric, name):
+    return replace(fabric, hosts=tuple(host for host in fabric.hosts if host.name != name), shape=None)
+
+
+def moved(fabric, name, switch, port):
+    hosts = (replace(h, switch=fabric.index[switch], port=port) if h.name == name else h for h in fabric.hosts)
+    return replace(fabric, hosts=tuple(hosts))
+
+
+def renamed(fabric):
+    return replace(fabric, hosts=tuple(replace(host, name=f"new-{host.name}") for host in fabric.hosts))
+
+
+DIFFERENCES = {
+    "a host is added": lambda: (fabric(), fabric(HOST)),
+    "a host is removed": lambda: (fabric(HOST), fabric()),
+    "the only host of a switch is removed": lambda: (fabric(), without(fabric(), "h3")),
+    "the only host of a switch is added": lambda: (without(fabric(), "h3"), fabric()),
+    "a host moves to another port": lambda: (fabric(), moved(fabric(), "h3", "s3", 20)),
+    "a host moves to another switch": lambda: (fabric(), moved(fabric(), "h3", "s0", 20)),
+    "a host is replaced by another": lambda: (
+        fabric(HOST),
+        fabric(HOST.replace("{x:", "{y:").replace(NEW_MAC, ANOTHER_MAC)),
+    ),
+    "an address changes": lambda: (fabric(), fabric(f'hosts: {{h3: {{mac: "{NEW_MAC}"}}}}\n')),
+    "two hosts swap their cards": lambda: (
+        fabric(f'hosts: {{h2: {{mac: "{NEW_MAC}"}}, h3: {{mac: "{ANOTHER_MAC}"}}}}\n'),
+        fabric(f'hosts: {{h2: {{mac: "{ANOTHER_MAC}"}}, h3: {{mac: "{NEW_MAC}"}}}}\n'),
+    ),
+    "a link is added": lambda: (fabric(), fabric(LINK)),
+    "a link is removed": lambda: (fabric(LINK), fabric()),
+    "a link moves to another port": lambda: (fabric(LINK), fabric(LINK.replace("g15", "g16"))),
+    "a link moves to another switch": lambda: (fabric(LINK), fabric('links: [["s1:g15", "s2:g15"]]\n')),
+    "one end of a link moves": lambda: (fabric(LINK), fabric('links: [["s0:g15", "s3:g16"]]\n')),
+    "a host makes room for a link": lambda: (
+        fabric(HOST.replace("s1", "s0").replace("g20", "g15")),
+        fabric(LINK),
+    ),
+    "a link makes room for a host": lambda: (
+        fabric(LINK),
+        fabric(HOST.replace("s1", "s0").replace("g20", "g15")),
+    ),
+    "a switch is added": lambda: (fabric(), fabric(SWITCH)),
+    "a switch is removed": lambda: (fabric(SWITCH), fabric()),
+    "a switch with two links is added": lambda: (fabric(), fabric(TWICE)),
+    "a switch with two links is removed": lambda: (fabric(TWICE), fabric()),
+    "a switch in the middle is removed": lambda: (
+        make_fabric("ring", 4, model="powerconnect-5324"),
+        less(make_fabric("ring", 4, model="powerconnect-5324"), "s2"),
+    ),
+}
+
+
+def less(whole, name):
+    """Take out a switch with its hosts and links."""
+    gone = whole.index[name]
+    index = {s: i for i, s in enumerate(s for s in range(len(whole.switches)) if s != gone)}
+    return replace(
+        whole,
+        switches=tuple(s for s in whole.switches if s.name != name),
+        ports=tuple(p for s, p in enumerate(whole.ports) if s != gone),
+        hosts=tuple(replace(h, switch=index[h.switch]) for h in whole.hosts if h.switch != gone),
+        links=tuple(replace(x, a=index[x.a], b=index[x.b]) for x in whole.links if gone not in (x.a, x.b)),
+        shape=None,
+    )
+
+
+def built(fabric, **options):
+    return pipeline.plan(fabric, Path(), texts=False, **options)[0]
+
+
+def grown(name, **options):
+    old, new = DIFFERENCES[name]()
+    old, new = built(old, **options), built(new, **options)
+    return old, new, pipeline.rollout_between(old, new)
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_whoever_is_in_both_is_reached_after_every_line(name):
+    old, new, change = grown(name)
+    assert change.waves
+    assert watch(change, old.fabric, new.fabric, random.Random(1), every=4)
+    end = {switch.name: change.after[switch.name] for switch in new.fabric.switches}
+    assert verify(new.fabric, end).proven
+    assert change.to_json()["peak_lost_pairs"] == 0
+
+
+def cells(change):
+    return [(patch.switch, each) for wave in change.waves for patch in wave.patches for each in patch.changes]
+
+
+def entries(state, but=()):
+    rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
+    return {row for row in rows if row[1] not in but}
+
+
+def test_another_address_touches_the_entries_of_its_host_alone():
+    old, new, change = grown("an address changes")
+    macs = {old.fabric.hosts[3].mac, new.fabric.hosts[3].mac}
+    found = cells(change)
+    assert {each.cell for _, each in found} == {Cell.ENTRY}
+    assert {each.mac for _, each in found} == macs
+    with_one = {name for name, held in old.state.items() if macs & set(held.entry_mac.tolist())}
+    assert {switch for switch, _ in found} == with_one
+    assert [wave.name for wave in change.waves] == ["prepare", "end"]
+
+
+def test_other_names_of_hosts_are_nothing_to_do():
+    old = fabric()
+    assert pipeline.rollout_between(built(old), built(renamed(old))).waves == ()
+
+
+def test_parts_in_another_order_are_nothing_to_do():
+    old = fabric()
+    order = [2, 0, 3, 1]
+    new = replace(
+        old,
+        switches=tuple(old.switches[s] for s in order),
+        hosts=tuple(replace(host, switch=order.index(host.switch)) for host in reversed(old.hosts)),
+        links=tuple(
+            replace(x, a=order.index(x.b), a_port=x.b_port, b=order.index(x.a), b_port=x.a_port) for x in old.links
+        ),
+        shape=None,
+    )
+    before = built(old)
+    after = replace(before, fabric=new, state={switch.name: before.state[switch.name] for switch in new.switches})
+    assert pipeline.rollout_between(before, after).waves == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["a host is added", "a host is removed", "a host moves to another port", "a link is added"]
+)
+def test_what_both_share_keeps_its_vlans_and_entries(name):
+    old, new, change = grown(name)
+    differ = {h.mac for h in old.fabric.hosts} ^ {h.mac for h in new.fabric.hosts} or {old.fabric.hosts[3].mac}
+    for wave in change.waves:
+        assert owned(wave.state) == owned(old.state)
+        for switch, held in wave.state.items():
+            assert entries(held, differ) == entries(old.state[switch], differ)
+
+
+def test_hosts_that_come_are_let_in_last_and_hosts_that_go_leave_first():
+    _, _, change = grown("a host is replaced by another")
+    port = [wave.state["s1"].port(20) for wave in change.waves]
+    assert [view.enabled for view in port] == [False] * (len(port) - 1) + [True]
+    assert change.waves[0].state["s1"].port(20).untagged == ()
+    assert change.before["s1"].port(20).untagged
+
+
+def test_a_new_switch_is_configured_before_its_links_open():
+    _, new, change = grown("a switch with two links is added")
+    n = next(i for i, wave in enumerate(change.waves) if wave.state["n"] != wave.before["n"])
+    assert not any(change.waves[n].state["n"].port(p).enabled for p in (1, 2, 20))
+    assert not change.waves[n].state["n"].spanning_tree
+    for wave in change.waves[: n + 1]:
+        assert not wave.state["s1"].port(15).enabled
+        assert not wave.state["s3"].port(15).enabled
+    assert change.after["n"] == new.state["n"] or owned(change.after) != owned(new.state)
+
+
+def test_a_switch_that_goes_is_sent_nothing():
+    _, _, change = grown("a switch is removed")
+    assert "n" not in change.after
+    assert "n" in change.growth.left
+
+
+@pytest.mark.parametrize(
+    ("how", "enabled", "vlan"),
+    [("isolated", True, Membership.NONE), ("shut", False, Membership.NONE), ("factory", True, Membership.UNTAGGED)],
+)
+@pytest.mark.parametrize("name", ["a host is removed", "a link is removed", "a link makes room for a host"])
+def test_ports_are_given_back_as_the_operator_says(name, how, enabled, vlan):
+    old, new = DIFFERENCES[name]()
+    change = pipeline.rollout_between(built(old), built(replace(new, returned_ports=how)))
+    at = {"a host is removed": ("s1", 20), "a link is removed": ("s0", 15), "a link makes room for a host": ("s3", 15)}
+    switch, port = at[name]
+    held = change.after[switch]
+    assert held.port(port).enabled is enabled
+    assert held.member(1, port) is vlan
+    assert set(held.port(port).untagged + held.port(port).tagged) <= {1}
+    assert watch(change, old, new, random.Random(2), every=8)
+
+
+def test_a_switch_of_another_model_is_two_rollouts():
+    old, new = fabric(), fabric("switches: {s3: {model: powerconnect-5424}}\n")
+    with pytest.raises(InputError, match="switch s3: expected a powerconnect-5324, as before"):
+        pipeline.rollout_between(built(old), built(new))
+
+
+def test_a_cable_that_holds_the_fabric_together_cannot_be_moved():
+    old = make_fabric("tree", 2, 1, model="powerconnect-5324")
+    link = old.links[0]
+    free = next(p for p in range(24, 1, -1) if p not in old.used_ports[link.b])
+    new = replace(old, links=(replace(link, b_port=free), *old.links[1:]), shape=None)
+    with pytest.raises(PlanError, match="must hold together while links are moved"):
+        pipeline.rollout_between(built(old), built(new))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a rollout that grows, as the command does: its directory, its fabric, what it starts from."""
+
+    def write(name):
+        _, new, change = grown(name)
+        pipeline.write_rollout(new, change, TEMPLATES, tmp_path / "change")
+        return tmp_path / "change", change
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["a switch with two links is added", "a switch in the middle is removed"])
+def test_a_rollout_that_was_written_proves_from_what_switches_hold_there_and_back(written, name, tmp_path):
+    directory, change = written(name)
+    sequence = waves.read_sequence(directory)
+    assert [sequence.states[0], *sequence.states[1:]] == [change.before, *(wave.state for wave in change.waves)]
+    assert prepare.prepare(directory).proof.proven
+    here = waves.SwitchProgress(change.before, dict.fromkeys(change.before, 0), (), (), ())
+    assert waves.plan_onward(sequence, here, 1) == [(1, 0, ())]
+    done = waves.SwitchProgress(change.after, dict.fromkeys(change.after, sequence.waves), (), (), ())
+    back = waves.write_inverse(sequence, done, sequence.waves, tmp_path / "back", TEMPLATES)
+    assert back.states[-1] == change.before
+    assert waves.read_sequence(tmp_path / "back").states == back.states
+    again = waves.read_sequence(tmp_path / "back")
+    assert waves.plan_onward(again, here.__class__(change.after, dict.fromkeys(change.after, 0), (), (), ()), 1)
+
+
+def test_a_wave_that_opens_a_link_to_nowhere_proven_is_refused_from_what_switches_hold(written):
+    directory, change = written("a switch is added")
+    sequence = waves.read_sequence(directory)
+    editor = SwitchEditor.of(change.before["s1"])
+    editor.set_member(owned(change.before).pop(), 15, Membership.TAGGED)  # an open port that somebody put into a VLAN
+    read = {**change.before, "s1": editor.freeze()}
+    there = {**change.waves[0].state, "s1": replace(change.waves[0].state["s1"], enabled=editor.freeze().enabled)}
+    with pytest.raises(PlanError, match="wave 2 of 9 is not"):
+        waves.check_wave(sequence, read, there, 2, "wave 2 of 9", {})

@@ -1,0 +1,341 @@
+"""Order a change between two fabrics that differ in hosts, links or switches: every wave proven for what both have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.pipeline.planning import lines_of, plan, proof_services, rollout
+from tagloom.records.meeting import Meeting, link_ends, owned_ports, shared_part
+from tagloom.records.rollout import Growth, Rollout
+from tagloom.records.wave_proof import AS_PLANNED
+from tagloom.rollout import choose
+from tagloom.rollout.choose import both_fit, timed
+from tagloom.rollout.growth import stages
+from tagloom.rollout.steps import Step
+from tagloom.verify.border import open_borders
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from tagloom.errors import TagloomError
+    from tagloom.pipeline.planning import Build
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.meeting import Place
+    from tagloom.records.rollout import Wave
+    from tagloom.records.switch_state import FabricState
+    from tagloom.records.wave_proof import ProofAssumptions, WaveProof
+    from tagloom.rollout.growth import Stages
+    from tagloom.rollout.services import ProofServices
+
+WHY = {
+    "leave": "hosts that go are closed off; ports that are taken for something new are shut before they get VLANs",
+    "prepare": "VLANs, members and entries of what comes, on switches and ports that nothing leads to yet",
+    "clear": "what went is cleared away; its ports are still shut",
+    "end": "ports that nobody has any more are given back; hosts that come are let in",
+}
+
+
+def rollout_between(
+    old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False, allow_duplicates: bool = False
+) -> Rollout:
+    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+
+    Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
+    """
+    a, b = old.fabric, new.fabric
+    wish = {
+        "duplicates_allowed": old.duplicates_allowed or new.duplicates_allowed or allow_duplicates,
+        "strategy": strategy,
+        "allow_drain": allow_drain,
+    }
+    if not alike(a, b):
+        return grow(Meeting(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
+    return rollout(b, old.state, new.state, **wish)  # type: ignore[arg-type]  # as above
+
+
+def alike(a: Fabric, b: Fabric) -> bool:
+    """Return whether two fabrics are of one cabling, in one order: all but what links shall do is the same."""
+    return (
+        a.ports == b.ports
+        and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
+        and [(h.switch, h.port, h.mac) for h in a.hosts] == [(h.switch, h.port, h.mac) for h in b.hosts]
+        and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
+        == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
+    )
+
+
+def grow(
+    meeting: Meeting,
+    before: FabricState,
+    after: FabricState,
+    *,
+    duplicates_allowed: bool = False,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Return proven waves from `before`, of the old fabric, to `after`, of the new one; pairs of both are never cut.
+
+    VLANs of what both have keep their ids where the plan leaves their trees and paths as they are, and where that
+    proves line by line; else they get ids that are not in use. Links that cannot be plugged in side by side are left
+    first, by a plan without them. Raises InputError for fabrics that no rollout leads between, PlanError where none was
+    found.
+    """
+    refuse_unlike(meeting)
+    wish = {"duplicates_allowed": duplicates_allowed, "strategy": strategy, "allow_drain": allow_drain}
+    if meeting.contended:
+        return _over_less(meeting, before, after, wish)
+    before = {switch.name: before[switch.name] for switch in meeting.old.switches}
+    refused: list[PlanError] = []
+    for keep in (True, False):
+        try:
+            parts = stages(meeting, before, after, keep=keep)
+            return _ordered(meeting, parts, duplicates_allowed, strategy, allow_drain=allow_drain)
+        except PlanError as error:
+            refused.append(error)
+    first, last = refused
+    witness = last.witness if last.witness == first.witness else f"{last.witness}; with VLANs kept: {first.witness}"
+    raise PlanError(last.rule, witness, last.way_out)
+
+
+def refuse_unlike(meeting: Meeting) -> None:
+    """Raise InputError where parts of one name are different things, or switches are managed in different ways."""
+    findings = []
+    old, new = meeting.old, meeting.new
+    for name in sorted({*meeting.gone} & {*meeting.come}):
+        a, b = (fabric.switches[fabric.index[name]].model for fabric in (old, new))
+        rule = f"a {a}, as before: take it out by one rollout, and put the other in by the next"
+        findings.append(Finding(f"switch {name}", rule, f"a {b}"))
+    for name in sorted({*old.index} & {*new.index}):
+        if (was := old.switches[old.index[name]].up) != new.switches[new.index[name]].up:
+            rule = "up in both builds, or down in both"
+            findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
+    if (ways := [_way(fabric) for fabric in (old, new)])[0] != ways[1]:
+        findings.append(Finding("management", "the same way in both builds", "two ways"))
+    if findings:
+        raise InputError(findings)
+
+
+def _way(fabric: Fabric) -> tuple[object, ...]:
+    way = fabric.management
+    if way is None:
+        return ()
+    ends = link_ends(fabric)
+    return way.vlan, fabric.switches[way.switch].name, way.port, frozenset(ends[i] for i in way.links)
+
+
+def shared_services(
+    one: Fabric, other: Fabric, *, duplicates_allowed: bool = False, guests: frozenset[Place] = frozenset()
+) -> ProofServices:
+    """Return what decides waves between states of two fabrics: for what both have, with the other hosts as guests.
+
+    `guests` are more of them, which neither fabric has.
+    """
+    if one is other:
+        return proof_services(one, duplicates_allowed=duplicates_allowed, guests=guests)
+    part, hosts = shared_part(one, other)
+    guests |= hosts
+    services = proof_services(part, duplicates_allowed=duplicates_allowed, guests=guests)
+
+    def wave(
+        before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
+    ) -> tuple[WaveProof, int]:
+        proof, count = services.wave(before, after, assumptions)
+        found = open_borders(part, before, lines_of(part, before, after), guests | assumptions.guests)
+        return replace(proof, findings=(*proof.findings, *found)), count
+
+    return replace(services, wave=wave)
+
+
+def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy: str, *, allow_drain: bool) -> Rollout:
+    old, new = meeting.old, meeting.new
+    stay = {place: was for place, (was, _) in meeting.hosts.items()}
+    staying = replace(
+        old,
+        hosts=tuple(host for host in old.hosts if (old.switches[host.switch].name, host.port) in stay),
+        shape=None,
+        reserved=(),
+    )
+    before, between = (meeting.united(new_addresses=later) for later in (False, True))
+    first = proof_services(old, duplicates_allowed=duplicates_allowed).verify(parts.before)
+    if not first.proven:
+        witness = str(first.findings[0]) if first.findings else "unreachable pairs"
+        raise PlanError(
+            "a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go"
+        )
+    waves: list[Wave] = []
+    allowed = duplicates_allowed
+    steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
+    if parts.leave == {**parts.before} or not _taken(parts):  # what only closes ports may go with what only adds
+        steps = []
+    steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
+    guests = _staying_behind(meeting)
+    waves += _own(steps, parts.before, allowed, guests)
+    middle = choose(
+        between,
+        {switch.name: parts.add[switch.name] for switch in between.switches},
+        {switch.name: parts.change[switch.name] for switch in between.switches},
+        proof_services(between, duplicates_allowed=allowed, guests=guests),
+        strategy=strategy,
+        allow_drain=allow_drain,
+        renumber=False,
+    )
+    left = {name: parts.before[name] for name in meeting.gone}
+    waves += [
+        replace(
+            wave,
+            before={**left, **wave.before},
+            state={**left, **wave.state},
+            fabrics=(between, between),
+            assumptions=replace(wave.assumptions, guests=guests),
+        )
+        for wave in middle.waves
+    ]
+    here = waves[-1].state if waves else parts.add
+    led = {name: here[name] for name in meeting.gone}  # a tree for the time of the rollout may have passed there
+    end = {**parts.end, **led}
+    steps = [(Step("end", WHY["end"], end), (between, new))]
+    if meeting.ports_of_links(old):
+        let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in meeting.hosts)
+        cleared = replace(new, hosts=let_in, shape=None, reserved=())
+        steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
+    waves += _own(steps, here, allowed, frozenset())
+    last = proof_services(new, duplicates_allowed=allowed).verify(parts.end)
+    if not last.proven:
+        witness = str(last.findings[0]) if last.findings else "unreachable pairs"
+        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan")
+    growth = _growth(meeting, waves, left)
+    names = [switch.name for switch in growth.fabric.switches]
+    waves = [
+        replace(wave, before={n: wave.before[n] for n in names}, state={n: wave.state[n] for n in names})
+        for wave in waves
+    ]
+    ends = {n: parts.before[n] for n in names}, {n: end[n] for n in names}
+    how = middle.strategy if middle.waves else "unchanged" if not waves else "beside"
+    return Rollout(how, *ends, tuple(waves), first, last, middle.reason, growth=growth)
+
+
+def _taken(parts: Stages) -> bool:
+    """Return whether ports are shut before something new gets them: then that comes first."""
+    return any((held.enabled & ~parts.leave[name].enabled).any() for name, held in parts.before.items())
+
+
+def _growth(meeting: Meeting, waves: Collection[Wave], left: FabricState) -> Growth:
+    old, new = meeting.old, meeting.new
+    sent = [name for name in meeting.gone if any(wave.state[name] is not left[name] for wave in waves)]
+    more = [old.index[name] for name in sent]
+    fabric = replace(
+        new,
+        switches=(*new.switches, *(old.switches[s] for s in more)),
+        ports=(*new.ports, *(old.ports[s] for s in more)),
+    )
+    kept, were, are = (n * (n - 1) for n in (len(meeting.hosts), len(old.hosts), len(new.hosts)))
+    return Growth(
+        fabric,
+        {switch.name: owned_ports((old, new), switch.name) for switch in fabric.switches},
+        {name: state for name, state in left.items() if name not in sent},
+        kept,
+        are - kept,
+        were - kept,
+    )
+
+
+def _staying_behind(meeting: Meeting) -> frozenset[Place]:
+    """Return the ports of hosts on switches that go: nothing is sent there, and they may send until links are shut."""
+    return frozenset(
+        (name, port)
+        for name, ports in meeting.ports_of_hosts(meeting.old).items()
+        for port in ports
+        if name in meeting.gone
+    )
+
+
+def _own(
+    steps: list[tuple[Step, tuple[Fabric, Fabric]]],
+    here: FabricState,
+    duplicates_allowed: bool,
+    guests: frozenset[Place],
+) -> list[Wave]:
+    """Prove steps that are no rollout's of one fabric; those that change nothing are left out. Raises PlanError."""
+    waves: list[Wave] = []
+    fabric = steps[0][1][0]
+    for step, (_, other) in steps:
+        state = {name: here[name] if held == here[name] else held for name, held in step.state.items()}
+        state = {**{name: held for name, held in here.items() if name not in state}, **state}
+        if all(state[name] is here[name] for name in state):
+            continue
+        services = shared_services(fabric, other, duplicates_allowed=duplicates_allowed, guests=guests)
+        part, _ = shared_part(fabric, other)
+        for s, switch in enumerate(part.switches):
+            if not both_fit(services.room(s), here[switch.name], state[switch.name]):
+                rule = "an order of waves that fits the switches' tables was not found (there may be one)"
+                raise PlanError(rule, f"wave {step.name}: {switch.name} has no room for both at once", "")
+        proof, lines = services.wave(here, state)
+        judged = proof_services(other, duplicates_allowed=duplicates_allowed, guests=guests).verify(state)
+        for found in (*proof.findings, *judged.findings):
+            raise PlanError("every line of a rollout must be proven", f"wave {step.name}: {found}", "")
+        if not judged.proven:
+            raise PlanError("every wave of a rollout must prove", f"wave {step.name}: unreachable pairs", "")
+        wave = timed(here, replace(step, state=state), proof, lines)
+        waves.append(replace(wave, fabrics=(fabric, other), assumptions=replace(AS_PLANNED, guests=guests)))
+        here, fabric = state, other
+    return waves
+
+
+def _over_less(meeting: Meeting, before: FabricState, after: FabricState, wish: Mapping[str, object]) -> Rollout:
+    """Go over a plan without the links whose ports others will take. Raises PlanError where that is none."""
+    old = meeting.old
+    lost = [
+        not any(port in meeting.contended.get(name, ()) for name, p, members in ends for port in (p, *members))
+        for ends in link_ends(old)
+    ]
+    hosts = tuple(h for h in old.hosts if (old.switches[h.switch].name, h.port) in meeting.hosts)
+    links = tuple(link for link, stays in zip(old.links, lost, strict=True) if stays)
+    less = replace(old, hosts=hosts, links=links, shape=None, reserved=(), management=None)
+    try:
+        build, _, _ = plan(less, Path(), texts=False)
+    except (InputError, PlanError) as error:
+        raise PlanError(
+            "what both fabrics have must hold together while links are moved from port to port",
+            _said(error),
+            "a rollout that adds links at free ports first, and another that takes the old ones away",
+        ) from error
+    first = grow(Meeting(old, less), before, build.state, **wish)  # type: ignore[arg-type]  # keywords of its own
+    second = grow(Meeting(less, meeting.new), first.after, after, **wish)  # type: ignore[arg-type]  # likewise
+    return _joined(meeting, first, second)
+
+
+def _said(error: TagloomError) -> str:
+    findings = getattr(error, "findings", ())
+    return str(findings[0]) if findings else str(getattr(error, "witness", error))
+
+
+def _joined(meeting: Meeting, first: Rollout, second: Rollout) -> Rollout:
+    """Put two rollouts one behind the other."""
+    assert first.growth is not None  # noqa: S101 - both lead between fabrics
+    assert second.growth is not None  # noqa: S101 - as above
+    names = [switch.name for switch in second.growth.fabric.switches]
+    start = {name: first.before.get(name, second.before[name]) for name in names}
+    left = {**first.growth.left, **second.growth.left}
+    waves = []
+    here = start
+    for wave in (*first.waves, *second.waves):
+        there = {name: wave.state.get(name, here[name]) for name in names}
+        waves.append(replace(wave, before=here, state=there))
+        here = there
+    growth = replace(
+        _growth(meeting, (), {name: left.get(name, start.get(name)) for name in meeting.gone}),  # type: ignore[misc]  # one of them
+        fabric=second.growth.fabric,
+        ports={name: _either(first, second, name) for name in names},
+        left={name: state for name, state in left.items() if name not in names},
+    )
+    return replace(second, before=start, waves=tuple(waves), before_proof=first.before_proof, growth=growth)
+
+
+def _either(first: Rollout, second: Rollout, name: str) -> tuple[int, ...]:
+    ports = [rollout.growth.ports.get(name, ()) for rollout in (first, second) if rollout.growth is not None]
+    return tuple(np.unique(np.concatenate([np.array(each, np.int64) for each in ports])).tolist())

@@ -1,0 +1,201 @@
+"""Compare two fabrics part by part: what both have, what goes, what comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+Place = tuple[str, int]  # a switch's name and a port number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tagloom.records.fabric import Fabric, Host, Link, Management
+
+    Ends = frozenset[tuple[str, int, tuple[int, ...]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Two fabrics, and who in the one is who in the other.
+
+    A switch is the same where name and model are, a link where both its ends are. A host is the same where its port
+    is, and its address or its name: with another address it was given another card. Who moved to another port has left
+    the one and comes at the other.
+    """
+
+    old: Fabric
+    new: Fabric
+
+    @cached_property
+    def switches(self) -> frozenset[str]:
+        """Return the names of the switches that both have."""
+        models = {switch.name: switch.model for switch in self.old.live}
+        return frozenset(switch.name for switch in self.new.live if models.get(switch.name) == switch.model)
+
+    @cached_property
+    def gone(self) -> tuple[str, ...]:
+        """List the switches that only the old fabric has."""
+        return tuple(switch.name for switch in self.old.live if switch.name not in self.switches)
+
+    @cached_property
+    def come(self) -> tuple[str, ...]:
+        """List the switches that only the new fabric has."""
+        return tuple(switch.name for switch in self.new.live if switch.name not in self.switches)
+
+    @cached_property
+    def hosts(self) -> dict[Place, tuple[Host, Host]]:
+        """Map the port of each host that both have to how the one and the other know it."""
+        here, there = hosts_by_place(self.old), hosts_by_place(self.new)
+        elsewhere = {host.mac for host in self.old.hosts}
+        return {
+            place: (here[place], host)
+            for place, host in there.items()
+            if place in here
+            and place[0] in self.switches
+            and (here[place].mac == host.mac or (here[place].name == host.name and host.mac not in elsewhere))
+        }
+
+    @cached_property
+    def links(self) -> frozenset[Ends]:
+        """Return the links that both have, by their ends."""
+        return frozenset(link_ends(self.old)) & frozenset(link_ends(self.new))
+
+    @cached_property
+    def same_cabling(self) -> bool:
+        """Return whether hosts, links and switches are the same, whatever their order and their hosts' names."""
+        return (
+            not self.gone
+            and not self.come
+            and len(self.hosts) == len(self.old.hosts) == len(self.new.hosts)
+            and all(a.mac == b.mac for a, b in self.hosts.values())
+            and len(self.links) == len(self.old.links) == len(self.new.links)
+        )
+
+    def ports_of_links(self, fabric: Fabric) -> dict[str, set[int]]:
+        """Return by switch the ports of links that only `fabric`, one of the two, has."""
+        found: dict[str, set[int]] = {}
+        for ends in link_ends(fabric):
+            for name, port, members in ends if ends not in self.links else ():
+                found.setdefault(name, set()).update((port, *members))
+        return found
+
+    def ports_of_hosts(self, fabric: Fabric) -> dict[str, set[int]]:
+        """Return by switch the ports of hosts that only `fabric`, one of the two, has."""
+        found: dict[str, set[int]] = {}
+        for name, port in hosts_by_place(fabric):
+            if (name, port) not in self.hosts:
+                found.setdefault(name, set()).add(port)
+        return found
+
+    @cached_property
+    def contended(self) -> dict[str, set[int]]:
+        """Return by switch the ports at which a link that goes and one that comes cannot both be plugged in."""
+        going, coming = self.ports_of_links(self.old), self.ports_of_links(self.new)
+        both = {name: going[name] & coming.get(name, set()) for name in going if name in self.switches}
+        return {name: ports for name, ports in both.items() if ports}
+
+    def united(self, *, new_addresses: bool) -> Fabric:
+        """Return a fabric of all switches and links of both, and of the hosts that both have.
+
+        The new fabric's switches and links keep their indices. Raises ValueError where links contend for a port.
+        """
+        if self.contended:
+            raise ValueError(f"links contend for ports of {', '.join(sorted(self.contended))}")
+        old, new = self.old, self.new
+        lost = [switch for switch in old.switches if switch.name not in new.index]
+        index = {switch.name: s for s, switch in enumerate((*new.switches, *lost))}
+        ports = (*new.ports, *(old.ports[old.index[switch.name]] for switch in lost))
+        hosts = tuple(
+            replace(known if new_addresses else was, name=known.name, switch=index[name], port=port)
+            for (name, port), (was, known) in self.hosts.items()
+        )
+        moved = tuple(
+            _moved(old, link, index)
+            for ends, link in zip(link_ends(old), old.links, strict=True)
+            if ends not in self.links
+        )
+        return replace(
+            new,
+            switches=(*new.switches, *lost),
+            ports=ports,
+            hosts=hosts,
+            links=(*new.links, *moved),
+            shape=None,
+            reserved=(),
+        )
+
+
+def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
+    """Return what two fabrics both have, and its guests: the ports of hosts that one alone has.
+
+    A host is the same where port and address are. `one` gives names, order and all that is not compared.
+    """
+    both = Meeting(one, other)
+    kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
+    index = {one.switches[s].name: i for i, s in enumerate(kept)}
+    there = {place: host.mac for place, host in hosts_by_place(other).items()}
+    stay = [
+        host
+        for host in one.hosts
+        if (name := one.switches[host.switch].name) in index and there.get((name, host.port)) == host.mac
+    ]
+    at = [i for i, ends in enumerate(link_ends(one)) if ends in both.links and all(end[0] in index for end in ends)]
+    links = tuple(_moved(one, one.links[i], index) for i in at)
+    part = replace(
+        one,
+        switches=tuple(one.switches[s] for s in kept),
+        ports=tuple(one.ports[s] for s in kept),
+        hosts=tuple(replace(host, switch=index[one.switches[host.switch].name]) for host in stay),
+        links=links,
+        shape=None,
+        reserved=(),
+        management=_remade(one, index, {link: i for i, link in enumerate(at)}),
+    )
+    used = [set(ports) for ports in part.used_ports]
+    guests = {
+        (name, port)
+        for fabric in (one, other)
+        for name, port in hosts_by_place(fabric)
+        if name in index and port not in used[index[name]]
+    }
+    return part, frozenset(guests)
+
+
+def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Management | None:
+    way = fabric.management
+    if way is None or not links.keys() >= set(way.links):
+        return None
+    return replace(way, switch=index[fabric.switches[way.switch].name], links=tuple(links[i] for i in way.links))
+
+
+def hosts_by_place(fabric: Fabric) -> dict[Place, Host]:
+    """Map the port of each host to it."""
+    return {(fabric.switches[host.switch].name, host.port): host for host in fabric.hosts}
+
+
+def link_ends(fabric: Fabric) -> list[Ends]:
+    """Return the two ends of each link, in the fabric's order: switch, port, ports of members."""
+    return [
+        frozenset(
+            {
+                (fabric.switches[link.a].name, link.a_port, tuple(a for a, _ in link.members)),
+                (fabric.switches[link.b].name, link.b_port, tuple(b for _, b in link.members)),
+            }
+        )
+        for link in fabric.links
+    ]
+
+
+def _moved(fabric: Fabric, link: Link, index: dict[str, int]) -> Link:
+    return replace(link, a=index[fabric.switches[link.a].name], b=index[fabric.switches[link.b].name])
+
+
+def owned_ports(fabrics: Iterable[Fabric], switch: str) -> tuple[int, ...]:
+    """Return the ports of a switch that carry a host or a link in any of `fabrics`, ascending."""
+    ports: set[int] = set()
+    for fabric in fabrics:
+        if (s := fabric.index.get(switch)) is not None:
+            ports.update(fabric.used_ports[s])
+    return tuple(sorted(ports))

@@ -1,0 +1,430 @@
+"""Compose the states between two fabrics: who leaves goes first, then what both have changes, who comes is last.
+
+Between what runs and what is planned there are four states, and the last is the plan's:
+
+leave    the ports of hosts that go are closed; ports that are taken for something new are shut and in no VLAN
+add      all that only adds: VLANs, members and entries of what comes, on ports that are shut, new switches among them;
+         entries for a host's new address beside those for its old one
+change   where what both have stands as planned, the links that come are open and those that go are shut; in between
+         lie the waves of an ordinary rollout, on the fabric of all switches and links of both (`Meeting.united`)
+clear    entries and members of what went are gone, its ports still shut: left out where no link goes
+end      as planned: ports of what went are given back, hosts that come are let in
+
+A VLAN of the plan that is one of the old ones, grown or shrunk, keeps its id: where both have a port or an entry for
+the same host, they agree. Such a VLAN is changed in place, which adds to or takes from a tree; whether that is safe
+at every line is for the proof of the wave to say, and where it is not, `matches` is asked for fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.graph.numbering import owned, with_numbers
+from tagloom.platforms.factory import factory_state
+from tagloom.platforms.grammar import switchwide
+from tagloom.records.change import PORT_CELLS
+from tagloom.records.switch_state import (
+    BROADCAST,
+    DEFAULT_VLAN,
+    DISCARD_PVID,
+    MAX_VLAN,
+    OWNED_VLAN_NAME,
+    FlowControl,
+    Frames,
+    Membership,
+    PortMode,
+)
+from tagloom.rollout.layers import with_cells, without
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from tagloom.platforms import Platform
+    from tagloom.records.fabric import Fabric, Switch
+    from tagloom.records.meeting import Meeting
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+    Ports = NDArray[np.int64]  # indices from 0
+    Content = tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.int32]]  # members, addresses, ports of entries
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What every switch holds before, after each of `leave`, `add`, `change` and `clear`, and in the end.
+
+    `before` .. `change` are of all switches of both fabrics, `clear` and `end` of those of the new one alone.
+    """
+
+    before: FabricState
+    leave: FabricState
+    add: FabricState
+    change: FabricState
+    clear: FabricState
+    end: FabricState
+
+
+def stages(meeting: Meeting, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
+    """Return the states between `before`, of the old fabric, and `after`, of the new one.
+
+    Without `keep`, no VLAN is changed in place: what comes has ids that are not in use. Raises PlanError where too few
+    are left.
+    """
+    keeps = _matches(meeting, before, after) if keep else {}
+    after = _numbered(meeting.new, before, after, keeps)
+    both = _Both(meeting, before, after, frozenset(keeps.values()))
+    parts: list[FabricState] = [{}, {}, {}, {}, {}, {}]
+    for switch in (*meeting.new.live, *(s for s in meeting.old.live if s.name in meeting.gone)):
+        held: tuple[SwitchState, ...]
+        if switch.name in meeting.gone:
+            held = (before[switch.name],) * 4
+        elif switch.name in meeting.switches:
+            held = both.kept(switch)
+        else:
+            held = both.coming(switch)
+        for part, state in zip(parts, held, strict=False):
+            part[switch.name] = state
+    return Stages(*parts)
+
+
+class _Both:
+    """Both fabrics' states, VLAN ids of `after` being those it shall have, and which of them are old ones."""
+
+    def __init__(self, meeting: Meeting, before: FabricState, after: FabricState, same: frozenset[int]) -> None:
+        self.meeting, self.before, self.after, self.same = meeting, before, after, same
+
+    @cached_property
+    def stays(self) -> NDArray[np.uint64]:
+        """Return the addresses, as the old fabric has them, of hosts that stay, and the broadcast address."""
+        return np.array([*(was.mac for was, _ in self.meeting.hosts.values()), BROADCAST], np.uint64)
+
+    def kept(self, switch: Switch) -> tuple[SwitchState, ...]:
+        """Return the six states of a switch that both fabrics have."""
+        meeting, name, platform = self.meeting, switch.name, platforms.of(switch)
+        old, new = self.before[name], _elsewhere(meeting, switch, self.before[name], self.after[name])
+        going, coming = (_ports(meeting.ports_of_links(fabric), name) for fabric in (meeting.old, meeting.new))
+        leaving, arriving = (_ports(meeting.ports_of_hosts(fabric), name) for fabric in (meeting.old, meeting.new))
+        how = meeting.new.returned_ports
+        taken = np.setdiff1d(np.union1d(coming, arriving), going)
+        left = np.setdiff1d(leaving, taken)
+        leave = _closed(platform, old, left, enabled=how == "isolated")
+        if len(taken):
+            leave = _closed(platform, leave, taken, enabled=False)
+        content = {v: self._content(old, new, v, leaving) for v in self.same}
+        add = _with_contents(leave, content)
+        add = _ready(platform, add, new, taken)
+        change = _with_contents(new, content)
+        change = _shut(_without_members(change, left, content), arriving)
+        change = _closed(platform, change, left, enabled=how == "isolated")
+        lost = np.setdiff1d(going, np.union1d(coming, arriving))
+        wide = _wide_columns(platform)
+        cells = [column for column, _ in PORT_CELLS.values() if column not in wide]
+        change = with_cells(change, old, going, cells)
+        change = _dead_pvids(platform, _shut(change, going), going)
+        change = _with_columns(platform, change, going, {"frames": Frames.ALL})  # other modes may have no words for it
+        change = _without_members(change, going, content)
+        end = _given_back(platform, new, np.union1d(lost, left), how)
+        clear = _closed(platform, new, lost, enabled=False)
+        clear = _closed(platform, clear, left, enabled=how == "isolated")
+        return old, leave, add, change, _shut(clear, np.union1d(going, arriving)), end
+
+    def coming(self, switch: Switch) -> tuple[SwitchState, ...]:
+        """Return the six states of a switch that only the new fabric has: its ports are shut till others are ready."""
+        platform, new = platforms.of(switch), self.after[switch.name]
+        s = self.meeting.new.index[switch.name]
+        used = np.array(self.meeting.new.used_ports[s], np.int64) - 1
+        add = without(new, set(new.owned_vlans) - self.same)
+        add = _dead_pvids(platform, _shut(add, used), np.arange(new.ports))
+        factory = factory_state(platform)
+        arriving = _ports(self.meeting.ports_of_hosts(self.meeting.new), switch.name)
+        return factory, factory, add, _shut(new, arriving), _shut(new, arriving), new
+
+    def _content(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
+        """Return what a VLAN that keeps its id holds on a switch meanwhile: all that it had and will have.
+
+        Of what goes, entries of hosts are gone at once; members stay, on links that are in use until they are shut.
+        """
+        if vlan not in old.vlan_index and vlan not in new.vlan_index:
+            return None
+        was, will = _members(old, vlan), _members(new, vlan)
+        members = np.where(was > 0, was, will)
+        members[leaving] = np.where(was[leaving] > 0, will[leaving], members[leaving])
+        rows = (old.entry_vlan == vlan) & np.isin(old.entry_mac, self.stays)
+        mac, port = _entries(new, vlan)
+        rows &= ~np.isin(old.entry_mac, mac)
+        mac = np.concatenate([old.entry_mac[rows], mac])
+        port = np.concatenate([old.entry_port[rows], port])
+        order = np.lexsort((port, mac))
+        return members, mac[order], port[order]
+
+
+def _ports(by_switch: Mapping[str, set[int]], name: str) -> Ports:
+    return np.array(sorted(by_switch.get(name, ())), np.int64) - 1
+
+
+def _elsewhere(meeting: Meeting, switch: Switch, old: SwitchState, new: SwitchState) -> SwitchState:
+    """Return `new` with the ports that neither fabric has as they are in `old`: they are nobody's to change."""
+    theirs = np.ones(old.ports, np.bool_)
+    for fabric in (meeting.old, meeting.new):
+        theirs[np.array(fabric.used_ports[fabric.index[switch.name]], np.int64) - 1] = False
+    wide = _wide_columns(platforms.of(switch))
+    cells = [column for column, _ in PORT_CELLS.values() if column not in wide]
+    at = np.flatnonzero(theirs)
+    members = new.membership.copy()
+    for row, vlan in enumerate(new.vlans.tolist()):
+        if vlan in old.vlan_index:
+            members[row, at] = old.membership[old.vlan_index[vlan], at]
+    return replace(with_cells(new, old, at, cells), membership=members)
+
+
+def _wide_columns(platform: Platform) -> frozenset[str]:
+    """Return the columns of a state that one line of the model sets on all of its ports."""
+    return frozenset(PORT_CELLS[cell][0] for cell in switchwide(platform) if cell in PORT_CELLS)
+
+
+# --- which VLAN is which ----------------------------------------------------------------------------------------------
+
+
+def _matches(meeting: Meeting, before: FabricState, after: FabricState) -> dict[int, int]:
+    """Map VLANs of `after` to those of `before` that they grew or shrank from.
+
+    The hosts that send in it say which it may be; where nobody sends, one that is the same on all that both have.
+    """
+    named: dict[int, dict[int, int]] = {}  # VLAN after -> VLAN before -> hosts that name both
+    mine, theirs = owned(after), owned(before)
+    for name, port in meeting.hosts:
+        w, v = int(after[name].pvid[port - 1]), int(before[name].pvid[port - 1])
+        if w in mine and v in theirs:
+            named.setdefault(w, {})[v] = named.get(w, {}).get(v, 0) + 1
+    look = _Look(meeting, before, after)
+    free, found = set(theirs), dict[int, int]()
+    wishes = sorted((-count, w != v, w, v) for w, ways in named.items() for v, count in ways.items())
+    for _, _, w, v in wishes:
+        if w not in found and v in free and look.agree(v, w):
+            found[w] = v
+            free.discard(v)
+    for w in sorted(mine - found.keys()):
+        same = next((v for v in (w, *sorted(free)) if v in free and look.equal(v, w)), None)
+        if same is not None:
+            found[w] = same
+            free.discard(same)
+    return found
+
+
+class _Look:
+    """Compare a VLAN of the one fabric with a VLAN of the other, on the ports and of the hosts that both have."""
+
+    def __init__(self, meeting: Meeting, before: FabricState, after: FabricState) -> None:
+        self.before, self.after = before, after
+        self.address = {was.mac: known.mac for was, known in meeting.hosts.values()} | {BROADCAST: BROADCAST}
+        self.known = np.array(sorted(self.address.values()), np.uint64)
+        self.was = np.array(sorted(self.address), np.uint64)
+        self.will = np.array([self.address[mac] for mac in sorted(self.address)], np.uint64)
+        self.names = sorted(meeting.switches)
+        self.shared: dict[str, NDArray[np.bool_]] = {}
+        single = [
+            find(fabric)
+            for fabric in (meeting.old, meeting.new)
+            for find in (meeting.ports_of_links, meeting.ports_of_hosts)
+        ]
+        for name in self.names:
+            mask = np.ones(before[name].ports, np.bool_)
+            for ports in single:
+                mask[_ports(ports, name)] = False
+            self.shared[name] = mask
+
+    def agree(self, v: int, w: int) -> bool:
+        """Return whether `w` is `v` with members and entries more, or less, and none otherwise."""
+        more = less = False
+        for name in self.names:
+            old, new = self.before[name], self.after[name]
+            if v not in old.vlan_index and w not in new.vlan_index:
+                continue
+            was, will = (each[self.shared[name]] for each in (_members(old, v), _members(new, w)))
+            if ((was != will) & (was > 0) & (will > 0)).any():
+                return False
+            more, less = more | bool((will > was).any()), less | bool((was > will).any())
+            one, other = self._entries(name, v, w)
+            common, i, j = np.intersect1d(one[0], other[0], return_indices=True)
+            if not np.array_equal(one[1][i], other[1][j]) or (BROADCAST in common) != (
+                BROADCAST in np.union1d(one[0], other[0])
+            ):
+                return False
+        return not (more and less)
+
+    def equal(self, v: int, w: int) -> bool:
+        """Return whether both are the same."""
+        for name in self.names:
+            was, will = (
+                each[self.shared[name]] for each in (_members(self.before[name], v), _members(self.after[name], w))
+            )
+            one, other = self._entries(name, v, w)
+            if not (np.array_equal(was, will) and all(map(np.array_equal, one, other))):
+                return False
+        return True
+
+    def _entries(self, name: str, v: int, w: int) -> tuple[tuple[NDArray[np.uint64], NDArray[np.uint64]], ...]:
+        """Return (addresses as the new fabric has them, sets of ports as bits) of hosts that both have, in each."""
+        mac, port = _entries(self.before[name], v)
+        known = np.isin(mac, self.was)
+        mac, port = self.will[np.searchsorted(self.was, mac[known])], port[known]
+        other, other_port = _entries(self.after[name], w)
+        known = np.isin(other, self.known)
+        return _as_sets(mac, port), _as_sets(other[known], other_port[known])
+
+
+def _as_sets(mac: NDArray[np.uint64], port: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    keys, at = np.unique(mac, return_inverse=True)
+    bits = np.zeros(len(keys), np.uint64)
+    np.bitwise_or.at(bits, at, np.uint64(1) << (port - 1).astype(np.uint64))
+    return keys, bits
+
+
+def _numbered(fabric: Fabric, before: FabricState, after: FabricState, keeps: Mapping[int, int]) -> FabricState:
+    """Return `after` with the ids of VLANs that are kept, all others being in use nowhere."""
+    used = {v for state in before.values() for v in state.vlans.tolist()}
+    mine = sorted(owned(after))
+    number = dict(keeps)
+    taken = used | {v for v in mine if v not in number}
+    fresh = fabric.first_vlan
+    for v in mine:
+        if v in number or v not in used:
+            continue
+        while fresh in taken:
+            fresh += 1
+        if fresh > MAX_VLAN:
+            rule = "a VLAN id that no switch uses for each tree that is not an old one"
+            raise PlanError(rule, "none is left", "a plan with fewer VLANs")
+        number[v] = fresh
+        taken.add(fresh)
+    return {name: with_numbers(name, state, number) for name, state in after.items()}
+
+
+# --- states of a switch -----------------------------------------------------------------------------------------------
+
+
+def _members(state: SwitchState, vlan: int) -> NDArray[np.uint8]:
+    row = state.vlan_index.get(vlan)
+    return np.zeros(state.ports, np.uint8) if row is None else state.membership[row].copy()
+
+
+def _entries(state: SwitchState, vlan: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    low, high = np.searchsorted(state.entry_vlan, [vlan, vlan + 1])
+    return state.entry_mac[low:high], state.entry_port[low:high]
+
+
+def _with_contents(state: SwitchState, contents: Mapping[int, Content | None]) -> SwitchState:
+    """Return a state in which each VLAN of `contents` holds just that, and is absent where that is None."""
+    state = without(state, set(contents))
+    mine = {v: content for v, content in contents.items() if content is not None}
+    if not mine:
+        return state
+    ids = np.concatenate([state.vlans, np.array(sorted(mine), np.int32)])
+    order = np.argsort(ids)
+    rows = np.concatenate([state.membership, *(mine[v][0][None] for v in sorted(mine))])
+    names = [*state.vlan_names, *[OWNED_VLAN_NAME] * len(mine)]
+    vlan = np.concatenate([state.entry_vlan, *(np.full(len(mine[v][1]), v, np.int32) for v in sorted(mine))])
+    mac = np.concatenate([state.entry_mac, *(mine[v][1] for v in sorted(mine))])
+    port = np.concatenate([state.entry_port, *(mine[v][2] for v in sorted(mine))])
+    by = np.lexsort((port, mac, vlan))
+    return replace(
+        state,
+        vlans=ids[order],
+        vlan_names=tuple(names[i] for i in order.tolist()),
+        membership=rows[order],
+        entry_vlan=vlan[by],
+        entry_mac=mac[by],
+        entry_port=port[by],
+    )
+
+
+def _ready(platform: Platform, state: SwitchState, new: SwitchState, at: Ports) -> SwitchState:
+    """Return `state` with ports set as in `new`, but shut; a PVID whose VLAN is not there yet names none."""
+    if not len(at):
+        return state
+    wide = _wide_columns(platform)
+    cells = [column for column, _ in PORT_CELLS.values() if column not in wide]
+    return _dead_pvids(platform, _shut(with_cells(state, new, at, cells), at), at)
+
+
+def _shut(state: SwitchState, at: Ports) -> SwitchState:
+    if not len(at) or not state.enabled[at].any():
+        return state
+    enabled = state.enabled.copy()
+    enabled[at] = False
+    return replace(state, enabled=enabled)
+
+
+def _dead_pvids(platform: Platform, state: SwitchState, at: Ports) -> SwitchState:
+    """Return `state` with PVIDs that name no VLAN of the switch naming none."""
+    stale = at[~np.isin(state.pvid[at], [*state.vlans.tolist(), DISCARD_PVID])]
+    if not len(stale):
+        return state
+    pvid = state.pvid.copy()
+    pvid[stale] = _nothing(platform)
+    return replace(state, pvid=pvid)
+
+
+def _nothing(platform: Platform) -> int:
+    """Return a PVID that lets no frame in, on a port that is in no VLAN."""
+    return DISCARD_PVID if platform.pvid_is_membership else DEFAULT_VLAN
+
+
+def _without_members(state: SwitchState, at: Ports, but: Collection[int]) -> SwitchState:
+    """Return `state` with ports in no VLAN, those of `but` passed over."""
+    if not len(at):
+        return state
+    rows = np.array([v not in but for v in state.vlans.tolist()], np.bool_)
+    members = state.membership.copy()
+    members[np.ix_(rows, at)] = Membership.NONE
+    return replace(state, membership=members)
+
+
+def _closed(platform: Platform, state: SwitchState, at: Ports, *, enabled: bool) -> SwitchState:
+    """Return `state` with ports in no VLAN: nothing goes in or out. Cells of all ports at once stay."""
+    if not len(at):
+        return state
+    columns = {
+        "mode": PortMode.GENERAL,
+        "pvid": _nothing(platform),
+        "ingress_filter": True,
+        "frames": Frames.ALL,
+        "enabled": enabled,
+        "negotiation": True,
+        "speed_mbps": 0,
+        "flow_control": FlowControl.OFF,
+        "eee": platform.eee_at_factory,
+        "port_spanning_tree": True,
+        "lag": 0,
+    }
+    return _without_members(_with_columns(platform, state, at, columns), at, ())
+
+
+def _with_columns(platform: Platform, state: SwitchState, at: Ports, columns: Mapping[str, int]) -> SwitchState:
+    wide = _wide_columns(platform)
+    given = {}
+    for column, value in columns.items():
+        if column not in wide:
+            given[column] = getattr(state, column).copy()
+            given[column][at] = value
+    return replace(state, **given)
+
+
+def _given_back(platform: Platform, state: SwitchState, at: Ports, how: str) -> SwitchState:
+    """Return `state` with ports that nobody has any more as the operator says: isolated, shut, or as the factory's."""
+    if not len(at):
+        return state
+    closed = _closed(platform, state, at, enabled=how != "shut")
+    if how != "factory":
+        return closed
+    members = closed.membership.copy()
+    members[closed.vlan_index[DEFAULT_VLAN], at] = Membership.UNTAGGED
+    plain = {"mode": PortMode.ACCESS, "pvid": DEFAULT_VLAN}
+    return replace(_with_columns(platform, closed, at, plain), membership=members)
