@@ -152,8 +152,8 @@ def _visits(
         return []
     visited = replace(fabric, hosts=guests)
     net = _unblocked(fabric, interleaving(visited, before, lines), assumptions)
-    records = _flood(net, np.ones(len(guests), np.bool_), turns, NOBODY)
-    return _circling(visited, net, records, "a guest's broadcast") if assumptions.lossy else []
+    records = follow_frames(net, np.ones(len(guests), np.bool_), turns, NOBODY)
+    return goes_round(visited, net, records, "a guest's broadcast") if assumptions.lossy else []
 
 
 def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:
