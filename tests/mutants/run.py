@@ -133,9 +133,9 @@ class Copy:
         from tagloom import __file__ as found  # noqa: PLC0415 - the copy's
 
         assert Path(found).is_relative_to(self.root), f"the tests would import {found}"
-        return pytest.main(
-            ["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider", *tests]
-        )
+        words = ["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider"]
+        # plugins are imported once, before this process was made of the first
+        return pytest.main([*words, "-W", "ignore::pytest.PytestAssertRewriteWarning", *tests])
 
     def end_what_is_left(self):
         """End what runs of this copy left behind, such as racks."""

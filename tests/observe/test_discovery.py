@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from fabrics import ROOT
 from loopback import V3, served, snmp, switch
 from tagloom.errors import DeviceError
 from tagloom.lab import process
+from tagloom.lab.directory import Order
 from tagloom.lab.mib import Neighbour as FarEnd
 from tagloom.observe import cabling_of, differences, next_agents
 from tagloom.observe.discover import discover
 from tagloom.read import format_fabric, read_fabric
+from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.fabric import Link, Switch
 from tagloom.records.observation import Neighbour, Observation
 
@@ -168,3 +171,57 @@ def test_a_switch_of_no_known_model_is_named_and_model_says_what_it_is():
         found = discover("x", [seed], wire.ask, "powerconnect-5324")
     assert [s.model for s in found.fabric.switches] == ["powerconnect-5324"]
     assert [each.why for each in found.unreached] == ["the agent at 127.0.0.1 is s0, not this switch"]
+
+
+LAGS = """
+name: pair
+model: powerconnect-5324
+switches: {s0: {}, s1: {}}
+hosts:
+  h0: {switch: s0, port: g24, mac: "02:00:00:00:00:01"}
+  h1: {switch: s1, port: g24, mac: "02:00:00:00:00:02"}
+links:
+  - {ends: [["s0:g1", "s0:g2"], ["s1:g1", "s1:g2"]], lag: [1, 3]}
+  - ["s0:g5", "s1:g5"]
+"""
+
+
+@pytest.fixture(scope="module")
+def aggregated(tmp_path_factory):
+    """Yield the home of a running rack of two blank switches, cabled for an aggregated link."""
+    home = tmp_path_factory.mktemp("aggregated")
+    (home / "plan.yml").write_text(LAGS)
+    process.up(Order(read_fabric(home / "plan.yml"), ROOT / "templates"), home / "lab")
+    yield home
+    process.down(home / "lab")
+
+
+def test_aggregated_links_are_found_and_compared(aggregated, answer, tmp_path):
+    info = process.read_info(aggregated / "lab")
+    words = ["discover", "--seed", f"{info.agents['s0']}:{info.snmp_port}", "-i", aggregated / "lab"]
+    words += ["--against", aggregated / "plan.yml", "-o", tmp_path / "found.yml"]
+    status, page = answer(*words)
+    assert (status, page["unexpected"], page["links"]) == (1, [], 3)
+    assert page["missing"] == ["aggregated: s0:g1 - s1:g1, s0:g2 - s1:g2"]
+    assert answer("plan", aggregated / "plan.yml", "-o", aggregated / "build")[0] == 0
+    assert answer("apply", aggregated / "build", "-i", aggregated / "lab")[0] == 0
+    status, page = answer(*words)
+    assert (status, page["missing"], page["unexpected"], page["links"]) == (0, [], [], 2)
+    plan, found = read_fabric(aggregated / "plan.yml"), read_fabric(tmp_path / "found.yml")
+    assert set(found.links) == set(plan.links)
+    single = tmp_path / "single.yml"
+    single.write_text(
+        LAGS.replace('{ends: [["s0:g1", "s0:g2"], ["s1:g1", "s1:g2"]], lag: [1, 3]}', '["s0:g1", "s1:g1"]')
+    )
+    words[words.index("--against") + 1] = single
+    status, page = answer(*words)
+    assert (status, page["missing"], page["unexpected"]) == (1, [], ["s0:g2 - s1:g2"])
+
+
+def test_a_switch_that_does_not_tell_its_port_channels_is_not_blamed_for_them():
+    plan = parse_fabric(LAGS, "plan")
+    cables = tuple(Link(0, port, 1, port, parallel_link=i) for i, port in enumerate((1, 2, 5)))
+    found = replace(plan, links=cables)
+    assert differences(plan, found) == (("aggregated: s0:g1 - s1:g1, s0:g2 - s1:g2",), ())
+    assert differences(plan, found, silent=("s1",)) == ((), ())
+    assert differences(found, plan) == ((), ("aggregated: s0:g1 - s1:g1, s0:g2 - s1:g2",))

@@ -124,6 +124,53 @@ def test_where_command_line_and_q_bridge_disagree_it_is_a_finding(site, answer, 
     assert [f["where"] for f in page["findings"]] == ["s0: g5 PVID"]
 
 
+@contextlib.contextmanager
+def factory_agent(site, tmp_path):
+    """Let s0's agent show factory values, whatever the switch runs; yield the words that ask it."""
+    _, agent = switch()
+    settings = yaml.safe_load((site / "lab" / "snmp.yml").read_text())
+    with served(agent) as [(host, port)]:
+        settings["addresses"]["s0"] = f"{host}:{port}"
+        (tmp_path / "snmp.yml").write_text(yaml.safe_dump(settings))
+        yield ["--snmp", tmp_path / "snmp.yml"]
+
+
+def of_vlans(page):
+    """Return what was found of s0's VLANs: the other agent knows nothing of its cables."""
+    return [f for f in page["findings"] if f["where"].startswith("s0: ")]
+
+
+def test_an_agent_that_shows_factory_values_is_judged_by_its_command_line(site, answer, tmp_path):
+    with factory_agent(site, tmp_path) as words:
+        for witness in (["--against", site / "build"], ["--running"]):
+            _, page = observe(answer, site, *witness, *words)
+            assert of_vlans(page) == []
+            assert "judged by the command line" in page["switches"]["s0"]["complaints"][-1]
+        console(site, "s0", "interface ethernet g5", "switchport general pvid 1", "exit")
+        try:
+            status, page = observe(answer, site, "--against", site / "build", *words)
+        finally:
+            with contextlib.redirect_stdout(None):
+                main(["apply", str(site / "build"), "-i", str(site / "lab"), "--drift", "overwrite"])
+    assert status == 1
+    (found,) = of_vlans(page)
+    assert (found["where"], found["actual"]) == ("s0: g5 PVID", "1 on the command line")
+
+
+def test_factory_values_and_no_command_line_are_a_finding(site, answer, tmp_path):
+    with factory_agent(site, tmp_path) as words:
+        process.fault(site / "lab", "s0", "refuse-login", after=0.0, at=0)
+        try:
+            status, page = observe(answer, site, "--against", site / "build", *words)
+        finally:
+            process.mend(site / "lab", "s0")
+    assert status == 1
+    assert any(
+        found["where"] == "s0: VLANs" and "the command line of s0 cannot be read" in found["actual"]
+        for found in page["findings"]
+    )
+
+
 def test_a_switch_that_does_not_answer_is_exit_3_and_the_others_are_read(site, answer):
     process.quirks(site / "lab", {"s2": {"mute": True}})
     try:

@@ -23,7 +23,9 @@ from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+
+    from tagloom.records.switch_state import FabricState
 
 
 def _observe(args: argparse.Namespace, screen: Screen) -> int:
@@ -45,6 +47,10 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     settings = snmp_settings_of(args, site.inventory)
     agents = observing.agents_of(fabric, settings.addresses, settings.port)
     build = pipeline.read_build(args.against) if args.against else None
+
+    def running(names: Collection[str]) -> FabricState:
+        return observing.states_of(fabric, prepare.read_back(fabric, site, names))
+
     shots, code = 0, GOOD
     with ExitStack() as stack:
         snmp = stack.enter_context(snmp_reader(args, settings))
@@ -59,8 +65,8 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                     seen = observing.observe_all(fabric, agents, snmp.ask)
                     witnesses = [(build.fabric, build.state)] if build else []
                     if args.running:
-                        witnesses.append((fabric, pipeline.parse(fabric, prepare.read_back(fabric, site))[0]))
-                    found = [finding for both in witnesses for finding in observe.disagreements(*both, seen)]
+                        witnesses.append((fabric, running(fabric.index)))
+                    seen, found = observing.findings_of(witnesses, seen, running)
                     found += observe.link_findings(build.fabric, build.state, seen) if build else ()
                 at = time.time()
                 page = observing.page(seen, observing.rates_between(before, seen), found, at)

@@ -27,6 +27,7 @@ _IFX_ENTRY = (1, 3, 6, 1, 2, 1, 31, 1, 1, 1)
 _BRIDGE = (1, 3, 6, 1, 2, 1, 17)
 _Q_BRIDGE = (*_BRIDGE, 7, 1)
 _LLDP = (1, 0, 8802, 1, 1, 2, 1)
+_LAG_PORT = (1, 2, 840, 10006, 300, 43, 1, 2, 1, 1)
 _MAC_SUBTYPE, _IF_NAME_SUBTYPE = 4, 5  # LldpChassisIdSubtype, LldpPortIdSubtype
 _BRIDGE_CAPABILITY = b"\x20"  # LldpSystemCapabilitiesMap, bit 2
 _DOT1D_LEARNED, _DOT1D_MGMT = 3, 5  # dot1qTpFdbStatus
@@ -70,7 +71,13 @@ class SwitchTree:
     _fdb: dict[Oid, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._columns = {**self._system(), **self._interfaces(), **self._bridge(), **self._lldp()}
+        self._columns = {
+            **self._system(),
+            **self._interfaces(),
+            **self._bridge(),
+            **self._aggregation(),
+            **self._lldp(),
+        }
         self._all = sorted(self._columns)
 
     @property
@@ -187,6 +194,12 @@ class SwitchTree:
             (*_IFX_ENTRY, 18): lambda _: _text(""),
         }
         return {name_: _Column(lambda: rows, value) for name_, value in parts.items()}
+
+    def _aggregation(self) -> dict[Oid, _Column]:
+        """Return of IEEE8023-LAG-MIB (IEEE 802.1AX-2008 annex C) which port-channel a port is attached to, 0 = none."""
+        device = self.device
+        rows = [(port,) for port in range(1, device.platform.physical_ports + 1)]
+        return {(*_LAG_PORT, 13): _Column(lambda: rows, lambda index: ber.integer(device.editor.lag[index[0] - 1]))}
 
     def _bridge(self) -> dict[Oid, _Column]:
         """Return BRIDGE-MIB (RFC 4188) and Q-BRIDGE-MIB (RFC 4363): bridge ports, learnt and static entries, VLANs."""

@@ -2,6 +2,7 @@
 
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
 from tagloom.observe.compare import disagreements
+from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
 from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, PORTS, SCALARS
@@ -18,7 +19,9 @@ __all__ = [
     "cabling_of",
     "differences",
     "disagreements",
+    "doubtful",
     "interpret",
+    "judged_by_command_line",
     "link_findings",
     "next_agents",
     "rates",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.observe.interpret import port_number
+from tagloom.platforms.port_names import port_name
 from tagloom.records.fabric import Fabric, Host, Link, Switch
 from tagloom.units import parse_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tagloom.records.observation import Neighbour, Observation
     from tagloom.records.snmp import Address
@@ -35,11 +37,15 @@ class Unreached:
 
 @dataclass(frozen=True, slots=True)
 class Cabling:
-    """What was discovered: a fabric, the switches that were not reached, and what made no sense on the way."""
+    """What was discovered: a fabric, the switches that were not reached, and what made no sense on the way.
+
+    `silent` are the switches that do not tell which of their ports a port-channel binds.
+    """
 
     fabric: Fabric
     unreached: tuple[Unreached, ...] = ()
     complaints: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -101,18 +107,20 @@ def cabling_of(
                 mac = _host_mac(neighbour)
                 if mac is not None:
                     ends.hosts[here, neighbour.port] = neighbour.name, mac
-    links = _links(ends, names, order, pages)
+    links = _bound(_links(ends, names, order, pages), [found[chassis].aggregated or {} for chassis in order])
     switches = tuple(Switch(names[c], models[c], address=addresses.get(c, "")) for c in order)
     hosts = _hosts(ends, {(s, p) for link in links for s, p in ((link.a, link.a_port), (link.b, link.b_port))})
     fabric = Fabric(name, switches, hosts, links, tuple(page.ports for page in pages))
-    return Cabling(fabric, complaints=tuple(ends.complaints))
+    silent = tuple(names[chassis] for chassis in order if found[chassis].aggregated is None)
+    return Cabling(fabric, complaints=tuple(ends.complaints), silent=silent)
 
 
-def differences(plan: Fabric, found: Fabric) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def differences(plan: Fabric, found: Fabric, silent: Collection[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name the links that the plan has and nobody sees, and those that are seen and not planned.
 
     Switches are matched by name. A link that is wanted down, or has a dead switch at an end, is not missed: its ports
-    are shut, and a shut port sends no LLDP.
+    are shut, and a shut port sends no LLDP. An aggregated link is compared cable by cable, and then whether the same
+    cables are bound together, except at switches that are `silent` about it.
     """
     planned = dict(_named_links(plan))
     alive = {s.name for s in plan.switches if s.up}
@@ -124,18 +132,33 @@ def differences(plan: Fabric, found: Fabric) -> tuple[tuple[str, ...], tuple[str
     new = [s.name for s in found.switches if s.name not in plan.index]
     missing = [*gone, *(" - ".join(ends) for ends in sorted(expected - seen, key=_key))]
     unexpected = [*new, *(" - ".join(ends) for ends in sorted(seen - planned.keys(), key=_key))]
+    told = {ends for ends in expected & seen if not any(end.partition(":")[0] in silent for end in ends)}
+    wanted, bound = ({cables for cables in _aggregated(fabric) if cables <= told} for fabric in (plan, found))
+    missing += [_lag_words(cables) for cables in sorted(wanted - bound, key=_lag_words)]
+    unexpected += [_lag_words(cables) for cables in sorted(bound - wanted, key=_lag_words)]
     return tuple(missing), tuple(unexpected)
 
 
+def _aggregated(fabric: Fabric) -> Iterator[frozenset[tuple[str, str]]]:
+    """Yield the cables of each aggregated link."""
+    cables: dict[Link, set[tuple[str, str]]] = {}
+    for ends, link in _named_links(fabric):
+        if link.members:
+            cables.setdefault(link, set()).add(ends)
+    yield from (frozenset(each) for each in cables.values())
+
+
+def _lag_words(cables: frozenset[tuple[str, str]]) -> str:
+    return "aggregated: " + ", ".join(" - ".join(ends) for ends in sorted(cables, key=_key))
+
+
 def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
-    pages = [platforms.load(switch.model) for switch in fabric.switches]
+    """Yield each cable by its ends; an aggregated link is several."""
     for link in fabric.links:
-        ends = (
-            f"{fabric.switches[link.a].name}:{pages[link.a].port_name(link.a_port)}",
-            f"{fabric.switches[link.b].name}:{pages[link.b].port_name(link.b_port)}",
-        )
-        low, high = sorted(ends, key=_natural)
-        yield (low, high), link
+        for a_port, b_port in link.cables:
+            ends = port_name(fabric, link.a, a_port), port_name(fabric, link.b, b_port)
+            low, high = sorted(ends, key=_natural)
+            yield (low, high), link
 
 
 def _links(
@@ -156,6 +179,24 @@ def _links(
         parallel_links[a[0], b[0]] = parallel_link + 1
         links.append(Link(a[0], a[1], b[0], b[1], parallel_link=parallel_link))
     return tuple(links)
+
+
+def _bound(links: Sequence[Link], aggregated: Sequence[Mapping[int, int]]) -> tuple[Link, ...]:
+    """Return the links with those that both ends bind into one made one; `aggregated` is by switch."""
+    cables: dict[tuple[int, int, int, int], list[Link]] = {}
+    for link in links:
+        a_channel, b_channel = aggregated[link.a].get(link.a_port, 0), aggregated[link.b].get(link.b_port, 0)
+        both = bool(a_channel and b_channel)
+        ends = (a_channel, b_channel) if both else (link.a_port, link.b_port)
+        cables.setdefault((link.a, ends[0], link.b, ends[1]), []).append(link)
+    parallel_links: Counter[tuple[int, int]] = Counter()
+    found = []
+    for (a, a_port, b, b_port), some in cables.items():
+        bound = (a_port, b_port) != (some[0].a_port, some[0].b_port)
+        members = tuple((each.a_port, each.b_port) for each in some) if bound else ()
+        found.append(Link(a, a_port, b, b_port, parallel_link=parallel_links[a, b], members=members))
+        parallel_links[a, b] += 1
+    return tuple(found)
 
 
 def _hosts(ends: _Ends, taken: set[tuple[int, int]]) -> tuple[Host, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tagloom.records.fabric import Fabric
-    from tagloom.records.observation import Observation
+    from tagloom.records.observation import Observation, Vlans
     from tagloom.records.switch_state import FabricState, SwitchState
 
 _HOW = {Membership.NONE: "none", Membership.UNTAGGED: "untagged", Membership.TAGGED: "tagged"}
@@ -54,26 +54,25 @@ def _switch(
     if vlans.members is not None:
         for vlan in owned:
             if vlan not in vlans.members:
-                yield Finding(f"{switch}: VLAN {vlan}", "there", "no such VLAN over SNMP")
+                yield Finding(f"{switch}: VLAN {vlan}", "there", f"no such VLAN {vlans.seen_on}")
                 continue
             for port in ports:
                 wanted, actual = state.member(vlan, port), vlans.members[vlan].get(port, Membership.NONE)
                 if wanted is not actual:
                     where = f"{switch}: {names[port - 1]} in VLAN {vlan}"
-                    yield Finding(where, _HOW[wanted], f"{_HOW[actual]} over SNMP")
+                    yield Finding(where, _HOW[wanted], f"{_HOW[actual]} {vlans.seen_on}")
     if vlans.pvid is not None:
         for port in ports:
             pvid = vlans.pvid.get(port)
             if pvid != int(state.pvid[port - 1]):
                 where = f"{switch}: {names[port - 1]} PVID"
-                yield Finding(where, str(state.pvid[port - 1]), f"{'none' if pvid is None else pvid} over SNMP")
+                yield Finding(where, str(state.pvid[port - 1]), f"{'none' if pvid is None else pvid} {vlans.seen_on}")
     if vlans.entries is not None:
-        yield from _entries(switch, state, vlans.entries, set(owned))
+        yield from _entries(switch, state, vlans, set(owned))
 
 
-def _entries(
-    switch: str, state: SwitchState, shown: Mapping[tuple[int, int], tuple[int, ...]], owned: set[int]
-) -> Iterator[Finding]:
+def _entries(switch: str, state: SwitchState, vlans: Vlans, owned: set[int]) -> Iterator[Finding]:
+    shown = vlans.entries or {}
     wanted: dict[tuple[int, int], tuple[int, ...]] = {}
     rows = zip(state.entry_vlan.tolist(), state.entry_mac.tolist(), state.entry_port.tolist(), strict=True)
     for vlan, mac, port in rows:
@@ -82,7 +81,7 @@ def _entries(
     for key in sorted(wanted.keys() | {key for key in shown if key[0] in owned}):
         if wanted.get(key) != shown.get(key):
             where = f"{switch}: {format_mac(key[1])} in VLAN {key[0]}"
-            yield Finding(where, _ports(wanted.get(key)), f"{_ports(shown.get(key))} over SNMP")
+            yield Finding(where, _ports(wanted.get(key)), f"{_ports(shown.get(key))} {vlans.seen_on}")
 
 
 def _ports(ports: tuple[int, ...] | None) -> str:

@@ -118,6 +118,7 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
         ports=_counters(reader, numbers, platform) if reader.asked("ifOperStatus") else (),
         vlans=_vlans(reader, numbers) if reader.asked("dot1qPvid") else Vlans(),
         neighbours=_neighbours(reader, numbers, platform) if reader.asked("lldpRemChassisId") else (),
+        aggregated=_aggregated(reader, numbers, platform),
     )
     return replace(found, complaints=reader.said())
 
@@ -198,6 +199,19 @@ def _is_up(name: str, value: int | None, reader: _Reader) -> bool | None:
         reader.complain(f"{name}: expected 1 to 7, actual {value}")
         return None
     return None if value is None else value == _UP
+
+
+def _aggregated(reader: _Reader, ports: dict[int, int], platform: Platform) -> dict[int, int] | None:
+    """Read which port-channel binds a port; one that is bound by none names itself, nothing or another port."""
+    column = "dot3adAggPortAttachedAggID"
+    if not reader.rows(column):
+        return None
+    found = {}
+    for index in reader.rows(column):
+        bound = ports.get(reader.number(column, index) or 0, 0)
+        if len(index) == 1 and index[0] in ports and bound > platform.physical_ports:
+            found[ports[index[0]]] = bound
+    return found
 
 
 # --- VLANs -----------------------------------------------------------------------------------------------------------

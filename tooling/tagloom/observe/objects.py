@@ -8,6 +8,7 @@ _MIB2 = (1, 3, 6, 1, 2, 1)
 _SYSTEM, _IF, _IFX, _BRIDGE = (*_MIB2, 1), (*_MIB2, 2, 2, 1), (*_MIB2, 31, 1, 1, 1), (*_MIB2, 17)
 _Q = (*_BRIDGE, 7, 1)
 _LLDP = (1, 0, 8802, 1, 1, 2, 1)
+_LAG = (1, 2, 840, 10006, 300, 43, 1)
 
 SCALARS: dict[str, Oid] = {
     "sysDescr": (*_SYSTEM, 1, 0),
@@ -46,6 +47,8 @@ COLUMNS: dict[str, Oid] = {
     "dot1qVlanStaticEgressPorts": (*_Q, 4, 3, 1, 2),
     "dot1qVlanStaticUntaggedPorts": (*_Q, 4, 3, 1, 4),
     "dot1qPvid": (*_Q, 4, 5, 1, 1),
+    # IEEE8023-LAG-MIB, IEEE 802.1AX-2008 annex C
+    "dot3adAggPortAttachedAggID": (*_LAG, 2, 1, 1, 13),
     # LLDP-MIB, IEEE 802.1AB-2005 clause 12
     "lldpLocPortId": (*_LLDP, 3, 7, 1, 3),
     "lldpLocPortDesc": (*_LLDP, 3, 7, 1, 4),
@@ -76,12 +79,13 @@ _LLDP_REMOTE = (
     "lldpRemChassisIdSubtype lldpRemChassisId lldpRemPortIdSubtype lldpRemPortId lldpRemPortDesc lldpRemSysName "
     "lldpRemSysDesc lldpRemSysCapEnabled"
 )
+_AGGREGATED = "dot3adAggPortAttachedAggID"
 _LLDP_TABLES = ("lldpLocPortId lldpLocPortDesc", _LLDP_REMOTE, "lldpRemManAddrIfSubtype")
 _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
 COUNTERS = _wanted("sysUpTime", _COUNTERS)  # what a poll of traffic needs
 PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, from which numbers are told
-LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, *_LLDP_TABLES)
+LINKS = _wanted(f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}", _NAMES, _AGGREGATED, *_LLDP_TABLES)
 EVERYTHING = _wanted(
     f"{_SYSTEM_NAMES} {' '.join(_CHASSIS)}",
     _NAMES,
@@ -92,5 +96,6 @@ EVERYTHING = _wanted(
     "dot1qVlanFdbId dot1qVlanCurrentEgressPorts dot1qVlanCurrentUntaggedPorts",
     "dot1qStaticUnicastAllowedToGoTo",
     "dot1qTpFdbPort dot1qTpFdbStatus",
+    _AGGREGATED,
     *_LLDP_TABLES,
 )

@@ -19,7 +19,7 @@ from tagloom.read import read_fabric
 from tagloom.verify import Plan, foreign_findings, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from tagloom.apply.site import Site
@@ -166,9 +166,9 @@ def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
         )
 
 
-def read_back(fabric: Fabric, site: Site) -> dict[str, str]:
-    """Read every switch's running configuration over SSH. Raises DeviceError for the first that cannot be read."""
-    names = [switch.name for switch in fabric.live]
+def read_back(fabric: Fabric, site: Site, only: Collection[str] | None = None) -> dict[str, str]:
+    """Read running configurations over SSH, all or `only` some. Raises DeviceError for the first that cannot be."""
+    names = [switch.name for switch in fabric.live if only is None or switch.name in only]
     return read_running(
         site.inventory,
         switches=names,

@@ -7,20 +7,22 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tagloom import observe, platforms
-from tagloom.errors import Finding, InputError
+from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.observe import EVERYTHING, PORTS, Cabling
 from tagloom.read import read_fabric
 from tagloom.read.fabric_page import NAME
+from tagloom.render import read_state
 from tagloom.storage.document import read_yaml
 from tagloom.units import split_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation, Rates
     from tagloom.records.snmp import Address, Raw, Wanted
+    from tagloom.records.switch_state import FabricState
 
     Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
 
@@ -36,6 +38,36 @@ def observe_all(
         platform = platforms.load(fabric.switches[number].model)
         found[name] = observe.interpret(name, raw, platform, fabric.used_ports[number])
     return found
+
+
+def states_of(fabric: Fabric, texts: Mapping[str, str]) -> FabricState:
+    """Return what the texts of some switches say."""
+    return {
+        switch.name: read_state(platforms.of(switch), texts[switch.name], switch.name, ports)[0]
+        for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True)
+        if switch.name in texts
+    }
+
+
+def findings_of(
+    witnesses: Sequence[tuple[Fabric, FabricState]],
+    seen: Mapping[str, Observation],
+    running: Callable[[Collection[str]], FabricState],
+) -> tuple[dict[str, Observation], list[Finding]]:
+    """Return the readings as they were judged, and where they differ from what each witness says.
+
+    Switches that show factory values where a witness has VLANs are judged by their command line, which `running` reads;
+    one that cannot be read is a finding.
+    """
+    doubted = {name for _, states in witnesses for name in observe.doubtful(states, seen)}
+    judged, findings = dict(seen), list[Finding]()
+    try:
+        judged = observe.judged_by_command_line(seen, running(doubted)) if doubted else judged
+    except DeviceError as error:
+        actual = f"factory values over SNMP, and the command line of {error.switch} cannot be read: {error.text}"
+        findings += [Finding(f"{name}: VLANs", "a table that shows them", actual) for name in sorted(doubted)]
+    findings += [finding for both in witnesses for finding in observe.disagreements(*both, judged)]
+    return judged, findings
 
 
 def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
@@ -134,7 +166,7 @@ def page(
 
 def discovery_page(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
     """Return a discovery with the keys of the command line."""
-    missing, unexpected = observe.differences(plan, found.fabric) if plan is not None else ((), ())
+    missing, unexpected = observe.differences(plan, found.fabric, found.silent) if plan is not None else ((), ())
     return {
         "switches": len(found.fabric.switches),
         "links": len(found.fabric.links),

@@ -59,13 +59,14 @@ class Vlans:
     """What Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
 
     A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` what the switch
-    has learnt, (VLAN, MAC) to port.
+    has learnt, (VLAN, MAC) to port. `seen_on` says in a sentence where all but that was read.
     """
 
     members: Mapping[int, Mapping[int, Membership]] | None = None
     pvid: Mapping[int, int] | None = None
     entries: Mapping[tuple[int, int], tuple[int, ...]] | None = None
     learned: Mapping[tuple[int, int], int] | None = None
+    seen_on: str = "over SNMP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Observation:
 
     `at` is the time of the reading in seconds since the epoch, `uptime_seconds` the switch's own sysUpTime then.
     `error` says why there is no reading, or ""; `complaints` what was missing or made no sense in one that there is.
+    `aggregated` maps a port to the port-channel that binds it (IEEE 802.1AX), None where the switch does not tell.
     """
 
     switch: str
@@ -88,6 +90,7 @@ class Observation:
     ports: tuple[Counters, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
     vlans: Vlans = field(default_factory=Vlans)
+    aggregated: Mapping[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the reading with the keys of the command line; VLANs and entries as counts."""
