@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tagloom.adapters.ssh import Access, scrub
+from tagloom.adapters.ssh import Access
 from tagloom.errors import DeviceError
 from tagloom.lab import process
+from tagloom.platforms.secrets import scrub
 
 MODELS = pytest.mark.parametrize("switch", ["s0", "s1"], ids=["ros", "fastpath"])
 LINES = ("vlan database", "vlan 100", "exit")

@@ -116,7 +116,7 @@ def test_an_edit_that_does_not_read_back_is_refused_with_file_and_line(here, nam
 
 def test_a_directory_without_templates_is_refused(here):
     (here / "own").mkdir()
-    assert "own: expected FAMILY/lines.j2 or FAMILY/configuration.j2, actual neither" in refused(
+    assert "own: expected FAMILY/lines.j2 or FAMILY/configuration.j2 or site/all.j2, actual none of them" in refused(
         "plan", "f.yml", "--templates", "own", "-o", "b"
     )
 

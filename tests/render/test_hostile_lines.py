@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tagloom.adapters import ssh
-from tagloom.platforms import load
+from tagloom.platforms import load, secrets
 from tagloom.platforms.grammar import CONFIG, VLAN_DATABASE, Grammar
 from tagloom.platforms.interpreter import WRITTEN_CELLS, Interpreter
 from tagloom.records.switch_state import SwitchEditor
@@ -101,7 +101,7 @@ STORMS = [
 ]
 READERS = {
     "error": Grammar.of(load(ROS)).is_error,
-    "secrets": ssh.scrub,
+    "secrets": secrets.scrub,
     "login": lambda text: list(ssh._LOGIN_SAYS.finditer(text)),
     "log lines": lambda text: ssh._LOG_LINE.sub("", text),
     "pager": lambda text: re.search(ssh._PAGER, text),

@@ -23,6 +23,7 @@ from tagloom.adapters.metered import Allowance, MeteredSocket, TerminalText
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.plain_text import printable
 from tagloom.platforms.grammar import Grammar
+from tagloom.platforms.secrets import scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,15 +65,6 @@ _SUBMODES_DEEP = 4
 _CONFIG_MODE = "(config)"
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
-_SECRETS = re.compile(
-    r"(?i)(\b(?:"
-    r"password (?:level \d+ |encrypted )*"
-    r"|snmp-server community "
-    r"|(?:radius|tacacs)-server [^\n]{0,400}?key (?:encrypted )?"
-    r"|auth[ -](?:md5|sha)\w* |priv[ -](?:3?des|aes)\w* "  # of snmp-server user
-    r'))("[^"\n]*"|\S+)'
-)
-
 # Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
@@ -102,15 +94,6 @@ def _introduce_host(wire: BaseConnection, access: Access) -> None:
         return client
 
     wire._build_ssh_client = build_and_introduce  # type: ignore[method-assign]  # noqa: SLF001 - as above
-
-
-def scrub(text: str) -> str:
-    """Hide the secrets a configuration may hold, so that its lines can be shown or kept.
-
-    >>> print(scrub("username plant password 0123 level 15 encrypted"))
-    username plant password <hidden> level 15 encrypted
-    """
-    return _SECRETS.sub(r"\1<hidden>", text)
 
 
 def shown(answer: str) -> str:

@@ -44,6 +44,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
 
     start = time.monotonic()
     whole = read_fabric(args.fabric, args.templates)
+    whole = pipeline.with_trusted_lines(whole) if args.trust_foreign else whole
     fabric = with_links_off(whole, args.off, args.settings)
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
@@ -125,6 +126,7 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
         all_found.end()
     with screen.waiting("proving"):
         texts = pipeline.read_texts(fabric, configs)
+        fabric = pipeline.with_trusted_lines(fabric) if args.trust_foreign else fabric
         state, proof = pipeline.prove(
             fabric,
             texts,
@@ -134,12 +136,15 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
             whole=True,
             trust_foreign=args.trust_foreign,
         )
+        own = sum(map(len, pipeline.site_lines(fabric).values()))
     assumed = pipeline.assumptions(fabric, state, proof) if args.assumptions else None
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
     screen.say(*terminal.assumption_lines(assumed or []))
     screen.say(*terminal.text_lines(proof))
-    screen.answer(proof.to_json() | ({} if assumed is None else {"assumptions": assumed}))
+    if own:
+        screen.say(*terminal.row("site", terminal.site_words(own)))
+    screen.answer(proof.to_json() | {"site_lines": own} | ({} if assumed is None else {"assumptions": assumed}))
     return GOOD if proof.proven else NO
 
 
@@ -237,6 +242,12 @@ def add(commands: Commands) -> None:
         "and let their ports take its tagged frames, if those are proven to close no cycle",
     )
 
+    plan.add_argument(
+        "--trust-foreign",
+        action="store_true",
+        help="take lines of your site templates that tagloom does not know for harmless; the build lists them",
+    )
+
     verify = commands.add(
         "verify", _verify, "prove a fabric from configuration texts alone, and say whether they can be pasted"
     )
@@ -260,8 +271,8 @@ def add(commands: Commands) -> None:
             "--templates",
             type=Path,
             metavar="DIR",
-            help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, which go before tagloom's "
-            "(default: templates/ beside the fabric file; a build keeps those it was made by)",
+            help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, which go before tagloom's, and site/all.j2, "
+            "lines that every switch shall have besides (default: templates/ beside the fabric file; a build keeps those it was made by)",
         )
         command.add_argument(
             "--assumptions",

@@ -32,6 +32,7 @@ from tagloom.pipeline.planning import (
     rollout,
     routings,
 )
+from tagloom.render import site_lines, with_trusted_lines
 from tagloom.rollout import unfit
 from tagloom.verify import assumptions
 
@@ -57,10 +58,12 @@ __all__ = [
     "rollout",
     "rollout_between",
     "routings",
+    "site_lines",
     "traffic_from",
     "traffic_of",
     "unfit",
     "with_profile",
+    "with_trusted_lines",
     "write_build",
     "write_rollout",
     "write_texts",

@@ -25,7 +25,7 @@ from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.pages import BuildPage
 from tagloom.records.routes import Relation, Routes
-from tagloom.render import render_configuration
+from tagloom.render import render_configuration, site_lines
 from tagloom.storage.arrays import read_arrays
 from tagloom.storage.document import checked, read_json, shown
 from tagloom.storage.text import read_text
@@ -44,7 +44,10 @@ CONFIGURATION_BYTES = 1 << 26
 BUILD_FORMAT = 1  # raised when plan.json changes so that an older reader would misread it
 KEPT = ("apply",)  # what a run of the playbook by hand leaves in a build: its backups outlive the build
 # What names the files of a build and of a rollout have.
-_BUILD = r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+|templates/[^/]+/[^/]+\.j2"
+_BUILD = (
+    r"plan\.json|fabric\.yml|routes\.npz|configs/[^/]+\.cfg|hosts/[^/]+|templates/[^/]+/[^/]+\.(?:j2|txt)"
+    r"|site/[^/]+\.txt"
+)
 _ROLLOUT = "|".join(
     (
         r"rollout\.json|fabric\.yml|fabrics/\d+\.yml|left/[^/]+\.cfg|before/[^/]+\.cfg",
@@ -96,9 +99,18 @@ def write_build(
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
         write_templates(build.fabric.templates, fresh / "templates")
+        _write_site_lines(build.fabric, fresh / "site")
         for name, page_text in hosts.items():
             (fresh / "hosts").mkdir(exist_ok=True)
             (fresh / "hosts" / name).write_text(page_text, "utf-8")
+
+
+def _write_site_lines(fabric: Fabric, directory: Path) -> None:
+    """Write for people, one file per switch, the operator's own lines that an apply adds to its configuration."""
+    for name, lines in site_lines(fabric).items():
+        directory.mkdir(exist_ok=True)
+        said = "\n".join(line.title for line in lines)
+        (directory / f"{name}.txt").write_text(f"! from templates/site, which an apply reads\n{said}\n", "utf-8")
 
 
 def occupied(directory: Path, mark: str) -> list[Finding]:

@@ -19,7 +19,15 @@ from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import learning as learning_page
-from tagloom.render import line_effects, read_state, read_text, render_commands, render_configuration, template_findings
+from tagloom.render import (
+    line_effects,
+    read_state,
+    read_text,
+    render_commands,
+    render_configuration,
+    site_lines,
+    template_findings,
+)
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import ProofServices, choose, finish, from_factory, read_back, settled
@@ -111,6 +119,7 @@ class Build:
             "average_hops": round(average_hops(self.fabric, self.routes), 6) if self.fabric.hosts else 0.0,
             "max_channel_load": round(float(load.max(initial=0.0))),
             "max_channel_load_bound": math.floor(bound + 1e-6),
+            "site_lines": sum(map(len, site_lines(self.fabric).values())),
             **proof.to_json(),
         }
 
@@ -147,6 +156,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
+    site_lines(fabric)  # before minutes are spent on a plan that they would stop
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)

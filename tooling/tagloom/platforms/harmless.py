@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tagloom.platforms.family import family
@@ -19,14 +20,22 @@ class Harmless:
     """The lines of a family that a proof may pass over, by the place they stand in.
 
     `places` are config, vlan-database, interface and interface-vlan, and outside-interface and outside-vlan for what
-    holds besides on ports and in VLANs that are not the fabric's.
+    holds besides on ports and in VLANs that are not the fabric's. `unsent` and `named` are the family's `not_sent` and
+    `named`.
     """
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        unsent: Iterable[Mapping[str, Any]] = (),
+        named: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> None:
         places = {place: rows for place, rows in data.items() if place != "blocks"}
         self._places = {place: _beginnings(row["lines"] for row in rows) for place, rows in places.items()}
         blocks = data.get("blocks", ())
         self._blocks = [(re.compile(rf"(?:{row['opens']})(?:[ \d].*)?"), _beginnings([row["lines"]])) for row in blocks]
+        self._not_sent = [(row["why"], _beginnings([row["lines"]])) for row in unsent]
+        self._named = {place: re.compile("|".join(f"(?:{each})" for each in rows)) for place, rows in named.items()}
         self._whole = re.compile("|".join(f"(?:{each})" for row in places["config"] for each in row["lines"]))
 
     def covers(self, line: str, *places: str) -> bool:
@@ -41,6 +50,15 @@ class Harmless:
         """Return whether a line is harmless in the context that `opener` opens."""
         return any(opens.fullmatch(opener) and lines.fullmatch(line) for opens, lines in self._blocks)
 
+    def not_sent(self, line: str) -> str:
+        """Return why a line is not sent for an operator, wherever it stands; "" where it may be."""
+        return next((why for why, lines in self._not_sent if lines.fullmatch(line)), "")
+
+    def named(self, line: str, place: str) -> str:
+        """Return the words by which a line names what it sets, which "no" takes away; "" where that is not known."""
+        found = self._named[place].match(line) if place in self._named else None
+        return found[0] if found and line[found.end() :][:1] in {"", " "} else ""
+
     def covers_command(self, line: str) -> bool:
         """Return whether a shell's line is one harmless command and nothing else."""
         return bool(_ONE_COMMAND.fullmatch(line) and self._whole.fullmatch(line))
@@ -54,4 +72,5 @@ def _beginnings(groups: Iterable[list[str]]) -> re.Pattern[str]:
 @cache
 def harmless(name: str) -> Harmless:
     """Return the harmless lines of a family."""
-    return Harmless(family(name)["harmless"])
+    data = family(name)
+    return Harmless(data["harmless"], data.get("not_sent", ()), data.get("named", {}))

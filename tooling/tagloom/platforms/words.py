@@ -10,6 +10,7 @@ import jinja2
 from jinja2 import nodes
 
 from tagloom.errors import Finding, InputError
+from tagloom.platforms import models
 from tagloom.platforms.family import families, relatives
 from tagloom.share import share_directory
 from tagloom.storage.text import read_text
@@ -24,6 +25,7 @@ KINDS = frozenset(
     ("vlans", "vlan", "pvid", "ports", "port", "channels", "mac", "name", "seconds", "mbps", "number", "on", "switch")
 )
 OWN = ("lines.j2", "configuration.j2")  # what an operator may write anew: the order of commands is proven as it is
+SITE, TRUSTED = "site", "trusted.txt"  # the folder of an operator's own lines, and in it the list of those trusted
 _RULE = "text and {{ parameter | kind }} alone, each parameter once"
 _HOLE = "\0"  # stands in a line for a value; no template has one
 
@@ -64,15 +66,23 @@ def read_templates(directory: Path, *, asked: bool = False) -> Templates:
     if directory.resolve() == share_directory() / "templates":
         return ()
     found, findings = {}, []
+    of_site = {TRUSTED, *(f"{name}.j2" for name in ("all", *families(), *models()))}
     for path in sorted(directory.glob("*/*")):
         name = path.relative_to(directory).as_posix()
-        if path.parent.name in families():
+        if path.parent.name == SITE:
+            if path.name in of_site:
+                found[name] = read_text(path, "a readable template")
+            else:
+                rule = "all.j2, the family's or the model's name, or trusted.txt"
+                findings.append(Finding(str(path), rule, path.name))
+        elif path.parent.name in families():
             if path.name in OWN:
                 found[name] = read_text(path, "a readable template")
             else:
                 findings.append(Finding(str(path), " or ".join(OWN), path.name))
     if asked and not found:
-        findings.append(Finding(str(directory), f"FAMILY/{' or FAMILY/'.join(OWN)}", "neither"))
+        rule = f"FAMILY/{' or FAMILY/'.join(OWN)} or {SITE}/all.j2"
+        findings.append(Finding(str(directory), rule, "none of them"))
     if findings:
         raise InputError(findings)
     return tuple(sorted(found.items()))

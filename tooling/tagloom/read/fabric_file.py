@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -263,6 +264,9 @@ class _Reader:
             )
         self._own_addresses(draft)
         self._firmware(page, draft)
+        for name, switch in draft.switches.items():
+            if site := page.site | ((page.switches.get(name) or SwitchPage()).site):
+                draft.switches[name] = replace(switch, site=json.dumps(site, sort_keys=True, ensure_ascii=False))
 
     def _own_addresses(self, draft: _Draft) -> None:
         """Find switches that are managed by one address: a push to one of them would reach the other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,7 @@ class SwitchPage(Page):
     address: str | None = None
     state: Literal["up", "down"] = "up"
     firmware: dict[str, str] = {}
+    site: dict[str, JsonValue] = {}
 
 
 class HostPage(Page):
@@ -89,6 +90,7 @@ class FabricPage(Page):
     management: ManagementPage | None = None
     reserved: dict[Name, list[str]] = {}
     returned_ports: Literal["isolated", "factory", "shut"] = "isolated"
+    site: dict[str, JsonValue] = {}
 
 
 _PARTS: dict[str, type[Page]] = {

@@ -64,6 +64,8 @@ def format_fabric(fabric: Fabric) -> str:
         if switch.firmware:
             said = ", ".join(f"{word(variable)}: {quoted(choice)}" for variable, choice in switch.firmware)
             parts.append(f"firmware: {{{said}}}")
+        if switch.site:
+            parts.append(f"site: {switch.site}")  # JSON is YAML
         lines.append(f"  {word(switch.name)}: {{{', '.join(parts)}}}")
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
     for host in fabric.hosts:

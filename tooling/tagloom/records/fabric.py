@@ -45,6 +45,7 @@ class Switch:
     `firmware` says what its firmware has otherwise than the model's default, as (variable, choice) ascending. `up` is
     False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
     `templates` are the operator's own, (path, text) ascending by path: how its lines are written, not what they do.
+    `site` are the values that his site templates are given, as a JSON mapping, "" for none.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Switch:
     up: bool = True
     firmware: tuple[tuple[str, str], ...] = ()
     templates: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    site: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,26 @@ from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, sleeping, static_arp
 from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Parsed, Reading, UnknownLine, parse_configuration, read_state, read_text
+from tagloom.render.site_lines import SiteLines, named_by, site_lines, with_trusted_lines
 
 __all__ = [
     "Parsed",
     "Reading",
+    "SiteLines",
     "UnknownLine",
     "learning",
     "line_changes",
     "line_effects",
+    "named_by",
     "parse_configuration",
     "read_bridge",
     "read_state",
     "read_text",
     "render_commands",
     "render_configuration",
+    "site_lines",
     "sleeping",
     "static_arp",
     "template_findings",
+    "with_trusted_lines",
 ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tagloom.platforms import Platform
+    from tagloom.records.change import Change
     from tagloom.records.switch_state import SwitchState
 
 _TAKEN = ("configure",)  # changes nothing, and FASTPATH prints it
@@ -29,17 +30,15 @@ def template_findings(platform: Platform, wanted: SwitchState, text: str) -> Ite
         answer = f" ({' '.join(line.answer.split())})" if line.answer else ""
         yield Finding(_place(platform, line.text), "a line of tagloom's, or a comment", f"{line.text!r}{answer}")
     if not strange and parsed.state != wanted:
-        cell = difference(wanted, parsed.state)[0]
-        what = " ".join(
-            part
-            for part in (
-                f"VLAN {cell.vlan}" if cell.vlan else "",
-                platform.port_name(cell.port) if cell.port else "",
-                cell.cell.value,
-            )
-            if part
-        )
+        what = cell_words(platform, difference(wanted, parsed.state)[0])
         yield Finding(_place(platform, ""), f"a configuration that reads back with {what} as planned", "another")
+
+
+def cell_words(platform: Platform, change: Change) -> str:
+    """Return which cell a change is of, in the switch's own words."""
+    vlan = f"VLAN {change.vlan}" if change.vlan else ""
+    port = platform.port_name(change.port) if change.port else ""
+    return " ".join(part for part in (vlan, port, change.cell.value) if part)
 
 
 def _place(platform: Platform, line: str) -> str:

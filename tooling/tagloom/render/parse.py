@@ -370,9 +370,9 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
         ours = line.answer or f"{line.text} ".startswith(owned) or line.vlan in state.owned_vlans
         if not (bears and ours):
             others += [] if line.answer and not bears else [line]  # one that is refused changes nothing
-        elif not _harmless_line(platform, line, ports, vlans):
+        elif not harmless_line(platform, line, ports, vlans):
             findings.append(_finding(line, where))
-    unknown = [line for line in others if not _harmless_line(platform, line, ports, vlans)]
+    unknown = [line for line in others if not harmless_line(platform, line, ports, vlans)]
     unknown += [UnknownLine(number, "", repr(line), "") for number, line in concealing_lines(text)]
     findings += _of_duplex(platform, parsed, where, ports)
     findings += [
@@ -391,7 +391,7 @@ def read_text(platform: Platform, text: str, where: str, ports: Collection[int])
     )
 
 
-def _harmless_line(platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
+def harmless_line(platform: Platform, line: UnknownLine, ports: Collection[int], vlans: Collection[int]) -> bool:
     """Return whether a line that changes nothing of the state is known to change no frame's way either."""
     known = harmless(platform.grammar)
     if platform.grammar == iproute2.FAMILY:

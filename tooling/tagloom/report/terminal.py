@@ -79,8 +79,14 @@ def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pai
         ),
         *row("vlans", f"{vlans}; at most {summary['fdb_entries_max']} static entries in a switch (room for {room:,})"),
         *(row("floods", BROADCAST_WORDS[summary["broadcast"]]) if summary["broadcast"] != "flood" else ()),
+        *(row("site", site_words(summary["site_lines"])) if summary["site_lines"] else ()),
         *(line for remark in summary["remarks"] for line in row("remark", remark)),
     ]
+
+
+def site_words(lines: int) -> str:
+    """Return how many of the operator's own lines there are, and what was proven of them."""
+    return f"{count(lines, 'line')} of your own, which touch nothing that tagloom plans"
 
 
 def routing_lines(rows: Iterable[Mapping[str, Any]]) -> list[str]:
