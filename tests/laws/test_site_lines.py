@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabrics import ROOT
 from strategies import switch_states
 from tagloom import platforms
 from tagloom.errors import InputError
 from tagloom.platforms.factory import factory
+from tagloom.read import read_fabric
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.change import Cell, difference
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
@@ -196,6 +198,14 @@ def test_an_unknown_line_is_trusted_by_itself_alone_and_by_name():
     other = fabric.with_templates((("site/all.j2", "mystery 6\n"), ("site/trusted.txt", "mystery 5\n")))
     with pytest.raises(InputError, match="mystery 6"):
         site_lines(other)
+
+
+def test_the_example_to_copy_is_taken():
+    fabric = read_fabric(ROOT / "inventory/own-lines/fabric.yml")
+    found = {name: [line.title for line in lines] for name, lines in site_lines(fabric).items()}
+    assert list(found) == ["s0", "s1", "s2", "s3"]
+    assert 'snmp-server location "row 5"' in found["s2"]
+    assert found["s0"][-2:] == ['interface ethernet g3: description "to h0 "', "sntp unicast client enable"]
 
 
 def test_a_linux_bridge_is_told_where_its_lines_belong():

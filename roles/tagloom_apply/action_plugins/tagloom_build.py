@@ -11,11 +11,12 @@ from ansible.plugins.action import ActionBase
 
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import SSH_PORT
-from tagloom.apply.build import between, fabric_file, left_alone, ports_of, read_waves, refuse_unallowed
+from tagloom.apply.build import between, fabric_file, left_alone, own_wave, ports_of, read_waves, refuse_unallowed
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
 from tagloom.read import read_fabric
+from tagloom.render import site_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -62,7 +63,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             check_package(arguments["package"])
             if controller.by_hand and not self._task.check_mode:
                 refuse_unallowed(Path(arguments["build"]), arguments["allow"])
-            order = order_of(files.read_job(), list(variables["ansible_play_hosts_all"]), variables["groups"]["all"])
+            play, inventory = list(variables["ansible_play_hosts_all"]), variables["groups"]["all"]
+            order = order_of(files.read_job(), play, inventory, by_hand=controller.by_hand)
         except InputError as error:
             files.findings.write_text(json.dumps([finding.to_json() for finding in error.findings]), "utf-8")
             return result | {"failed": True, "msg": str(error)}
@@ -87,10 +89,11 @@ def addresses_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str
     return found
 
 
-def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[str, Any]:
+def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_hand: bool = False) -> dict[str, Any]:
     """Return what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
 
-    `play` are the hosts that Ansible was limited to. Raises InputError.
+    `play` are the hosts that Ansible was limited to. A run `by_hand` sends the operator's own lines in a last wave of
+    their own; a command has that done by a job of its own. Raises InputError.
     """
     waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
     aside = left_alone(job.build)
@@ -98,6 +101,13 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
     same_switches(fabric, play, inventory)
     play = [host for host in play if not job.limit or host in job.limit]
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
+    own_lines = job.own_lines
+    if by_hand:
+        own_lines = {name: [line.to_json() for line in lines] for name, lines in site_lines(fabric).items()}
+    if job.only_own:
+        wanted = [own_wave(waves, waves[-1].number)]
+    elif by_hand and own_lines and not job.check:
+        wanted.append(own_wave(waves, waves[-1].number + 1))
     first = max(1, job.first_wave)
     numbers = [wave.number for wave in wanted]
     befores = dict(zip(numbers, [None, *numbers[:-1]], strict=True))
@@ -115,6 +125,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str]) -> dict[
             for wave in wanted
         },
         "switches": [switch.name for switch in fabric.live],
+        "own_lines": own_lines,
         "check": job.check,
         "journal": job.journal,
         "run": job.run,

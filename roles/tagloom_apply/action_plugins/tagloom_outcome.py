@@ -34,15 +34,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         if switch in reached and int(last) not in [outcome.number for outcome in outcomes]:
             wrong.append(f"{switch}: no word from it: the process that spoke to it is gone")
         return result | {
-            "changed": any(outcome.changed for outcome in outcomes),
+            "changed": any(_differs(outcome) for outcome in outcomes),
             "commands": [line for outcome in outcomes for line in outcome.commands],
             "sent": [line for outcome in outcomes for line in outcome.sent],
-            **({"diff": [_difference(each) for each in outcomes if each.changed]} if self._task.diff else {}),
+            **({"diff": [_difference(each) for each in outcomes if _differs(each)]} if self._task.diff else {}),
             **({"failed": True, "msg": "; ".join(wrong)} if wrong else {}),
         }
+
+
+def _differs(outcome: Outcome) -> bool:
+    """Return whether a switch was changed, or would be."""
+    return outcome.changed or bool(outcome.own_lines and not outcome.failed)
 
 
 def _difference(outcome: Outcome) -> dict[str, str]:
     """Return what Ansible shows as a diff."""
     headers = {"before_header": outcome.switch, "after_header": f"{outcome.switch} ({outcome.wave})"}
-    return {"before": outcome.before, "after": outcome.after, **headers}
+    own_lines = "".join(f"{line}\n" for line in outcome.own_lines)
+    return {"before": outcome.before, "after": outcome.after + own_lines, **headers}

@@ -21,6 +21,7 @@ from tagloom.apply.controller import Controller
 from tagloom.apply.gate import Gate
 from tagloom.apply.journal import Journal
 from tagloom.apply.outcomes import Fault, Outcome
+from tagloom.apply.own_lines import OwnLines, checked_secrets, send_own_lines
 from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import RunDirectory
 from tagloom.apply.switch import Language, configure_switch
@@ -28,7 +29,15 @@ from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, TagloomError
 from tagloom.platforms.detect import mistaken
 from tagloom.platforms.grammar import switchwide
-from tagloom.render import parse_configuration, read_state, render_commands, render_configuration
+from tagloom.records.site_lines import SiteLine
+from tagloom.render import (
+    missing_lines,
+    parse_configuration,
+    read_state,
+    render_commands,
+    render_configuration,
+    site_commands,
+)
 from tagloom.share import share_directory
 
 if TYPE_CHECKING:
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
     from tagloom.adapters.worker_pool import Turn
     from tagloom.records.switch_state import SwitchState
 
-OUT_OF_BAND = "tagloom_out_of_band"
+OUT_OF_BAND, SECRETS = "tagloom_out_of_band", "tagloom_secrets"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -85,7 +94,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             ]
         except InputError as error:
             return result | {"failed": True, "msg": f"stopped before wave {wave['number']}: {error}"}
-        variables = partial(host_variables, self, task_vars or {}, names=(*Access.VARIABLES, OUT_OF_BAND))
+        names = (*Access.VARIABLES, OUT_OF_BAND, *([SECRETS] if order["own_lines"] else []))
+        variables = partial(host_variables, self, task_vars or {}, names=names)
 
         def prepare(switch: str) -> Callable[[Turn], Outcome | None]:
             def push(turn: Turn) -> Outcome | None:
@@ -161,6 +171,27 @@ def configure_one(
         physical_ports=platform.physical_ports,
         switchwide=switchwide(platform),
     )
+    wanted = tuple(map(SiteLine.from_json, order["own_lines"].get(switch, ())))
+    own = OwnLines(
+        wanted,
+        missing=partial(missing_lines, platform),
+        commands=partial(site_commands, platform),
+        secrets=checked_secrets(switch, wanted, variables.get(SECRETS)),
+    )
+    if wave["only_own"]:
+        return send_own_lines(
+            connect(switch, platform, Access.of_host(variables)),
+            switch,
+            language,
+            own,
+            backups=files.backups,
+            wave=wave["name"],
+            number=wave["number"],
+            wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
+            stop=files.stop_now.exists,
+            released=turn,
+            agree=turn.agree,
+        )
     out_of_band = boolean(variables.get(OUT_OF_BAND, False), strict=False)
     # A rollout's waves are proven never to cut the declared way to a switch; a set-up in one go is not.
     led = order["in_band"] and (bool(wave["expected"]) or check)
@@ -179,6 +210,7 @@ def configure_one(
         wave=wave["name"],
         number=wave["number"],
         wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
+        own_lines=lambda text: tuple(line.title for line in own.lacking(text)) if check and not wave["ahead"] else (),
         stop=files.stop_now.exists,
         released=turn,
         agree=(lambda good: good) if check else turn.agree,

@@ -63,6 +63,7 @@ _NOT_SAVED = re.compile(r"unsuccessful|not saved|copy.{0,80}fail", re.IGNORECASE
 _ECHO_ENDS = re.compile(r"[ \t]{0,256}\n")
 _SUBMODES_DEEP = 4
 _CONFIG_MODE = "(config)"
+_NAMES_HOST = "hostname "
 _FLAG = TypeAdapter(bool)  # from a command line's key=value it comes as text
 
 # Without a handler of its own, paramiko's tracebacks of every refused connection would reach standard error.
@@ -100,6 +101,16 @@ def shown(answer: str) -> str:
     """Return the beginning of an answer as one line for an error: without secrets, and of printable characters."""
     words = " ".join(scrub(answer.lstrip()[: 64 * SHOWN_CHARACTERS]).split())
     return printable(words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]} ...")
+
+
+def _prompt_of(*names: str) -> re.Pattern[str]:
+    """Return the prompt of a switch of one of some names.
+
+    A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself.
+    """
+    any_of = "|".join(map(re.escape, names))
+    behind = rf"(?=[ \t]{{0,8}}(?:$|{_LOG_TIME}))"
+    return re.compile(rf"^(?:{any_of})(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
 
 
 class _OnePiece(SSHChannel):
@@ -401,6 +412,8 @@ class SshSwitch(Session):
             raise DeviceError(self.name, "configure", f"the prompt is not that of {_CONFIG_MODE} afterwards")
         for line in lines:
             self.before_line(line)
+            if line.startswith(_NAMES_HOST) and self._wire is not None:  # the prompt that answers has the new name
+                self._prompt = _prompt_of(self._wire.base_prompt, line.removeprefix(_NAMES_HOST).strip().strip("\"'"))
             answer = self._exchange(line)
             if self._is_error(answer):
                 with contextlib.suppress(DeviceError):
@@ -443,9 +456,7 @@ class SshSwitch(Session):
         self._settle()
         if len(wire.base_prompt) > PROMPT_CHARACTERS:
             raise DeviceError(self.name, "login", f"a prompt of {len(wire.base_prompt)} characters")
-        # A line of an answer may begin like the prompt: nothing but a log line stands behind the prompt itself.
-        behind = rf"(?=[ \t]{{0,8}}(?:$|{_LOG_TIME}))"
-        self._prompt = re.compile(rf"^{re.escape(wire.base_prompt)}(\([^)\n]{{0,64}}\))?[#>]{behind}", re.MULTILINE)
+        self._prompt = _prompt_of(wire.base_prompt)
 
     def _introduce(self) -> None:
         """Answer what the ROS family asks inside the session, each question not before it was asked.

@@ -27,7 +27,7 @@ class WaveOrder:
     `paused` says that hosts are cut off on purpose after it, `assumptions` what it was proven under. `switches` are
     those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
     with what they hold, whatever that is. `fabrics` are the files of those that the states before and after it are of,
-    where a rollout leads from one to another.
+    where a rollout leads from one to another. With `only_own` the operator's own lines are sent, and nothing else.
     """
 
     number: int
@@ -39,6 +39,7 @@ class WaveOrder:
     switches: tuple[str, ...] | None = None
     assumptions: ProofAssumptions = AS_PLANNED
     fabrics: tuple[Path, ...] = ()
+    only_own: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the wave as plain values, for Ansible."""
@@ -49,6 +50,7 @@ class WaveOrder:
             "expected": str(self.expected or ""),
             "drain_seconds": self.drain_seconds,
             "switches": self.switches,
+            "only_own": self.only_own,
         }
 
 
@@ -119,6 +121,11 @@ def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -
     if check:
         return [replace(wave, switches=None) for wave in chosen if wave.number]
     return [replace(wave, switches=_changed(wave)) for wave in chosen]
+
+
+def own_wave(waves: Sequence[WaveOrder], number: int) -> WaveOrder:
+    """Return the wave of the operator's own lines, which comes after the last and reaches for all switches."""
+    return WaveOrder(number, "lines of your own", waves[-1].configs, only_own=True)
 
 
 def _changed(wave: WaveOrder) -> tuple[str, ...] | None:

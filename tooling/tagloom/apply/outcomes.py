@@ -31,6 +31,7 @@ class Outcome:
 
     changed    lines were accepted, or would be sent (check mode)
     commands   the lines the change takes; `sent` those that the switch has accepted
+    own_lines  the operator's own lines that the switch lacked, secrets masked: where it was asked for them
     read       the switch was read: `before` and `after` are the state found and the state wanted, rendered; they are
                equal where nothing is to do, and empty for a factory default
     error      "" = good; else one sentence, `command` being the line it happened at, which may or may not be done
@@ -48,6 +49,7 @@ class Outcome:
     changed: bool = False
     commands: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
+    own_lines: tuple[str, ...] = ()
     read: bool = False
     before: str = ""
     after: str = ""
@@ -73,11 +75,11 @@ class Outcome:
 
     @property
     def diff(self) -> str:
-        """Return the change as a unified diff of rendered states."""
+        """Return the change as a unified diff of rendered states, and behind it the operator's own lines."""
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True), self.after.splitlines(keepends=True), self.switch, self.switch, n=1
         )
-        return "".join(lines)
+        return "".join((*lines, *(f"+{line}\n" for line in self.own_lines)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as plain values; `from_json` reads them back."""
@@ -89,6 +91,7 @@ class Outcome:
             "failed": self.failed,
             "commands": list(self.commands),
             "sent": list(self.sent),
+            "own_lines": list(self.own_lines),
             "read": self.read,
             "before": self.before,
             "after": self.after,
@@ -109,7 +112,7 @@ class Outcome:
         values = {name: plain[name] for name in cls.__dataclass_fields__}
         values["fault"] = Fault(plain["fault"])
         values["findings"] = tuple(Finding(**finding) for finding in plain["findings"])
-        return cls(**values | {name: tuple(plain[name]) for name in ("commands", "sent")})
+        return cls(**values | {name: tuple(plain[name]) for name in ("commands", "sent", "own_lines")})
 
 
 @dataclass(frozen=True)

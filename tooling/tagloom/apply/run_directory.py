@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.outcomes import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Job:
     limit        the switches it may reach for; none = all that Ansible was limited to
     first_wave   the wave to begin with; `last_wave` the one to end with, 0 = the last there is
     proven       the digests of the configurations before the first wave, and after each; none = nobody knows them
+    own_lines    the operator's own lines of switches, as `SiteLine.to_json` has them; `only_own` sends these alone
     journal      the journal's file, "" = none is kept; `run` is the run's number in it
     """
 
@@ -34,6 +35,8 @@ class Job:
     proven: tuple[str, ...] = ()
     journal: str = ""
     run: int = 0
+    own_lines: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    only_own: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values; `from_json` reads them back."""

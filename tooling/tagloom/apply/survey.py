@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.run_directory import Job, RunDirectory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tagloom.apply.outcomes import Outcomes
@@ -15,15 +17,21 @@ if TYPE_CHECKING:
 
 
 def survey(
-    ansible: Ansible, directory: Path, fabric: Fabric, *, wave: int = 0, on_progress: Progress | None = None
+    ansible: Ansible,
+    directory: Path,
+    fabric: Fabric,
+    *,
+    wave: int = 0,
+    own_lines: Mapping[str, list[dict[str, Any]]] = MappingProxyType({}),
+    on_progress: Progress | None = None,
 ) -> Outcomes:
-    """Survey the switches of a fabric against what `directory` would change, or one wave of it.
+    """Survey the switches of a fabric against what `directory` would change, or one wave of it, and `own_lines`.
 
     Raises KeyboardInterrupt at its end if it was interrupted: every switch has been read then.
     """
     place = ansible.site.directory("check")
     names = [switch.name for switch in fabric.live]
-    job = Job(directory, check=True, first_wave=wave, last_wave=wave)
+    job = Job(directory, check=True, first_wave=wave, last_wave=wave, own_lines=dict(own_lines))
     found = ansible.do(job, place, names, on_progress=on_progress)
     if RunDirectory(place).stop.exists():
         raise KeyboardInterrupt

@@ -106,6 +106,7 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
     wave: str = "",
     number: int = 1,
     wave_journal: SwitchJournal | None = None,
+    own_lines: Callable[[str], tuple[str, ...]] = lambda _text: (),
     stop: Callable[[], bool] = lambda: False,
     released: Callable[[], bool] = lambda: True,
     agree: Callable[[bool], bool] = lambda good: good,
@@ -118,6 +119,7 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
     `held` is what it was last read to hold, from where the way was proven: it must hold exactly that on those cells.
     A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
+    `own_lines` names the operator's own lines that a running configuration lacks.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and what
     is about to be sent is in `wave_journal`, synced: where either cannot be written, nothing is sent. `stop` is asked
@@ -132,7 +134,7 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
 
     def before_line(line: str) -> None:
         if stop():
-            raise _StoppedError(switch, line, "stopped before this line, as asked")
+            raise StoppedError(switch, line, "stopped before this line, as asked")
 
     connection.before_line = before_line
     try:
@@ -175,6 +177,7 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
                 before=language.text(running),
                 after=language.text(wanted),
                 unsaved=(check or not changes) and not ahead and _unsaved(connection, language, running),
+                own_lines=own_lines(text),
             )
             waited = clock()
             agreed = agree(not drifted)
@@ -204,7 +207,7 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
                 outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
             if wave_journal is not None and not check and not outcome.failed:
                 wave_journal.note(SAVED, len(connection.sent))
-    except _StoppedError as error:
+    except StoppedError as error:
         outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.STOPPED)
     except DeviceError as error:
         outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.DEVICE)
@@ -232,7 +235,7 @@ def _leftovers(
     )
 
 
-class _StoppedError(DeviceError):
+class StoppedError(DeviceError):
     """Somebody asked the run to end at once."""
 
 

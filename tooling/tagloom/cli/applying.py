@@ -182,7 +182,7 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
         if outcome.changed and survey.outcomes[0].number < survey.outcomes[-1].number and outcome.number > shown:
             shown = outcome.number
             screen.say(*terminal.row(f"wave {shown}", outcome.wave))
-        if outcome.changed:
+        if outcome.changed or outcome.own_lines:
             screen.say(terminal.change_line(outcome.switch, outcome.diff))
             if diff:
                 screen.say(*outcome.diff.splitlines())

@@ -272,7 +272,8 @@ def add(commands: Commands) -> None:
             type=Path,
             metavar="DIR",
             help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, which go before tagloom's, and site/all.j2, "
-            "lines that every switch shall have besides (default: templates/ beside the fabric file; a build keeps those it was made by)",
+            "lines that every switch shall have besides "
+            "(default: templates/ beside the fabric file; a build keeps those it was made by)",
         )
         command.add_argument(
             "--assumptions",

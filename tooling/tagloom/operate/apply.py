@@ -14,7 +14,7 @@ from tagloom.apply.run_states import DONE, UNDONE, Move
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
-from tagloom.operate import prepare, waves
+from tagloom.operate import own_lines, prepare, waves
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.planning import may_finish, render
@@ -25,7 +25,7 @@ from tagloom.records.ownership import overlay
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -82,6 +82,7 @@ class Result:
         page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
         page |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
         page["drift"] = [finding.to_json() for finding in self.drift]
+        page["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         return page | self.interrupted.to_json()
 
 
@@ -104,7 +105,10 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
 
 def look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Survey:
     """Read every switch, against one wave or (0) against all."""
-    found = survey(context.ansible, sequence.directory, sequence.fabric, wave=wave, on_progress=on_progress)
+    own = own_lines.own_lines_of(sequence.fabric)
+    found = survey(
+        context.ansible, sequence.directory, sequence.fabric, wave=wave, own_lines=own, on_progress=on_progress
+    )
     return waves.survey_of(sequence.fabric, found)
 
 
@@ -131,9 +135,36 @@ def look_and_apply(
         found = look(context, prepared.sequence, 0 if check else 1, on_progress)
     on_found(found)
     if check:
-        return preview(context, prepared, found, options)
+        return _with_own_lines(preview(context, prepared, found, options))
     with phase("pushes", prepared.sequence.waves) as on_progress:
-        return apply_new(context, prepared, found, options, on_progress)
+        result = apply_new(context, prepared, found, options, on_progress)
+    lacking = list(dict.fromkeys(o.switch for o in found.outcomes.outcomes if o.own_lines))
+    source = str(prepared.source.absolute())
+    return _send_own_lines(context, prepared.sequence.build, source, lacking, result, phase) if lacking else result
+
+
+def _with_own_lines(result: Result) -> Result:
+    """Count switches that lack some of the operator's own lines among those that would change."""
+    outcomes = (replace(o, changed=o.changed or bool(o.own_lines and not o.failed)) for o in result.outcomes.outcomes)
+    return replace(result, outcomes=replace(result.outcomes, outcomes=tuple(outcomes)))
+
+
+def _send_own_lines(
+    context: ApplyContext,
+    sequence: WaveSequence,
+    source: str,
+    switches: Collection[str],
+    result: Result,
+    phase: Phase,
+) -> Result:
+    """Send the operator's own lines that switches lack, after a push that went well."""
+    if not result.good:
+        rest = f"lines of your own were not sent to {', '.join(switches)}: the push before them did not end well"
+        return replace(result, remarks=(*result.remarks, rest))
+    with phase("lines of your own", 1) as on_progress:
+        run, outcomes = own_lines.send(context, sequence, source, switches, on_progress)
+    both = own_lines.joined(result.outcomes, outcomes)
+    return replace(result, outcomes=both, run=result.run if run.state == DONE and result.run else run)
 
 
 def apply_new(
@@ -559,15 +590,29 @@ def resume(
 ) -> Result:
     """Go on with a run from where its switches stand, every line on the way proven anew from what was read.
 
-    With `check`, only say where they stand and what would be sent.
+    With `check`, only say where they stand and what would be sent. What a run has left over of the operator's own lines
+    is sent after it.
     """
+    if check:
+        return _with_own_lines(_resume(context, run, options, on_progress, check=True))
+    result = _resume(context, run, options, on_progress)
+    if run.kind != "apply" or not result.good or not own_lines.own_lines_of(context.own_sequence(run).fabric):
+        return result
+    sequence = context.own_sequence(run).build
+    names = [switch.name for switch in sequence.fabric.live]
+    return _send_own_lines(context, sequence, run.source, names, result, _unshown)
+
+
+def _resume(
+    context: ApplyContext, run: Run, options: ApplyOptions, on_progress: Progress | None = None, *, check: bool = False
+) -> Result:
     sequence = context.own_sequence(run)
     if not sequence.states:  # nothing was proven of the way: where it stands does not matter
         found = look(context, sequence, 1, on_progress)
         cut = _interrupted(sequence, found, found.wanted)
         if check:
             return Result(found.outcomes, run, interrupted=cut)
-        if not _consented(cut, options) and not (sequence.directory / ALLOWED).exists():
+        if run.kind != own_lines.KIND and not _consented(cut, options) and not (sequence.directory / ALLOWED).exists():
             return Result(found.unsent(), run, interrupted=cut, refused=True)
         _announce(context, sequence.directory, cut)
         outcomes = context.push(run, sequence, on_progress=on_progress)
@@ -616,11 +661,13 @@ def rollback(
     An interrupted rollback is gone on with. With `check`, only say what would be sent. Raises InputError where
     `source` is not what was applied last, PlanError where there is nothing that a proven way leads back from.
     """
-    while (run := context.journal.unfinished()) is not None and run.kind != "apply":
+    if not check:
+        own_lines.give_up(context)
+    while (run := context.journal.unfinished()) is not None and run.kind not in {"apply", own_lines.KIND}:
         result = resume(context, run, options, on_progress, check=check)
         if check or not result.good or run.kind == "rollback":
             return result
-    if run is None:
+    if run is None or run.kind == own_lines.KIND:
         done = (r for r in context.journal.runs() if r.state == DONE and r.kind == "apply")
         run = next(done, None)
     if run is None:
@@ -631,6 +678,7 @@ def rollback(
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
         raise PlanError(rule, witness, "tagloom apply of a former build")
+    left = own_lines.left_behind(context, run)
     sequence = context.own_sequence(run)
     wave = run.wave if run.unfinished else sequence.waves
     found = _look(context, sequence, wave, on_progress)
@@ -648,13 +696,14 @@ def rollback(
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
-        return Result(replace(led, waves=way.waves), run, remarks=(remark,), interrupted=cut)
+        return Result(replace(led, waves=way.waves), run, remarks=(remark, *left), interrupted=cut)
     if not _consented(cut, options):
         return Result(found.unsent(), run, interrupted=cut, refused=True)
     _announce(context, directory, cut)
     back, own = context.begin(way, "rollback", run.source, save=progress.unsaved, undoes=run)
     outcomes = context.push(back, own, on_progress=on_progress)
-    return replace(_after(context, back, own, found.complete(outcomes), options, on_progress), interrupted=cut)
+    result = _after(context, back, own, found.complete(outcomes), options, on_progress)
+    return replace(result, remarks=(*result.remarks, *left), interrupted=cut)
 
 
 def _joined(first: Outcomes, then: Outcomes) -> Outcomes:

@@ -21,6 +21,7 @@ from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
+from tagloom.operate import own_lines
 from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
 from tagloom.pipeline.growing import shared_services
 from tagloom.pipeline.planning import dead_states, proof_services, render
@@ -79,6 +80,11 @@ class WaveSequence:
     def waves(self) -> int:
         """Count the waves."""
         return len(self.names)
+
+    @property
+    def build(self) -> WaveSequence:
+        """Return the build that the waves lead to, as waves of its own."""
+        return self if not (self.directory / "rollout.json").exists() else read_sequence(self.directory / "build")
 
     @cached_property
     def ports(self) -> dict[str, tuple[int, ...]]:
@@ -300,6 +306,8 @@ class ApplyContext:
             journal=str(self.journal.path.absolute()),
             run=run.id,
         )
+        if run.kind == own_lines.KIND:
+            job = replace(job, own_lines=own_lines.own_lines_of(sequence.fabric), only_own=True)
         names = [switch.name for switch in sequence.fabric.live]
         self.ansible.hold(partial(self._lock_switches, sequence.fabric))
         outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)

@@ -7,6 +7,7 @@ from tagloom.render.effects import line_changes, line_effects
 from tagloom.render.hosts import learning, sleeping, static_arp
 from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Parsed, Reading, UnknownLine, parse_configuration, read_state, read_text
+from tagloom.render.site_changes import missing_lines, site_commands
 from tagloom.render.site_lines import SiteLines, named_by, site_lines, with_trusted_lines
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "learning",
     "line_changes",
     "line_effects",
+    "missing_lines",
     "named_by",
     "parse_configuration",
     "read_bridge",
@@ -24,6 +26,7 @@ __all__ = [
     "read_text",
     "render_commands",
     "render_configuration",
+    "site_commands",
     "site_lines",
     "sleeping",
     "static_arp",

@@ -1,10 +1,11 @@
-"""Prove that the operator's own lines touch nothing of what tagloom plans, line by line, by the switch's own grammar."""
+"""Prove that the operator's own lines touch nothing of what tagloom plans, by the grammar of the switch."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -94,8 +95,10 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
             )
             continue
         reader = _Reader(platform, trusted)
-        for where, line in rows:
-            reader.take(where, line)
+        for _, page in groupby(rows, key=lambda row: row[0].rpartition(":")[0]):
+            reader.leave()
+            for where, line in page:
+                reader.take(where, line)
         reader.find_twice()
         findings += reader.findings
         unknown += reader.unknown
@@ -128,10 +131,10 @@ class _Reader:
             return
         text = " ".join(text.split()) if '"' not in text and "'" not in text else text
         if text == "exit" and self._block:
-            self._leave()
+            self.leave()
             return
         if text.startswith(_OPENERS) or (self._of_others and not self._harmless.inside(self._block, text)):
-            self._leave()
+            self.leave()
         if self._of_others:
             self.lines.append(SiteLine(text, where, self._block))
             return
@@ -147,7 +150,8 @@ class _Reader:
         else:
             self._take_foreign(where, text)
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Stand outside of any block."""
         self._context, self._block, self._of_others = CONFIG, "", False
 
     def _take_foreign(self, where: str, text: str) -> None:
@@ -163,6 +167,9 @@ class _Reader:
             self.lines.append(line)
             if line.opens:
                 self._block, self._of_others = text, True
+        elif self._block and harmless_line(self.platform, UnknownLine(0, "", text, ""), (), ()):
+            self.leave()  # a block that lacks its exit
+            self.take(where, text)
         elif self._owned(text):
             self.findings.append(Finding(where, _RULE, f"{line.title!r}, which begins like one of tagloom's"))
         elif line.title in self.trusted:

@@ -1,0 +1,38 @@
+"""The operator's own lines by ansible-playbook alone: in a last wave of their own, and their secrets nowhere."""
+
+from tagloom.apply.run_directory import Job
+
+SECRET = "kellerfalle7"
+SITE = (
+    "sntp server 192.0.2.7\nsnmp-server community {{ secret.c }} ro\n{{ switch.ports[0].interface }}\ndescription x\n"
+)
+
+
+def write_site_build(bench):
+    bench.write_build()
+    (bench.build / "templates/site").mkdir(parents=True)
+    (bench.build / "templates/site/all.j2").write_text(SITE)
+    return bench.with_variables(tagloom_secrets={"c": SECRET})
+
+
+def test_ansible_alone_shows_sends_and_hides_them(bench):
+    inventory = write_site_build(bench)
+    assert bench.by_hand("--check", "--diff", inventory=inventory) == 0
+    assert bench.log().count("+snmp-server community ******** ro") == len(bench.names)
+    assert bench.configurations() == bench.born
+    assert bench.by_hand("--diff", "-vvv", inventory=inventory) == 0
+    log = bench.log()
+    for name in bench.names:
+        text = bench.configurations()[name]
+        assert text.count("sntp server 192.0.2.7\n") == text.count(f"snmp-server community {SECRET} ro\n") == 1
+        assert bench.state(name) == bench.target(name)
+    assert bench.by_hand("--diff", inventory=inventory) == 0
+    assert "changed=1" not in bench.log()
+    written = [path for place in (bench.run_directory, bench.build) for path in place.rglob("*") if path.is_file()]
+    texts = [path.read_text("utf-8") for path in written if "backups" not in path.parts]
+    assert not any(SECRET in text for text in [log, *texts])
+
+
+def test_a_job_with_own_lines_reads_back_as_it_was_written(tmp_path):
+    job = Job(tmp_path, own_lines={"s0": [{"text": "hostname a"}]}, only_own=True)
+    assert Job.from_json(job.to_json()) == job
