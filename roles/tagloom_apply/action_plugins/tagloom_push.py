@@ -78,7 +78,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         gate = Gate(files, order, arguments["wave"], controller)
         if not gate.reached:
             return result | {"changed": False, "skipped": True}
-        if controller.by_hand:
+        if controller.by_hand and gate.first:  # all waves are pushed by this process
             try:
                 SwitchLocks().take(json.loads(files.addresses.read_text("utf-8")))  # until this process ends
             except TagloomError as error:
