@@ -42,6 +42,8 @@ def running(tmp_path_factory):
     terminal = Terminal(tmp_path_factory.mktemp("lines"))
     (terminal.home / "f.yml").write_text(RING + "site: {ntp: 192.0.2.7}\n")
     terminal("lab", "up", "f.yml")
+    terminal("plan", "f.yml", "-o", "plain")
+    terminal("apply", "plain", "--allow", "interrupt")
     process.keep(terminal.rack)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(terminal.home / "key"))

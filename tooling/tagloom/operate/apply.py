@@ -158,6 +158,8 @@ def _send_own_lines(
     phase: Phase,
 ) -> Result:
     """Send the operator's own lines that switches lack, after a push that went well."""
+    if result.refused or result.drift:
+        return result
     if not result.good:
         rest = f"lines of your own were not sent to {', '.join(switches)}: the push before them did not end well"
         return replace(result, remarks=(*result.remarks, rest))
