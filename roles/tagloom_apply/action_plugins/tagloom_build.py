@@ -103,7 +103,9 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
     own_lines = job.own_lines
     if by_hand:
-        own_lines = {name: [line.to_json() for line in lines] for name, lines in site_lines(fabric).items()}
+        target = job.build / "build" / "fabric.yml"
+        led = site_lines(read_fabric(target) if target.is_file() else fabric)
+        own_lines = {name: [line.to_json() for line in lines] for name, lines in led.items()}
     if job.only_own:
         wanted = [own_wave(waves, waves[-1].number)]
     elif by_hand and own_lines and not job.check:

@@ -105,7 +105,7 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
 
 def look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Survey:
     """Read every switch, against one wave or (0) against all."""
-    own = own_lines.own_lines_of(sequence.fabric)
+    own = own_lines.own_lines_of(sequence)
     found = survey(
         context.ansible, sequence.directory, sequence.fabric, wave=wave, own_lines=own, on_progress=on_progress
     )
@@ -598,7 +598,7 @@ def resume(
     if check:
         return _with_own_lines(_resume(context, run, options, on_progress, check=True))
     result = _resume(context, run, options, on_progress)
-    if run.kind != "apply" or not result.good or not own_lines.own_lines_of(context.own_sequence(run).fabric):
+    if run.kind != "apply" or not result.good or not own_lines.own_lines_of(context.own_sequence(run)):
         return result
     sequence = context.own_sequence(run).build
     names = [switch.name for switch in sequence.fabric.live]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.journal import SAVED
 from tagloom.apply.run_states import Move
+from tagloom.read import read_fabric
 from tagloom.render import site_lines
 
 if TYPE_CHECKING:
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Progress
     from tagloom.operate.waves import ApplyContext, WaveSequence
-    from tagloom.records.fabric import Fabric
 
 KIND = "lines"  # of a run
 
 
-def own_lines_of(fabric: Fabric) -> dict[str, list[dict[str, Any]]]:
-    """Return the operator's own lines of each switch as plain values. Raises InputError where they do not prove."""
+def own_lines_of(sequence: WaveSequence) -> dict[str, list[dict[str, Any]]]:
+    """Return the operator's own lines of each switch of the build that waves lead to, as plain values.
+
+    Raises InputError where they do not prove.
+    """
+    target = sequence.directory / "build" / "fabric.yml"
+    fabric = read_fabric(target) if target.is_file() else sequence.fabric
     return {name: [line.to_json() for line in lines] for name, lines in site_lines(fabric).items()}
 
 

@@ -307,7 +307,7 @@ class ApplyContext:
             run=run.id,
         )
         if run.kind == own_lines.KIND:
-            job = replace(job, own_lines=own_lines.own_lines_of(sequence.fabric), only_own=True)
+            job = replace(job, own_lines=own_lines.own_lines_of(sequence), only_own=True)
         names = [switch.name for switch in sequence.fabric.live]
         self.ansible.hold(partial(self._lock_switches, sequence.fabric))
         outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)

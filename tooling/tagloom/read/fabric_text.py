@@ -17,7 +17,7 @@ from tagloom.records.fabric import Shape
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from tagloom.records.fabric import Fabric, Link
+    from tagloom.records.fabric import Fabric, Link, Switch
 
 
 def format_family(
@@ -55,18 +55,7 @@ def format_fabric(fabric: Fabric) -> str:
     if fabric.shape is not None:
         lines.append(f"shape: {_shape(fabric.shape)}")
     lines.append("switches:")
-    for switch in fabric.switches:
-        parts = [f"model: {word(switch.model)}", f"at: [{', '.join(map(str, switch.at))}]"]
-        if switch.address:
-            parts.append(f"address: {quoted(switch.address)}")
-        if not switch.up:
-            parts.append("state: down")
-        if switch.firmware:
-            said = ", ".join(f"{word(variable)}: {quoted(choice)}" for variable, choice in switch.firmware)
-            parts.append(f"firmware: {{{said}}}")
-        if switch.site:
-            parts.append(f"site: {switch.site}")  # JSON is YAML
-        lines.append(f"  {word(switch.name)}: {{{', '.join(parts)}}}")
+    lines += map(_switch, fabric.switches)
     lines.append("hosts:" if fabric.hosts else "hosts: {}")
     for host in fabric.hosts:
         at = fabric.switches[host.switch].name
@@ -89,6 +78,20 @@ def format_fabric(fabric: Fabric) -> str:
             ends = f"[{sides[0][0]}, {sides[1][0]}]"
         lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
     return "\n".join(lines) + "\n"
+
+
+def _switch(switch: Switch) -> str:
+    parts = [f"model: {word(switch.model)}", f"at: [{', '.join(map(str, switch.at))}]"]
+    if switch.address:
+        parts.append(f"address: {quoted(switch.address)}")
+    if not switch.up:
+        parts.append("state: down")
+    if switch.firmware:
+        said = ", ".join(f"{word(variable)}: {quoted(choice)}" for variable, choice in switch.firmware)
+        parts.append(f"firmware: {{{said}}}")
+    if switch.site:
+        parts.append(f"site: {switch.site}")  # JSON is YAML
+    return f"  {word(switch.name)}: {{{', '.join(parts)}}}"
 
 
 @lru_cache(1 << 16)
