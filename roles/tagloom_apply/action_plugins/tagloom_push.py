@@ -172,7 +172,7 @@ def configure_one(
         switchwide=switchwide(platform),
     )
     wanted = tuple(map(SiteLine.from_json, order["own_lines"].get(switch, ())))
-    own = OwnLines(
+    mine = OwnLines(
         wanted,
         missing=partial(missing_lines, platform),
         commands=partial(site_commands, platform),
@@ -183,7 +183,7 @@ def configure_one(
             connect(switch, platform, Access.of_host(variables)),
             switch,
             language,
-            own,
+            mine,
             backups=files.backups,
             wave=wave["name"],
             number=wave["number"],
@@ -210,7 +210,7 @@ def configure_one(
         wave=wave["name"],
         number=wave["number"],
         wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
-        own_lines=lambda text: tuple(line.title for line in own.lacking(text)) if check and not wave["ahead"] else (),
+        own_lines=lambda text: tuple(line.title for line in mine.lacking(text)) if check and not wave["ahead"] else (),
         stop=files.stop_now.exists,
         released=turn,
         agree=(lambda good: good) if check else turn.agree,
