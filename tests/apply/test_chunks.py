@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from netmiko.base_connection import BaseConnection
 
+from judges.shows import read_addresses, read_status, read_vlans
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.platforms import load
-from tagloom.render.shows import read_addresses, read_status, read_vlans
 from thinned import examples
 
 PAGES = Path(__file__).parents[1] / "data" / "shows"

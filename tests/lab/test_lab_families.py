@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from judges.shows import read_addresses, read_status, read_switchport, read_vlans
 from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.lab import process
@@ -16,7 +17,6 @@ from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.change import Patch, difference
 from tagloom.records.ownership import overlay
 from tagloom.render import parse_configuration, render_commands
-from tagloom.render.shows import read_addresses, read_status, read_switchport, read_vlans
 from tagloom.route import route
 from tagloom.verify import broadcasts_once, verify
 from tagloom.weave import weave

@@ -270,7 +270,7 @@ def metered(true_lag, seed, *, mean_of=0.0, noise=6.0, seconds=90.0):
     start = chance.uniform(1000, 2000)
     switched = [start + at for at in lag.modulation(seconds, seed)]
     ended = start + seconds
-    on = lag.on_times(switched, ended)
+    on = list(itertools.pairwise([*switched, ended]))[::2]
 
     def load(at):
         if not mean_of:

@@ -68,7 +68,6 @@ COVERING = [
     ("rollout/*", ROLLED_OUT),
     ("render/effects.py", "rollout/test_cells.py rollout/test_wave_proof.py"),
     ("render/parse.py", f"{TEXTS} render/test_hostile_lines.py verify/test_texts_that_do_not_work.py"),
-    ("render/shows.py", "render/test_shows.py"),
     ("render/hosts.py", "render/test_hosts.py"),
     ("render/bridge.py", "render/test_linux_bridge.py"),
     ("render/shell.py", "render/test_linux_bridge.py"),

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ntc_templates.parse import parse_output
 
-from tagloom.platforms import load
-from tagloom.records.switch_state import Frames, PortMode
-from tagloom.render import parse_configuration
-from tagloom.render.shows import (
+from judges.shows import (
     AddressRow,
     StatusRow,
     Switchport,
@@ -25,6 +22,9 @@ from tagloom.render.shows import (
     read_switchport,
     read_vlans,
 )
+from tagloom.platforms import load
+from tagloom.records.switch_state import Frames, PortMode
+from tagloom.render import parse_configuration
 from tagloom.units import parse_mac
 
 PAGES = Path(__file__).parents[1] / "data" / "shows"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,8 +93,3 @@ def _peak(lags: NDArray[np.float64], correlation: NDArray[np.float64]) -> tuple[
     away -= away.mean(axis=1, keepdims=True)
     rest = -((away @ (y - y.mean())) ** 2) / (away**2).sum(axis=1)
     return float(x[int(np.argmin(rest))]), float(correlation[top])
-
-
-def on_times(switched: Sequence[float], ended: float) -> list[tuple[float, float]]:
-    """Return from when to when the load was on."""
-    return [(a, b) for i, (a, b) in enumerate(pairwise([*switched, ended])) if i % 2 == 0]
