@@ -1,0 +1,121 @@
+"""Compare where the VLANs of others lead before a change and after it: whom they no longer join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding
+from tagloom.platforms.port_names import port_name
+from tagloom.records.switch_state import DEFAULT_VLAN, Membership
+from tagloom.verify.foreign import outside_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+
+    Port = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class CutVlan:
+    """Two ports that a VLAN of others joins before a change and not after it; `lost` of them all are cut from some.
+
+    vlan    the id
+    a, b    (switch index, port number)
+    taken   the one of them that is no longer in the VLAN, None where there is no way left between them
+    lost    how many ports no longer reach every port that they reached
+    """
+
+    vlan: int
+    a: Port
+    b: Port
+    taken: Port | None
+    lost: int
+
+
+def cut_vlans(fabric: Fabric, before: FabricState, after: FabricState) -> list[CutVlan]:
+    """Return the VLANs of others that a change cuts, ascending, each with a pair of ports that it joined.
+
+    A VLAN joins two ports where both are members of it and links lead from one to the other whose two ends are members:
+    spanning tree blocks links of a ring and leaves none apart. Ports are those outside the fabric, and those of its
+    hosts. VLAN 1 is nobody's, and the VLANs that tagloom made are its own.
+    """
+    ours = {vlan for state in before.values() for vlan in state.owned_vlans} | {DEFAULT_VLAN}
+    vlans = sorted({vlan for state in before.values() for vlan in state.vlans.tolist()} - ours)
+    return [cut for vlan in vlans for cut in _cut(fabric, vlan, before, after)]
+
+
+def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> list[Finding]:
+    """Return a finding for each VLAN of others that a change cuts."""
+    return [
+        Finding(
+            f"VLAN {cut.vlan}, of others",
+            f"{port_name(fabric, *cut.a)} and {port_name(fabric, *cut.b)} joined by it, as now",
+            f"{port_name(fabric, *cut.taken)} is taken out of it" if cut.taken else "no link between them carries it",
+        )
+        for cut in cut_vlans(fabric, before, after)
+    ]
+
+
+def _cut(fabric: Fabric, vlan: int, before: FabricState, after: FabricState) -> Iterator[CutVlan]:
+    now, then = _parts(fabric, vlan, before), _parts(fabric, vlan, after)
+    groups: dict[int, list[Port]] = {}
+    for port, part in now.items():
+        groups.setdefault(part, []).append(port)
+    pairs: list[tuple[Port, Port]] = []
+    lost = 0
+    for group in groups.values():
+        parts = [then.get(port, -1 - i) for i, port in enumerate(group)]
+        sizes = {part: parts.count(part) for part in parts}
+        if len(group) > 1 and len(sizes) > 1:
+            lost += len(group)
+            a = next((port for port in group if port not in then), group[0])
+            b = next(port for port, part in zip(group, parts, strict=True) if port != a and part != then.get(a, -1))
+            pairs.append((a, b))
+    if pairs:
+        a, b = pairs[0]
+        yield CutVlan(vlan, a, b, next((port for port in (a, b) if port not in then), None), lost)
+
+
+def _parts(fabric: Fabric, vlan: int, state: FabricState) -> dict[Port, int]:
+    """Map each port of a VLAN, outside the fabric or a host's, to the part of the fabric that the VLAN joins it to."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most changes need not wait for
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - as above
+
+    count = len(fabric.switches)
+    held = [state[switch.name] for switch in fabric.switches]
+    inside = [_members(each, vlan) if fabric.switches[s].up else None for s, each in enumerate(held)]
+
+    def joined(s: int, port: int) -> bool:
+        members = inside[s]
+        return members is not None and bool(members[port - 1])
+
+    ways = [
+        (link.a, link.b)
+        for link in fabric.links
+        if link.up and joined(link.a, link.a_port) and joined(link.b, link.b_port)
+    ]
+    ends = np.array(ways, np.int64).reshape(-1, 2).T
+    _, part = connected_components(csr_matrix((np.ones(len(ways)), (ends[0], ends[1])), (count, count)), directed=False)
+    found: dict[Port, int] = {}
+    for s, members in enumerate(inside):
+        if members is None or not members.any():
+            continue
+        theirs = outside_ports(fabric, s, held[s])
+        theirs[[host.port - 1 for host in fabric.hosts if host.switch == s]] = True
+        for at in np.flatnonzero(theirs & members).tolist():
+            found[s, at + 1] = int(part[s])
+    return found
+
+
+def _members(held: SwitchState, vlan: int) -> NDArray[np.bool_] | None:
+    """Return which ports are open and in a VLAN, bool[P]; None where the switch does not have it."""
+    row = held.vlan_index.get(vlan)
+    return None if row is None else held.enabled & (held.membership[row] != Membership.NONE)
