@@ -8,12 +8,22 @@ from fabrics import ROOT
 from strategies import switch_states
 from tagloom import platforms
 from tagloom.errors import InputError
+from tagloom.lab.console import Console
+from tagloom.lab.device import Device, UnmanagedConfig
 from tagloom.platforms.factory import factory
 from tagloom.read import read_fabric
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.change import Cell, difference
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
-from tagloom.render import line_changes, render_commands, site_lines, with_trusted_lines
+from tagloom.render import (
+    line_changes,
+    missing_lines,
+    render_commands,
+    render_configuration,
+    site_commands,
+    site_lines,
+    with_trusted_lines,
+)
 from thinned import examples
 
 MODELS = ("powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "powerconnect-7024", "n-series")
@@ -131,6 +141,41 @@ def test_users_ntp_snmp_and_descriptions_are_taken_with_switch_fabric_and_site_v
     assert [line.where for line in site_lines(fabric_with(text, model, extra=extra))["s0"]] == [
         f"templates/site/all.j2:{n}" for n in (3, 5, 5, 7, 8, 11)
     ]
+
+
+def typed(device, lines):
+    """Type configuration lines at a virtual switch's console."""
+    console = Console(device)
+    console.start()
+    login = "lab\nlab\n" if console.family.login_in_shell else ""
+    console.feed("\n".join([f"{login}enable", "configure", *lines, ""]))
+
+
+@EACH_MODEL
+def test_what_a_switch_lacks_is_sent_is_shown_afterwards_and_changes_no_cell(model):
+    platform = platforms.load(model)
+    fabric = fabric_with(
+        "hostname b\nsntp server 192.0.2.7\nsnmp-server community {{ secret.c }} ro\nno logging 192.0.2.254\n"
+        "{% for port in switch.ports %}\n{{ port.interface }}\ndescription  'to {{ port.peer }}'\n{% endfor %}\n",
+        model,
+    )
+    wanted, secrets = site_lines(fabric)["s0"], {"c": "kellerfalle7"}
+    device = Device(
+        "s0",
+        platform,
+        lambda state: render_configuration(platform, state, ROOT / "templates"),
+        UnmanagedConfig.born("s0", 0, platform, ()),
+    )
+    state = device.editor.freeze()
+    assert missing_lines(platform, device.running_config(), wanted, secrets) == wanted
+    typed(device, [line.replace("<secret:c>", "kellerfalle7") for line in site_commands(platform, wanted)])
+    assert missing_lines(platform, device.running_config(), wanted, secrets) == ()
+    assert device.editor.freeze() == state
+    port = wanted[-1].ports[0]
+    typed(device, [wanted[-1].block, "no description", "exit", "logging 192.0.2.254", "hostname c"])
+    lacking = missing_lines(platform, device.running_config(), wanted, secrets)
+    assert [line.text for line in lacking] == ["hostname b", "no logging 192.0.2.254", wanted[-1].text]
+    assert lacking[-1].ports == (port,)
 
 
 def test_the_families_and_the_models_files_come_after_that_of_all():

@@ -22,7 +22,7 @@ from tagloom.records.site_lines import MASK, SECRET, SiteLine, masked, plain_lin
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
 from tagloom.render.own_templates import cell_words
 from tagloom.render.parse import UnknownLine, harmless_line
-from tagloom.render.site_page import site_rows
+from tagloom.render.site_page import cable_ends, site_rows
 from tagloom.render.steps import LONGEST_LINE
 from tagloom.units import parse_mac
 
@@ -76,11 +76,11 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
     found: SiteLines = {}
     findings: list[Finding] = []
     unknown: list[SiteLine] = []
-    trusted = _trusted(fabric)
+    trusted, ends = _trusted(fabric), cable_ends(fabric) if fabric.templates else []
     for s, switch in enumerate(fabric.switches):
         if not switch.up:
             continue
-        rows, wrong = site_rows(fabric, s)
+        rows, wrong = site_rows(fabric, s, ends) if ends else ([], [])
         findings += wrong
         if not rows:
             continue
@@ -257,6 +257,8 @@ def _meaning(key: _Key, context: Context, text: str) -> _Meaning:
     One in which the line refuses to hold says nothing, as long as another takes it.
     """
     platform = key.platform
+    if not _is_known(Grammar.of(platform), context, text):
+        return _Meaning()
     done, answer = "", ""
     there: Context | None = None
     for editor in _probes(platform, context, text):
@@ -277,6 +279,20 @@ def _meaning(key: _Key, context: Context, text: str) -> _Meaning:
     if done or there is VLAN_DATABASE:
         return _Meaning(done or "inside which VLANs are made", there)
     return _Meaning("" if there is not None else answer, there)
+
+
+def _is_known(grammar: Grammar, context: Context, text: str) -> bool:
+    """Return whether any line of the grammar begins like a line, there or outside of blocks: else no state takes it."""
+    first, *rest = text.split()
+    for kind in {context.kind, ContextKind.CONFIG}:
+        node = grammar.trees[kind]
+        if first == "no" and rest and first in node.words:
+            node = node.words[first]
+            if rest[0] in node.words or node.value is not None:
+                return True
+        elif first in node.words or node.value is not None:
+            return True
+    return False
 
 
 def _probes(platform: Platform, context: Context, text: str) -> list[SwitchEditor]:

@@ -20,9 +20,12 @@ from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.platforms.words import SITE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from tagloom.platforms import Platform
     from tagloom.records.fabric import Fabric, Switch
+
+    CableEnds = dict[int, tuple[str, str, str]]
 
 MOST_LINES = 4096  # of one switch
 _MARK = re.compile("\0(\\d+)\1")  # the template's line, in what it prints; no value can hold one
@@ -57,12 +60,15 @@ def site_files(switch: Switch) -> list[tuple[str, str]]:
     return [(name, own[name]) for name in names if name in own]
 
 
-def site_rows(fabric: Fabric, s: int) -> tuple[list[tuple[str, str]], list[Finding]]:
-    """Print the site templates of switch `s` (an index): (place, line) pairs without comments, and what is wrong."""
+def site_rows(fabric: Fabric, s: int, ends: Sequence[CableEnds]) -> tuple[list[tuple[str, str]], list[Finding]]:
+    """Print the site templates of switch `s` (an index): (place, line) pairs without comments, and what is wrong.
+
+    `ends` is what `cable_ends` gives.
+    """
     rows: list[tuple[str, str]] = []
     findings: list[Finding] = []
     files = site_files(fabric.switches[s])
-    view = _view(fabric, s) if files else {}
+    view = _view(fabric, s, ends[s]) if files else {}
     for name, text in files:
         path = f"templates/{name}"
         try:
@@ -142,7 +148,7 @@ def _environment() -> jinja2.Environment:
     return _SiteEnvironment()
 
 
-def _view(fabric: Fabric, s: int) -> dict[str, Any]:
+def _view(fabric: Fabric, s: int, ends: CableEnds) -> dict[str, Any]:
     """Return what a template is given of a switch and its fabric."""
     switch = fabric.switches[s]
     platform = platforms.of(switch)
@@ -153,7 +159,7 @@ def _view(fabric: Fabric, s: int) -> dict[str, Any]:
             "model": switch.model,
             "family": platform.grammar,
             "address": switch.address,
-            "ports": _ports(fabric, s),
+            "ports": _ports(platform, ends),
         },
         "fabric": {
             "name": fabric.name,
@@ -165,19 +171,21 @@ def _view(fabric: Fabric, s: int) -> dict[str, Any]:
     }
 
 
-def _ports(fabric: Fabric, s: int) -> list[dict[str, str]]:
-    """List the cables of a switch: its port, the line that opens the port's block, and what is at the other end."""
-    ends: dict[int, tuple[str, str, str]] = {}
+def cable_ends(fabric: Fabric) -> list[CableEnds]:
+    """Return by switch what is at the other end of each port's cable: its kind, its name, and its port in words."""
+    ends: list[CableEnds] = [{} for _ in fabric.switches]
+    models = [platforms.of(switch) for switch in fabric.switches]
     for link in fabric.links:
-        for here, there, cables in (
-            (link.a, link.b, link.cables),
-            (link.b, link.a, tuple((q, p) for p, q in link.cables)),
-        ):
-            if here == s:
-                other = fabric.switches[there]
-                ends |= {p: ("link", other.name, platforms.of(other).port_name(q)) for p, q in cables}
-    ends |= {host.port: ("host", host.name, "") for host in fabric.hosts if host.switch == s}
-    platform = platforms.of(fabric.switches[s])
+        for p, q in link.cables:
+            ends[link.a][p] = "link", fabric.switches[link.b].name, models[link.b].port_name(q)
+            ends[link.b][q] = "link", fabric.switches[link.a].name, models[link.a].port_name(p)
+    for host in fabric.hosts:
+        ends[host.switch][host.port] = "host", host.name, ""
+    return ends
+
+
+def _ports(platform: Platform, ends: CableEnds) -> list[dict[str, str]]:
+    """List the cables of a switch: its port, the line that opens the port's block, and what is at the other end."""
     spoken = platform.grammar and platform.grammar != iproute2.FAMILY
     return [
         {
