@@ -99,7 +99,8 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
     aside = left_alone(job.build)
     play = [host for host in play if host not in aside]
     same_switches(fabric, play, inventory)
-    play = [host for host in play if not job.limit or host in job.limit]
+    live = {switch.name for switch in fabric.live}  # a dead switch is never contacted
+    play = [host for host in play if host in live and (not job.limit or host in job.limit)]
     wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
     own_lines = job.own_lines
     if by_hand:

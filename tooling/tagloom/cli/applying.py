@@ -43,6 +43,9 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         if (args.build / "rollout.json").exists() and args.limit:
             rule = "a build: the waves of a rollout need all their switches"
             wrong.findings.append(Finding("--limit", rule, str(args.build)))
+        if (args.build / "rollout.json").exists() and (args.without or args.readmit):
+            rule = f"a build, such as {args.build}/build: the waves of a rollout need all their switches"
+            wrong.findings.append(Finding("--without and --readmit", rule, str(args.build)))
     wrong.end()
     with Ansible(site, args.limit) as ansible:
         ansible.start()
@@ -55,7 +58,8 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
 
     with ExitStack() as stack:
         with screen.waiting("proving what would be pushed"):
-            prepared = stack.enter_context(prepare.prepared_copy(args.build, ansible.site))
+            prepared = stack.enter_context(prepare.prepared_copy(args.build, ansible.site, _without(args)))
+            _check_readmitted(args.readmit, prepared)
         if prepared.proof.proven:
             return _apply_proven(args, screen, ansible, prepared)
         screen.say(
@@ -96,7 +100,20 @@ def _options(args: argparse.Namespace) -> ApplyOptions:
 
     allowed = args.allow or []
     drift = getattr(args, "drift", "")
-    return ApplyOptions(args.on_failure, drift, "drain" in allowed, "interrupt" in allowed)
+    readmitted = getattr(args, "readmit", "")
+    return ApplyOptions(
+        args.on_failure, drift, "drain" in allowed, "interrupt" in allowed, readmitted, bool(_without(args))
+    )
+
+
+def _without(args: argparse.Namespace) -> list[str]:
+    """List the switches that the operator calls dead."""
+    return [name for words in getattr(args, "without", None) or [] for name in words.split(",") if name]
+
+
+def _check_readmitted(name: str, prepared: PreparedChange) -> None:
+    if name and name not in [switch.name for switch in prepared.fabric.live]:
+        raise InputError([Finding("--readmit", "a switch of the build that is up", name)])
 
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
@@ -213,7 +230,10 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    page = {**result.to_json(), "resume_with": resume}
+    page = {**result.to_json(), "resume_with": resume, "next": ""}
+    if dead := _where_dead(args, result):
+        screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
+        page["next"] = dead[1]
     if result.refused:
         page |= {"refused": result.interrupted.rule, "witness": result.interrupted.why, "next": again}
     screen.answer(page)
@@ -222,6 +242,27 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
     return NO if outcomes.stopped or outcomes.failed else GOOD
+
+
+def _where_dead(args: argparse.Namespace, result: Any) -> tuple[list[str], str] | None:
+    """Return the switches that did not answer, and the command that goes on without them."""
+    from tagloom.apply.outcomes import Fault
+
+    outcomes = result.outcomes.outcomes
+    silent = sorted({o.switch for o in outcomes if o.fault is Fault.DEVICE and not o.read and not o.sent})
+    source = Path(result.run.source) if result.run is not None else args.build
+    if not silent or source is None:
+        return None
+    source = source / "build" if (source / "rollout.json").exists() else source
+    words = [f"apply {source}", *_parts(args), *(f"--without {name}" for name in silent)]
+    over = " --drift overwrite" if result.run is not None and result.run.unfinished else ""
+    return silent, _next_words(args, " ".join(words)) + over
+
+
+def _parts(args: argparse.Namespace) -> list[str]:
+    """Return the words that say which switches are dead, or readmitted."""
+    words = [f"--without {name}" for name in getattr(args, "without", None) or []]
+    return words + ([f"--readmit {args.readmit}"] if getattr(args, "readmit", "") else [])
 
 
 def _again(args: argparse.Namespace, result: Any) -> str:
@@ -233,7 +274,10 @@ def _again(args: argparse.Namespace, result: Any) -> str:
     allowed = dict.fromkeys(args.allow or [])
     if not result.interrupted.hitless and "interrupt" not in allowed:
         allowed[result.interrupted.needs] = None
-    words = [_next_words(args, " ".join(words)), *(["--drift", args.drift] if getattr(args, "drift", "") else [])]
+    words = [
+        _next_words(args, " ".join([*words, *_parts(args)])),
+        *(["--drift", args.drift] if getattr(args, "drift", "") else []),
+    ]
     return " ".join([*words, *(f"--allow {each}" for each in allowed)])
 
 
@@ -294,6 +338,19 @@ def add(commands: Commands) -> None:
         help="directory made by tagloom plan or tagloom rollout",
     )
     apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
+    apply.add_argument(
+        "--without",
+        action="append",
+        metavar="SWITCH",
+        help="of a build: this switch is dead and not contacted; the others are led there and keep the pairs that work",
+    )
+    apply.add_argument(
+        "--readmit",
+        default="",
+        metavar="SWITCH",
+        help="of a build: this switch came back with an old configuration; shut its neighbours' ports to it, bring it "
+        "to the build, and join it",
+    )
     apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
     apply.add_argument(
         "--drift",

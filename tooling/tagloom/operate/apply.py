@@ -22,6 +22,7 @@ from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
+from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
@@ -48,12 +49,16 @@ class ApplyOptions:
     """What the operator wants: `on_failure` stop, finish or undo; `drift` "" (refuse), keep or overwrite.
 
     `allow_drain` lets hosts be paused, `allow_interrupt` lets pairs that work be cut off while lines land.
+    `readmit` names a switch that came back with an old configuration, and is led to its place apart from the others;
+    `without`, that switches were said to be dead, which the build is to be planned around.
     """
 
     on_failure: str = "stop"
     drift: str = ""
     allow_drain: bool = False
     allow_interrupt: bool = False
+    readmit: str = ""
+    without: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,11 @@ def look_and_apply(
     """
     with phase("switches read", prepared.sequence.waves if check else 1) as on_progress:
         found = look(context, prepared.sequence, 0 if check else 1, on_progress)
+    if options.without and all(switch.name in found.read for switch in prepared.fabric.live):
+        prepared = prepare.around(prepared, found.read, context.site)
+        after = _wanted(prepared, found.read)
+        led = found.retarget(prepared.fabric, after, context.site.share / "templates")
+        found = waves.Survey(led, found.read, after)
     on_found(found)
     if check:
         return _with_own_lines(preview(context, prepared, found, options))
@@ -239,8 +249,20 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
     unread = [switch.name for switch in fabric.live if switch.name not in found.read]
     if sequence.states and not unread:
         end = waves.overlay_wave(sequence, found.read, sequence.waves)
-        return interrupted_by_waves(fabric, found.read, end, waves.downtime(sequence.directory))
+        between, seconds = _between(sequence, found.read)
+        return interrupted_by_waves(fabric, found.read, end, waves.downtime(sequence.directory), between, seconds)
     return interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
+
+
+def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricState], float]:
+    """Return the states between waves that need not keep all pairs at once, and what the waves take; none of others."""
+    if not any(assumptions.keeping for assumptions in sequence.assumptions):
+        return [], 0.0
+    here, states = read, []
+    for number in range(1, sequence.waves):
+        here = waves.overlay_wave(sequence, here, number)
+        states.append(here)
+    return states, sum(sequence.drains) + SESSION_SECONDS * sequence.waves
 
 
 def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
@@ -321,12 +343,15 @@ def _ordered(
     """Order the change from what was read; one that does not prove is set up in one go, unless something is kept."""
     read = found.read
     if all(switch.name in read for switch in prepared.fabric.live):
+        if options.readmit:
+            return prepare.readmit(prepared, read, after, context.site, options.readmit)
         prepared = prepare.order_change(prepared, read, after, context.site, allow_drain=options.allow_drain)
     else:
         for outcome in found.outcomes.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
                 rule = "another plan runs, and it is changed only when every switch can be read"
-                raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}")
+                way = f"where it is dead: tagloom apply {prepared.source} --without {outcome.switch}"
+                raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}; {way}")
     if kept and not prepared.is_rollout:
         raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
     return prepared
@@ -384,7 +409,7 @@ def detect_drift(
             name: drifted_cells(read[name], held, wanted[name])
             for name, held in _left(context, prepared, found).items()
         }
-    by_switch = {name: found_here for name, found_here in by_switch.items() if found_here}
+    by_switch = {name: found_here for name, found_here in by_switch.items() if found_here and name != options.readmit}
     return by_switch, tuple(f for name, changes in by_switch.items() for f in sequence.findings(name, changes))
 
 
@@ -694,7 +719,8 @@ def rollback(
         return Result(found.unchanged().outcomes, context.journal.run(run.id), remarks=(remark,))
     directory = context.site.directory("rollback") / "back"
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
-    cut = interrupted_by_waves(way.fabric, progress.read, way.states[-1], waves.downtime(directory))
+    between, seconds = _between(way, progress.read)
+    cut = interrupted_by_waves(way.fabric, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"

@@ -13,9 +13,12 @@ from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.waves import read_sequence, texts_of
-from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.planning import flooding, prove, rollout
+from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_build, write_rollout
+from tagloom.pipeline.interrupting import interrupted_at_once
+from tagloom.pipeline.planning import flooding, host_pages, plan, proof_services, prove, rollout
 from tagloom.read import read_fabric
+from tagloom.read.fabric_text import format_fabric
+from tagloom.rollout import keeping, readmission
 from tagloom.verify import Plan, foreign_findings, verify
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import WaveSequence
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
+    from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState
 
 
@@ -62,8 +66,10 @@ class PreparedChange:
 
 
 @contextmanager
-def prepared_copy(source: Path, site: Site) -> Iterator[PreparedChange]:
+def prepared_copy(source: Path, site: Site, without: Collection[str] = ()) -> Iterator[PreparedChange]:
     """Copy what is to be pushed among the files of a site's runs, prove the copy, and remove it in the end.
+
+    Switches of a build that it is to go `without` count as dead from then on: they are not contacted.
 
     Who writes to the directory afterwards changes nothing. Raises InputError, as `prepare` does.
     """
@@ -73,9 +79,44 @@ def prepared_copy(source: Path, site: Site) -> Iterator[PreparedChange]:
             shutil.copytree(source, directory / "copy", ignore=shutil.ignore_patterns("apply", "hosts", "commands"))
         except (OSError, shutil.Error) as error:
             raise InputError([Finding(str(source), "a build or a rollout that can be copied", str(error))]) from error
-        yield replace(prepare(directory / "copy"), source=source)
+        prepared = replace(prepare(directory / "copy"), source=source)
+        yield _without(prepared, without) if without else prepared
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _without(prepared: PreparedChange, names: Collection[str]) -> PreparedChange:
+    """Return a build of which some switches are dead. Raises InputError where they are none of its, or all."""
+    fabric = prepared.fabric
+    known = [switch.name for switch in fabric.live]
+    wrong = [Finding("--without", "a switch of the build that is up", name) for name in names if name not in known]
+    if not set(known) - set(names):
+        wrong.append(Finding("--without", "a switch that is left", "all are named"))
+    if wrong:
+        raise InputError(wrong)
+    less = fabric.with_switches_down({fabric.index[name] for name in names})
+    fabric_file(prepared.directory).write_text(format_fabric(less), "utf-8")
+    for name in names:
+        (prepared.directory / "configs" / f"{name}.cfg").unlink(missing_ok=True)
+    return replace(prepared, sequence=read_sequence(prepared.directory))
+
+
+def around(prepared: PreparedChange, read: FabricState, site: Site) -> PreparedChange:
+    """Return a build planned anew around the dead switches of another, beside what the live ones were read to hold.
+
+    Raises InputError where the live switches are not connected, PlanError where no plan fits or proves.
+    """
+    before = replace(read_build(prepared.source, states=False), state=read)
+    build, proof, texts = plan(
+        prepared.fabric,
+        site.share / "templates",
+        assignment=before.assignment,
+        previous=before,
+        static_arp=prepared.proof.duplicates_allowed,
+    )
+    directory = site.directory("around") / "build"
+    write_build(build, build.summary(proof), texts, directory, proof, host_pages(build))
+    return replace(prepare(directory), source=prepared.source)
 
 
 def prepare(directory: Path) -> PreparedChange:
@@ -128,19 +169,23 @@ def _prove_ends(sequence: WaveSequence) -> Findings:
 def order_change(
     prepared: PreparedChange, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False
 ) -> PreparedChange:
-    """Lead a running fabric to a build by a rollout; one that does not prove as it stands is set up in one go.
+    """Lead a running fabric to a build by a rollout; what nothing else is found for is set up in one go.
 
-    A fabric that proves must not pass through states that do not. One that does not (factory default, a push that
-    was interrupted, a slip of the hand) has nothing to lose: all its switches may change at once, and where one of
-    them fails the others finish. `before` and `after` are what was read and what is wanted on top of it. Raises
-    PlanError where no safe order is found.
+    A fabric that proves must not pass through states that do not. Where one does not (dead switches, a push that was
+    interrupted, a slip of the hand), waves are looked for by which the pairs that work go on working. Where there are
+    none (factory default), or none is needed, all its switches change at once, and where one of them fails the others
+    finish: the caller says whom that cuts off. `before` and `after` are what was read and what is wanted on top of it.
+    Raises PlanError where no safe order is found.
     """
     running = verify(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
     )  # the hosts may have static ARP
     if not running.proven:
         refuse_harm_to_others(prepared.fabric, after)
-        return prepared
+        if interrupted_at_once(prepared.fabric, before, after).hitless:
+            return prepared
+        waves = keeping(prepared.fabric, before, after, proof_services(prepared.fabric))
+        return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
     change = rollout(prepared.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
     if change.after != after:
@@ -149,10 +194,21 @@ def order_change(
             "the build gives ids that are in use to other trees",
             "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
         )
+    return written(prepared, change, site)
+
+
+def written(prepared: PreparedChange, change: Rollout, site: Site) -> PreparedChange:
+    """Write waves to a build among the files of a site's runs, and return them to be pushed."""
     directory = site.directory("rollout") / "rollout"
     build = replace(read_build(prepared.directory), state=change.after)
     write_rollout(build, change, site.share / "templates", directory)
     return replace(prepared, sequence=read_sequence(directory))
+
+
+def readmit(prepared: PreparedChange, before: FabricState, after: FabricState, site: Site, name: str) -> PreparedChange:
+    """Lead a switch that came back with an old configuration to its place in a build. Raises PlanError."""
+    services = proof_services(prepared.fabric)
+    return written(prepared, readmission(prepared.fabric, before, after, services, name), site)
 
 
 def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:

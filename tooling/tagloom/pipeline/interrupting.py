@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,14 @@ from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
 from tagloom.records.interrupted import Interrupted
+from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.render import line_effects, render_commands
 from tagloom.rollout.choose import LINE_SECONDS, SESSION_SECONDS, UP_MARGIN, UP_SECONDS
 from tagloom.rollout.layers import bouncing
-from tagloom.verify import kept_pairs, working_pairs
+from tagloom.verify import guard, kept_pairs, working_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,27 +58,37 @@ def interrupted_at_once(
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())
     models = {switch.name: platforms.of(switch) for switch in fabric.live}
     changed = [name for name in models if before[name] is not after[name] and before[name] != after[name]]
-    if not changed or proof_services(fabric, duplicates_allowed=duplicates_allowed).wave(before, after)[0].proven:
-        return Interrupted(pairs, cut_now, restored)
     lines = {name: line_effects(models[name], before[name], after[name]) for name in changed}
-    most = max(
-        len(render_commands(models[name], difference(before[name], after[name]), before[name])) for name in changed
-    )
+    harm = guard(fabric, before, lines, AS_PLANNED)  # what nothing can be proven with needs no longer proof
+    proven = not harm and proof_services(fabric, duplicates_allowed=duplicates_allowed).wave(before, after)[0].proven
+    if not changed or proven:
+        return Interrupted(pairs, cut_now, restored)
+    busiest = max(changed, key=lambda name: lines[name].count)
+    sent = difference(before[busiest], after[busiest])
+    most = len(render_commands(models[busiest], sent, before[busiest]))
     kept, why = kept_pairs(fabric, before, lines)
     cut = works & ~kept
     if not cut.any():
         return Interrupted(pairs, cut_now, restored)
     seconds = SESSION_SECONDS + LINE_SECONDS * most
     seconds += up_seconds(fabric, before, after)
+    why = why or "frames may be lost at some line"
     return Interrupted(pairs, cut_now, restored, int(cut.sum()), seconds, _named(fabric, cut), why)
 
 
 def interrupted_by_waves(
-    fabric: Fabric, before: FabricState, after: FabricState, paused_seconds: float = 0.0
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    paused_seconds: float = 0.0,
+    between: Sequence[FabricState] = (),
+    seconds: float = 0.0,
 ) -> Interrupted:
     """Return what waves mean that are proven line by line: they cut off no pair, but while hosts are paused on purpose.
 
-    A pause drops what every host sends, and lasts `paused_seconds`, waits for links to come up among them.
+    A pause drops what every host sends, and lasts `paused_seconds`, waits for links to come up among them. Waves that
+    only keep the pairs which work before and after each of them may cut some off in the states `between`, for all of
+    the `seconds` that they take at most, or for good where those do not work `after`.
     """
     hosts = len(fabric.hosts)
     pairs = hosts * (hosts - 1)
@@ -84,7 +96,14 @@ def interrupted_by_waves(
     works, later = working_pairs(up, _forwarding(fabric, before)), working_pairs(up, _forwarding(fabric, after))
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())
     if not paused_seconds:
-        return Interrupted(pairs, cut_now, restored)
+        lost = works & ~later
+        why = "it leads where they do not work" if lost.any() else ""
+        seconds = math.inf if lost.any() else seconds
+        for state in between:
+            lost |= works & ~working_pairs(up, state)
+        why = why or ("a switch that they go over is set apart for a while" if lost.any() else "")
+        seconds = seconds if lost.any() else 0.0
+        return Interrupted(pairs, cut_now, restored, int(lost.sum()), seconds, _named(fabric, lost), why)
     why = "hosts are paused"
     return Interrupted(
         pairs, cut_now, restored, int(works.sum()), paused_seconds, _named(fabric, works), why, paused=True

@@ -41,6 +41,7 @@ from tagloom.verify import (
     live_vlans,
     missing_entry,
     prove_frames,
+    prove_kept,
     prove_management,
     prove_wave,
     verify,
@@ -503,6 +504,12 @@ def proof_services(
         held, possible = stuck_lines(assumptions.stuck)
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
+        if assumptions.keeping:
+            less = fabric.with_switches_down(assumptions.apart).with_links_up()
+            here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
+            sent = {name: each for name, each in together.items() if less.switches[less.index[name]].up}
+            proof = prove_kept(less, here, there, sent)
+            return proof, sum(each.count for each in lines.values())
         proof = prove_wave(
             fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions
         )

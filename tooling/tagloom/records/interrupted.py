@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ class Interrupted:
     cut_now      those that do not work before the first line
     restored     of those, the ones that work after the last
     interrupted  those that work before, and of which it is not proven that they do at every line
-    seconds_max  how long one of them is cut off at most, where every switch takes its lines; 0 where none is
+    seconds_max  how long one of them is cut off at most, where every switch takes its lines; 0 where none is,
+                 infinite (null in JSON) where the change leads to a state in which it does not work
     witnesses    some of the interrupted, as "h3 -> h7"
     why          why it could not be proven that no pair is cut off; "" where it was
     paused       whether proven waves cut them off by pausing hosts on purpose, and nothing else does
@@ -56,7 +58,8 @@ class Interrupted:
         now = self._now
         if not self.hitless:
             more = " ..." if self.interrupted > len(self.witnesses) else ""
-            said = f"NOT hitless: {self.interrupted} of {self.pairs} pairs interrupted, about {self.seconds_max:.0f} s"
+            lasting = "for good" if self.seconds_max == math.inf else f"about {self.seconds_max:.0f} s"
+            said = f"NOT hitless: {self.interrupted} of {self.pairs} pairs interrupted, {lasting}"
             return f"{said}; {', '.join(self.witnesses)}{more}{f'; {now}' if now else ''}"
         return f"{now}; no other pair is cut at any time" if now else "no pair is cut off at any time"
 
@@ -73,7 +76,7 @@ class Interrupted:
         return {
             "hitless": self.hitless,
             "interrupted_pairs": self.interrupted,
-            "interrupted_seconds_max": round(self.seconds_max, 3),
+            "interrupted_seconds_max": None if self.seconds_max == math.inf else round(self.seconds_max, 3),
             "cut_off_pairs": self.cut_now,
             "restored_pairs": self.restored,
         }

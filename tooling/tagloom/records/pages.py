@@ -28,6 +28,8 @@ class ProofAssumptionsPage(Form):
     lossy: bool = False
     blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
     guests: list[GuestPage] = Field(default_factory=list)
+    keeping: bool = False
+    apart: list[Index] = Field(default_factory=list)
 
 
 class WavePage(Form):

@@ -26,6 +26,9 @@ class ProofAssumptions:
               goes round is then proven destination by destination
     spanning  spanning tree runs on some switches; whoever composed the wave knows that it blocks no more than `blocked`
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
+    keeping   pairs that do not work before the wave, or shall not after it, may do anything; all others work at every
+              line, and nothing storms: where some are cut off already
+    apart     indices of switches that nothing is proven of: their links are shut, or dead
     stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
     guests    (switch name, port number) of hosts that are leaving or have not come yet: what they send must do no
               harm, whatever becomes of it
@@ -36,6 +39,8 @@ class ProofAssumptions:
     lossy: bool = False
     spanning: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
+    keeping: bool = False
+    apart: frozenset[int] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
     guests: frozenset[tuple[str, int]] = frozenset()
 
@@ -48,6 +53,8 @@ class ProofAssumptions:
             "spanning": self.spanning,
             "blocked": sorted(self.blocked),
             **({"guests": [{"switch": s, "port": p} for s, p in sorted(self.guests)]} if self.guests else {}),
+            "keeping": self.keeping,
+            "apart": sorted(self.apart),
         }
 
     @classmethod
@@ -60,6 +67,8 @@ class ProofAssumptions:
             spanning=bool(plain.get("spanning", False)),
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
             guests=frozenset((str(guest["switch"]), int(guest["port"])) for guest in plain.get("guests", ())),
+            keeping=bool(plain.get("keeping", False)),
+            apart=frozenset(map(int, plain.get("apart", ()))),
         )
 
 

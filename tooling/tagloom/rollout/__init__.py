@@ -1,8 +1,9 @@
 """Lead a fabric from one state to another through waves whose every state is proven."""
 
-from tagloom.rollout.choose import STRATEGIES, choose, from_factory, unfit
+from tagloom.rollout.choose import STRATEGIES, choose, from_factory, keeping, unfit
 from tagloom.rollout.finish import finish
 from tagloom.rollout.greenfield import factory_like
+from tagloom.rollout.readmit import readmission
 from tagloom.rollout.services import ProofServices
 from tagloom.rollout.spanning import read_back, settled
 
@@ -13,7 +14,9 @@ __all__ = [
     "factory_like",
     "finish",
     "from_factory",
+    "keeping",
     "read_back",
+    "readmission",
     "settled",
     "unfit",
 ]

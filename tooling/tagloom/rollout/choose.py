@@ -19,7 +19,7 @@ from tagloom.graph.numbering import renumbered
 from tagloom.records.carrier import links_on
 from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import MAX_VLAN, FlowControl, Membership
-from tagloom.records.wave_proof import ProofAssumptions
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
 from tagloom.rollout.greenfield import greenfield, plain_end
 from tagloom.rollout.layers import bouncing, leaving, retrained
@@ -91,6 +91,29 @@ def choose(
             reason = "; ".join(dict.fromkeys(asked.refused))
             return Rollout(plan.strategy, before, after, waves, before_proof, after_proof, reason)
     raise _refusal(asked, strategy, allow_drain=allow_drain)
+
+
+def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> Rollout | None:
+    """Return waves from a state that does not prove as it stands, by which every pair that works goes on working.
+
+    None where no such are found, or where VLANs of `after` would need other ids than they have.
+    """
+    if renumbered(before, after, fabric.first_vlan) != after:
+        return None
+    after_proof = services.verify(after)
+    asked = _Asked(fabric, before, after, services)
+    if any(find_cycle(len(fabric.tail), *edges) for edges in (asked.old, asked.new)):
+        return None
+    under = ProofAssumptions(keeping=True)
+    try:
+        for plan in _candidates(asked, "auto", allow_drain=False):
+            steps = [replace(step, assumptions=under) for step in plan.steps if step.assumptions == AS_PLANNED]
+            waves = _proven(asked, replace(plan, steps=steps)) if len(steps) == len(plan.steps) else None
+            if waves is not None:
+                return Rollout(plan.strategy, before, after, waves, services.verify(before), after_proof)
+    except PlanError:  # the model has no words for a state on the way: what runs is not of a plan's kind
+        return None
+    return None
 
 
 def from_factory(

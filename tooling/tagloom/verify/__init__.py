@@ -1,7 +1,8 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
 from tagloom.verify.assumptions import assumptions
-from tagloom.verify.interrupted import kept_pairs, working_pairs
+from tagloom.verify.guard import guard
+from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
@@ -13,10 +14,12 @@ __all__ = [
     "broadcasts_once",
     "dependencies",
     "foreign_findings",
+    "guard",
     "kept_pairs",
     "live_vlans",
     "missing_entry",
     "prove_frames",
+    "prove_kept",
     "prove_management",
     "prove_wave",
     "verify",

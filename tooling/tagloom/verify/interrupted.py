@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.errors import Finding
 from tagloom.graph.cycles import find_cycle
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.lines import FLOW_CONTROL
 from tagloom.records.switch_state import FlowControl
-from tagloom.records.wave_proof import AS_PLANNED
+from tagloom.records.wave_proof import AS_PLANNED, WaveProof
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
 from tagloom.verify.unicast import walk
-from tagloom.verify.wave import NOBODY, copies_at, follow_frames, goes_round, turns_of
+from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
 
 
 def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
-    """Return the ordered pairs of which frames arrive at every interleaving of `lines`, bool[H, H], and why not all.
+    """Return the ordered pairs of which frames arrive at every interleaving of `lines`, bool[H, H], and what harms all.
 
     Of each destination the frame states are followed that some interleaving leads to (see `prove_wave`). A pair is kept
     where every choice from each of them is one egress, and leads on to the destination: the least such set, so that
@@ -66,18 +67,29 @@ def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
         others[d] = False
         records = follow_frames(net, others, turns, d)
         pinned[:, d] = others & _arriving(records, len(net.arrival_channel), hosts, d)
-        if not goes_round(fabric, net, records, ""):
-            heard, copies = copies_at(net, records, d)
-            flooded[:, d] = others & heard & (copies == 1)
+        if found := goes_round(fabric, net, records, f"frames to {fabric.hosts[d].name}"):
+            return none, str(found[0])
+        heard, copies = copies_at(net, records, d)
+        flooded[:, d] = others & heard & (copies == 1)
     if _pausing(before, lines):
         held, out = np.nonzero(turns[:-1])
         wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
         if cycle := find_cycle(len(fabric.tail), held.astype(np.int64), wanted):
             named = "; ".join(channel_name(fabric, c) for c in cycle)
             return none, f"channels: expected no dependency cycle at any line, actual {named}, where ports send PAUSE"
-    kept = pinned | (flooded & flooded.T)
-    whole = bool((kept | np.eye(hosts, dtype=np.bool_)).all())
-    return kept, "" if whole else "frames may be lost at some line"
+    return pinned | (flooded & flooded.T), ""
+
+
+def prove_kept(fabric: Fabric, before: FabricState, after: FabricState, lines: Mapping[str, Lines]) -> WaveProof:
+    """Prove that every pair that works before and after works at every interleaving of `lines`, and nothing storms."""
+    kept, harm = kept_pairs(fabric, before, lines)
+    works = working_pairs(fabric, before) & working_pairs(fabric, after)
+    found = [Finding("wave", "no harm to all pairs at any line", harm)] if harm else []
+    for a, b in np.argwhere(works & ~kept)[: 0 if harm else WITNESSES].tolist():
+        where = f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}"
+        found.append(Finding(where, "delivery at every line", "frames may be lost at some line"))
+    none = np.empty(0, np.int64)
+    return WaveProof(0, none, none, (), tuple(found))
 
 
 def _pausing(before: FabricState, lines: Mapping[str, Lines]) -> bool:

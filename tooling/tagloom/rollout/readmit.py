@@ -1,0 +1,110 @@
+"""Lead a switch that came back with an old configuration to its place: isolated first, then configured, then joined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import PlanError
+from tagloom.records.rollout import Rollout, Wave
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID
+from tagloom.records.wave_proof import ProofAssumptions
+from tagloom.rollout.choose import SESSION_SECONDS, UP_MARGIN, UP_SECONDS, keeping
+from tagloom.rollout.layers import without
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.rollout.services import ProofServices
+
+
+def readmission(fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices, name: str) -> Rollout:
+    """Return the waves that bring switch `name` to `after`, and the others with it where they hold something else.
+
+    Isolate: its neighbours shut their ports to it, so that nothing of what it holds bears on others. Bring: it is
+    configured, by a way that is not the fabric's; beside others that hold another plan, without VLANs yet. Join: those
+    ports are opened, in one wave, or with the waves that lead all to `after`. Every pair of hosts that works goes on
+    working, but for what frames did over the switch before it was isolated: of that nothing is proven. Raises PlanError
+    where the switch is managed over the fabric, or no such waves are found.
+    """
+    if fabric.management is not None:
+        rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
+        way_out = "reach it by a port of its own, and take management: out of the fabric file"
+        raise PlanError(rule, "management: goes over the fabric's links", way_out)
+    s = fabric.index[name]
+    isolated = _isolated(fabric, before, s)
+    apart = ProofAssumptions(keeping=True, apart=frozenset({s}))
+    others = [
+        n for n in before if n != name and before[n] != after[n] and isolated[n] != _isolated(fabric, after, s)[n]
+    ]
+    configured = {**isolated, name: _bare(fabric, s, after[name]) if others else after[name]}
+    waves: list[Wave] = []
+    here = before
+    for way, there in (("isolate", isolated), ("bring", configured)):
+        _add(waves, services, way, name, here, there, apart)
+        here = there
+    joined = keeping(fabric, here, after, services) if others else None
+    if joined is not None:
+        waves += joined.waves
+    elif others:
+        rule = "the others are led to the build together with the switch that came back"
+        way_out = f"tagloom plan --previous BUILD-THAT-RUNS, and apply that with --readmit {name}"
+        raise PlanError(
+            rule, f"no waves were found that keep all pairs; {', '.join(others)} hold something else", way_out
+        )
+    else:
+        up = max((services.up_seconds(t, "on_off") for t in range(len(fabric.switches))), default=0.0)
+        _add(waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS)
+    return Rollout("readmit", before, after, tuple(waves), services.verify(before), services.verify(after))
+
+
+def _add(
+    waves: list[Wave],
+    services: ProofServices,
+    way: str,
+    name: str,
+    here: FabricState,
+    there: FabricState,
+    assumptions: ProofAssumptions,
+    wait_seconds: float = 0.0,
+) -> None:
+    """Append a proven wave, unless nothing changes. Raises PlanError where it does not prove."""
+    if here == there:
+        return
+    proof, lines = services.wave(here, there, assumptions)
+    if not proof.proven:
+        rule = f"every pair that works goes on working while {name} is readmitted"
+        raise PlanError(rule, f"wave {way}: {proof.findings[0]}", f"tagloom apply BUILD --without {name}, then again")
+    why = {
+        "isolate": f"the neighbours of {name} shut their ports to it: what it holds bears on nobody",
+        "bring": f"{name} takes its configuration, apart from all others",
+        "join": f"the ports to {name} are opened",
+    }[way]
+    seconds = SESSION_SECONDS + wait_seconds
+    waves.append(Wave(way, why, here, there, proof, wait_seconds, seconds, lines, assumptions=assumptions))
+
+
+def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
+    """Return a state with all ports of other switches that lead to switch `s` shut."""
+    found = dict(state)
+    for _, a, port, b, far_port in fabric.cables.tolist():
+        if s not in (a, b) or a == b:
+            continue
+        t, p = (b, far_port) if a == s else (a, port)
+        neighbour = fabric.switches[t].name
+        enabled = found[neighbour].enabled.copy()
+        enabled[p - 1] = False
+        found[neighbour] = replace(found[neighbour], enabled=enabled)
+    return found
+
+
+def _bare(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:
+    """Return a planned state of switch `s` without VLANs of tagloom's: its ports drop what comes untagged."""
+    bare = without(state, set(state.owned_vlans))
+    pvid = bare.pvid.copy()
+    discards = platforms.of(fabric.switches[s]).pvid_is_membership
+    pvid[np.array(fabric.used_ports[s], np.int64) - 1] = DISCARD_PVID if discards else DEFAULT_VLAN
+    return replace(bare, pvid=pvid)
