@@ -166,13 +166,33 @@ def test_a_secret_that_nobody_says_or_that_is_two_lines_sends_nothing(terminal):
     write_secrets(terminal)
 
 
-def test_a_rollback_says_which_lines_it_leaves(terminal):
+def test_a_push_that_fails_holds_them_back_until_it_is_resumed(terminal):
+    terminal("plan", "f.yml", "--routing", "tree", "--previous", "plain", "-o", "tree")
+    process.quirks(terminal.rack, {"s1": {"reject_line": "^vlan 1"}})
+    page = terminal.answer("apply", "tree", expect=3)
+    assert page["failed"] == ["s1"]
+    assert "lines of your own were not sent to s0, s1, s2" in " ".join(page["remarks"])
+    assert not any("sntp" in text for text in process.configurations(terminal.rack).values())
+    process.quirks(terminal.rack, {"s1": {"reject_line": ""}})
+    page = terminal.answer("apply", "--resume")
+    assert (page["failed"], page["state"]) == ([], "done")
+    assert all("sntp server 192.0.2.7" in running_lines(terminal, name) for name in NAMES)
+    assert terminal.answer("apply", "tree")["changed"] == []
+
+
+def test_a_rollback_says_which_lines_it_leaves_and_is_refused_where_they_alone_went_out(terminal):
     terminal("apply", "b")
     (terminal.home / "templates/site/all.j2").write_text(SITE + "exit\nlogging 192.0.2.77\n")
     terminal("plan", "f.yml", "--routing", "tree", "--previous", "b", "-o", "tree")
     assert terminal.answer("apply", "tree")["own_lines"]["s0"] == ["logging 192.0.2.77"]
-    page = terminal.answer("rollback")
-    assert "LEFT AS THEY ARE, lines of your own: s0 (1), s1 (1), s2 (1)" in " ".join(page["remarks"])
+    (terminal.home / "templates/site/all.j2").write_text(SITE + "logging 192.0.2.78\n")
+    terminal("plan", "f.yml", "--routing", "tree", "--previous", "tree", "-o", "more")
+    assert terminal.answer("apply", "more")["kind"] == "lines"
+    held = process.configurations(terminal.rack)
+    terminal("rollback", expect=1)
+    assert process.configurations(terminal.rack) == held, "the last apply changed no forwarding"
+    page = terminal.answer("rollback", "tree")
+    assert "LEFT AS THEY ARE, lines of your own: s0 (2), s1 (2), s2 (2)" in " ".join(page["remarks"])
     assert "logging 192.0.2.77" in running_lines(terminal)
 
 

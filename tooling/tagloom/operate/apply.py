@@ -705,6 +705,8 @@ def rollback(
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
         raise PlanError(rule, witness, "tagloom apply of a former build")
+    if source is None and not run.unfinished:
+        own_lines.refuse_for_alone(context, run)
     left = own_lines.left_behind(context, run)
     sequence = context.own_sequence(run)
     wave = run.wave if run.unfinished else sequence.waves

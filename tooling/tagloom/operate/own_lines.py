@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.journal import SAVED
-from tagloom.apply.run_states import Move
+from tagloom.apply.run_states import DONE, Move
+from tagloom.errors import PlanError
 from tagloom.read import read_fabric
 from tagloom.render import site_lines
 
@@ -67,6 +68,15 @@ def left_behind(context: ApplyContext, run: Run) -> tuple[str, ...]:
         return ()
     names = ", ".join(f"{name} ({count})" for name, count in sorted(sent.items()))
     return (f"LEFT AS THEY ARE, lines of your own: {names}; a rollback does not know what stood there before",)
+
+
+def refuse_for_alone(context: ApplyContext, run: Run) -> None:
+    """Raise PlanError where own lines alone went out after a run: it is not what its operator applied last."""
+    for later in context.journal.runs(run.fabric):
+        if later.id > run.id and later.kind == KIND and later.state == DONE and later.name != run.name:
+            rule = "a rollback takes back forwarding, and leaves lines of your own as they are"
+            witness = f"what was applied last, {later.source}, changed such lines alone"
+            raise PlanError(rule, witness, f"tagloom rollback {run.source} takes back the forwarding of run {run.name}")
 
 
 def give_up(context: ApplyContext) -> None:
