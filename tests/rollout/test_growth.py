@@ -145,6 +145,14 @@ def test_other_names_of_hosts_are_nothing_to_do():
     assert pipeline.rollout_between(built(old), built(renamed(old))).waves == ()
 
 
+def test_another_name_of_a_switch_is_nothing_to_do_where_its_address_tells():
+    plain = fabric("switches: {s2: {address: 192.0.2.7}}\n")
+    new = replace(plain, switches=tuple(replace(s, name="z") if s.name == "s2" else s for s in plain.switches))
+    assert pipeline.rollout_between(built(plain), built(new)).waves == ()
+    nowhere = replace(new, switches=tuple(replace(s, address="") for s in new.switches))
+    assert pipeline.rollout_between(built(plain), built(nowhere)).growth.pairs_kept == 6
+
+
 def test_parts_in_another_order_are_nothing_to_do():
     old = fabric()
     order = [2, 0, 3, 1]

@@ -69,6 +69,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             root=args.root,
             regulated=regulated,
             learning=args.learning,
+            keep=pipeline.read_build(args.keep) if args.keep else None,
         )
         summary = build.summary(proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
@@ -220,6 +221,12 @@ def add(commands: Commands) -> None:
         help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
     )
     plan.add_argument(
+        "--keep",
+        type=Path,
+        metavar="BUILD",
+        help="keep its paths and VLAN ids for hosts that it has too: for a fabric that grows or shrinks",
+    )
+    plan.add_argument(
         "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
     )
     plan.add_argument(
@@ -281,9 +288,15 @@ def add(commands: Commands) -> None:
             help="also list what the proof assumes of these switches and hosts, how likely it holds, how to check it",
         )
 
-    rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
+    rollout = commands.add(
+        "rollout", _rollout, "order the change from one build to another, of one fabric or of two, into proven waves"
+    )
     rollout.add_argument(
-        "builds", type=Path, nargs="+", metavar="BUILD", help="OLD NEW: the build that runs, the one that shall run"
+        "builds",
+        type=Path,
+        nargs="+",
+        metavar="BUILD",
+        help="OLD NEW: the build that runs, the one that shall run, perhaps with other hosts, links and switches",
     )
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
     rollout.add_argument(

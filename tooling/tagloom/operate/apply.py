@@ -14,7 +14,7 @@ from tagloom.apply.run_states import DONE, UNDONE, Move
 from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
-from tagloom.operate import own_lines, prepare, waves
+from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.planning import may_finish, render
@@ -136,6 +136,11 @@ def look_and_apply(
     `on_found` takes what the look found, before anything is sent; `phase` shows how far a phase is, named, over so many
     waves. A look at the waves after the first takes what the ones before leave. Raises as `apply_new` does.
     """
+    prepared, told = growing.from_what_runs(
+        context, prepared, allow_drain=options.allow_drain, at_once=options.allow_interrupt
+    )
+    if told:
+        context.tell(told)
     with phase("switches read", prepared.sequence.waves if check else 1) as on_progress:
         found = look(context, prepared.sequence, 0 if check else 1, on_progress)
     if options.without and all(switch.name in found.read for switch in prepared.fabric.live):

@@ -62,7 +62,8 @@ class PreparedChange:
     @property
     def target(self) -> PreparedChange:
         """Return the build that a rollout leads to."""
-        return replace(self, sequence=read_sequence(self.directory / "build"), source=self.source / "build")
+        source = self.source / "build" if (self.source / "rollout.json").exists() else self.source
+        return replace(self, sequence=read_sequence(self.directory / "build"), source=source)
 
 
 @contextmanager

@@ -272,10 +272,14 @@ class ApplyContext:
 
     def own_sequence(self, run: Run) -> WaveSequence:
         """Unpack and read an older run's own copy of its waves."""
+        return read_sequence(self.unpacked(run))
+
+    def unpacked(self, run: Run) -> Path:
+        """Unpack an older run's own copy of its waves, and return where."""
         directory = self.site.directory(f"run{run.id}") / "order"
         shutil.rmtree(directory, ignore_errors=True)
         self.journal.unpack(run.id, directory)
-        return read_sequence(directory)
+        return directory
 
     def push(
         self,
@@ -609,6 +613,8 @@ def write_inverse(
     (directory / "build").mkdir()
     shutil.copy(fabric_file(sequence.directory), directory / "build" / "fabric.yml")
     if sequence.judged:
+        shutil.copy(fabric_file(sequence.directory), directory / "fabric.yml")
+        shutil.copy(files[down_to + 1][0], directory / "build" / "fabric.yml")
         shutil.copytree(sequence.directory / "fabrics", directory / "fabrics")
         write_texts(directory / "left", {})
         for path in (sequence.directory / "left").glob("*.cfg"):

@@ -47,6 +47,7 @@ def rollout_between(
 
     Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
     """
+    old = by_new_names(old, new.fabric)
     a, b = old.fabric, new.fabric
     wish = {
         "duplicates_allowed": old.duplicates_allowed or new.duplicates_allowed or allow_duplicates,
@@ -56,6 +57,22 @@ def rollout_between(
     if not alike(a, b):
         return grow(Meeting(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
     return rollout(b, old.state, new.state, **wish)  # type: ignore[arg-type]  # as above
+
+
+def by_new_names(old: Build, new: Fabric) -> Build:
+    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
+    fabric = old.fabric
+    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
+    names = {
+        s.name: known[s.address, s.model]
+        for s in fabric.switches
+        if s.name not in new.index and (s.address, s.model) in known
+    }
+    if not names:
+        return old
+    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
+    state = {names.get(name, name): held for name, held in old.state.items()}
+    return replace(old, fabric=replace(fabric, switches=switches), state=state)
 
 
 def alike(a: Fabric, b: Fabric) -> bool:

@@ -14,6 +14,7 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.port_names import channel_name
+from tagloom.records.meeting import Meeting
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
@@ -31,9 +32,11 @@ from tagloom.render import (
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
 from tagloom.rollout import ProofServices, choose, finish, from_factory, read_back, settled
+from tagloom.rollout.growth import numbered_as
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
+from tagloom.route.keep import keep as keep_routes
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
 from tagloom.verify import (
     Plan,
@@ -143,6 +146,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     root: str | None = None,
     regulated: RegulateResult | None = None,
     learning: bool = False,
+    keep: Build | None = None,
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -151,10 +155,11 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     models hold it; with "vlans" the routing's own parallel links stay. `regulated` are the routes that links were
     turned off for (with fixed assignment and routing auto), and the ports that may sleep; `root` names the switch that
     up*/down* is rooted at. With `learning`, ports of hosts take tagged frames, by which hosts teach the switches, and
-    the plan is refused where those are not safe. Gives the build, its proof and the text of every switch. Without
-    `texts` nothing is rendered: the proof is of the planned states, and there are no texts. Raises InputError where a
-    model's command line is not known (unless without `texts`), the links that are up do not connect the fabric or
-    `root` names nothing to root at, PlanError where no deadlock-free plan fits.
+    the plan is refused where those are not safe. With `keep`, paths and VLAN ids of hosts that this build has too stay
+    as they are there, where that is possible; the plan's reason says if not. Gives the build, its proof and the text of
+    every switch. Without `texts` nothing is rendered: the proof is of the planned states, and there are no texts.
+    Raises InputError where a model's command line is not known (unless without `texts`), the links that are up do not
+    connect the fabric or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
     site_lines(fabric)  # before minutes are spent on a plan that they would stop
@@ -162,10 +167,14 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
+    given, not_kept = (given, "") if keep is None else _kept(keep, fabric, assignment)
     plain = given or route(fabric, routing, assignment, effort, top)
+    plain = replace(plain, reason=f"{plain.reason}; {not_kept}") if not_kept else plain
     volume = traffic.volume_bytes if traffic is not None else None
     choices: list[tuple[Routes, Routes, float | None]]
-    if prefer == "vlans":
+    if keep is not None and given is not None:
+        choices = [(plain, plain, None)]
+    elif prefer == "vlans":
         choices = [(plain, gather(fabric, plain, top) if assignment == "fixed" else plain, None)]
     else:
         choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto" and given is None)
@@ -186,6 +195,8 @@ def plan(  # noqa: PLR0913 - what an operator may choose
             if number == len(choices):
                 raise
     wanted = _sleeping(fabric, woven.state, regulated.asleep) if regulated is not None else woven.state
+    if keep is not None:
+        wanted = numbered_as(Meeting(keep.fabric, fabric), keep.state, wanted)
     written = render(fabric, wanted, templates) if texts else {}
     if fabric.templates:
         check_templates(fabric, wanted, written)
@@ -204,6 +215,16 @@ def plan(  # noqa: PLR0913 - what an operator may choose
             "use --routing tree, or static entries (no --learning)",
         )
     return build, proof, written
+
+
+def _kept(keep: Build, fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
+    """Return the paths of a build as paths of another fabric, or None and why that is not possible."""
+    if keep.assignment != assignment:
+        return None, f"the paths of {keep.fabric.name} are not kept: they are for --assignment {keep.assignment}"
+    try:
+        return keep_routes(keep.fabric, keep.routes, fabric), ""
+    except PlanError as error:
+        return None, f"the paths of {keep.fabric.name} are not kept: {error.witness}"
 
 
 def _sleeping(fabric: Fabric, state: FabricState, asleep: Mapping[str, Collection[int]]) -> FabricState:

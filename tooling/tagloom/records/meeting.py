@@ -73,6 +73,21 @@ class Meeting:
             and len(self.links) == len(self.old.links) == len(self.new.links)
         )
 
+    @cached_property
+    def difference(self) -> str:
+        """Say in words what the new fabric has that the old has not, and the other way round."""
+        here, there = hosts_by_place(self.old), hosts_by_place(self.new)
+        counts = (
+            (len(self.come), "switches come"),
+            (len(self.gone), "switches go"),
+            (len(set(link_ends(self.new)) - self.links), "links come"),
+            (len(set(link_ends(self.old)) - self.links), "links go"),
+            (len(there.keys() - self.hosts.keys()), "hosts come"),
+            (len(here.keys() - self.hosts.keys()), "hosts go"),
+            (sum(was.mac != known.mac for was, known in self.hosts.values()), "addresses change"),
+        )
+        return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing differs"
+
     def ports_of_links(self, fabric: Fabric) -> dict[str, set[int]]:
         """Return by switch the ports of links that only `fabric`, one of the two, has."""
         found: dict[str, set[int]] = {}

@@ -201,6 +201,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
     return lines
 
 
+def _pairs_of_both(page: Mapping[str, Any]) -> list[str]:
+    said = f"{page['pairs_kept']:,} in both fabrics, {page['pairs_added']:,} come, {page['pairs_removed']:,} go"
+    return row("pairs", said)
+
+
 def rollout_lines(page: Mapping[str, Any]) -> list[str]:
     """Return what a rollout does: its waves and what was proven."""
     if not page["waves"]:
@@ -216,6 +221,7 @@ def rollout_lines(page: Mapping[str, Any]) -> list[str]:
         *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
         *(row("", f"not shorter: {page['reason']}") if page["reason"] else []),
         *(row("assumes", page["assumed"]) if page["assumed"] else []),
+        *(_pairs_of_both(page) if page["pairs_added"] or page["pairs_removed"] else []),
         *row("proof", proven),
         *row(
             "time",

@@ -84,7 +84,8 @@ def stages(meeting: Meeting, before: FabricState, after: FabricState, *, keep: b
     for switch in (*meeting.new.live, *(s for s in meeting.old.live if s.name in meeting.gone)):
         held: tuple[SwitchState, ...]
         if switch.name in meeting.gone:
-            held = (before[switch.name],) * 4
+            was = before[switch.name]  # only where a host with a new address is reached over it, lines are sent to it
+            held = was, was, both.renewed(was), both.renewed(was)
         elif switch.name in meeting.switches:
             held = both.kept(switch)
         else:
@@ -92,6 +93,14 @@ def stages(meeting: Meeting, before: FabricState, after: FabricState, *, keep: b
         for part, state in zip(parts, held, strict=False):
             part[switch.name] = state
     return Stages(*parts)
+
+
+def numbered_as(meeting: Meeting, before: FabricState, after: FabricState) -> FabricState:
+    """Return `after`, of the new fabric, with the VLAN ids of `before` where VLANs grew or shrank from old ones.
+
+    Any other VLAN has an id that `before` uses nowhere. Raises PlanError where too few are left.
+    """
+    return _numbered(meeting.new, before, after, _matches(meeting, before, after))
 
 
 class _Both:
@@ -118,7 +127,7 @@ class _Both:
         if len(taken):
             leave = _closed(platform, leave, taken, enabled=False)
         content = {v: self._content(old, new, v, leaving) for v in self.same}
-        add = _with_contents(leave, content)
+        add = _with_contents(self.renewed(leave), content)
         add = _ready(platform, add, new, taken)
         change = _with_contents(new, content)
         change = _shut(_without_members(change, left, content), arriving)
@@ -134,6 +143,19 @@ class _Both:
         clear = _closed(platform, new, lost, enabled=False)
         clear = _closed(platform, clear, left, enabled=how == "isolated")
         return old, leave, add, change, _shut(clear, np.union1d(going, arriving)), end
+
+    def renewed(self, state: SwitchState) -> SwitchState:
+        """Return `state` with an entry for the new address of a host wherever there is one for its old one."""
+        changed = {was.mac: known.mac for was, known in self.meeting.hosts.values() if was.mac != known.mac}
+        rows = np.flatnonzero(np.isin(state.entry_mac, np.array(list(changed), np.uint64)))
+        rows = rows[np.isin(state.entry_vlan[rows], state.owned_vlans)]
+        if not len(rows):
+            return state
+        renewed = np.array([changed[mac] for mac in state.entry_mac[rows].tolist()], np.uint64)
+        vlan = np.concatenate([state.entry_vlan, state.entry_vlan[rows]])
+        mac, port = np.append(state.entry_mac, renewed), np.append(state.entry_port, state.entry_port[rows])
+        by = np.lexsort((port, mac, vlan))
+        return replace(state, entry_vlan=vlan[by], entry_mac=mac[by], entry_port=port[by])
 
     def coming(self, switch: Switch) -> tuple[SwitchState, ...]:
         """Return the six states of a switch that only the new fabric has: its ports are shut till others are ready."""

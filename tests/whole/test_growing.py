@@ -1,0 +1,111 @@
+"""A fabric grows and shrinks on a rack over real SSH: who is in both is never cut, and few switches are touched."""
+
+import json
+import shutil
+from dataclasses import asdict
+
+import pytest
+
+from tagloom import pipeline
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.read import read_fabric
+from terminal import Terminal
+
+RING = """name: ring
+model: powerconnect-5324
+shape: {family: ring, dims: [4], parallel: 1, hosts: 1}
+"""
+MORE = """switches: {n: {model: powerconnect-5324, at: [4]}}
+links: [["s1:g15", "n:g1"]]
+hosts:
+  x: {switch: n, port: g20, mac: "02:00:00:00:77:01"}
+"""
+ANOTHER = f'{MORE}  h3: {{mac: "02:00:00:00:77:02"}}\n'
+OLD = ["s0", "s1", "s2", "s3"]
+LIMIT = ("--limit", ",".join(OLD))
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Start a rack of a ring and one switch more, and plan the ring alone, with an other address, and all."""
+    terminal = Terminal(tmp_path_factory.mktemp("growing"))
+    for name, text in {"old": RING, "address": RING + ANOTHER, "new": RING + MORE}.items():
+        (terminal.home / f"{name}.yml").write_text(text)
+    terminal("plan", "old.yml", "-o", "old")
+    terminal("plan", "new.yml", "-o", "new", "--keep", "old")
+    terminal("plan", "address.yml", "-o", "address", "--keep", "new")
+    terminal("lab", "up", "new.yml")
+    process.keep(terminal.rack)
+    yield terminal
+    terminal("lab", "down")
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal whose ring runs, the switch more being as the factory made it."""
+    process.restore(running.rack)
+    process.quirks(running.rack, {"*": asdict(Quirks())})
+    shutil.rmtree(running.rack / "runs", ignore_errors=True)
+    assert running.answer("apply", "old", "--allow", "interrupt", *LIMIT)["changed"] == OLD
+    return running
+
+
+def states(terminal):
+    fabric = read_fabric(terminal.home / "new.yml")
+    return pipeline.parse(fabric, process.configurations(terminal.rack))[0]
+
+
+def test_a_switch_is_added_by_applying_the_new_build_and_taken_back(terminal):
+    before = states(terminal)
+    told = terminal("apply", "new", "--check")
+    assert [line.split()[-1] for line in told.splitlines() if line.startswith("wave")] == [
+        "leave",
+        "prepare",
+        "add",
+        "end",
+    ]
+    assert "no other pair is cut at any time" in " ".join(told.split())
+    assert states(terminal) == before
+    page = terminal.answer("apply", "new")
+    assert (sorted(page["changed"]), page["failed"], page["hitless"]) == (["n", *OLD], [], True)
+    assert terminal.answer("lab", "ping")["lost"] == 0
+    assert set(states(terminal)["s1"].owned_vlans) == set(before["s1"].owned_vlans)
+    assert terminal.answer("apply", "new")["changed"] == []
+    back = terminal.answer("rollback")
+    assert (sorted(back["changed"]), back["failed"]) == (["n", *OLD], [])
+    assert states(terminal) == before
+
+
+def test_a_switch_is_removed_by_applying_the_old_build(terminal):
+    before = states(terminal)
+    terminal.answer("apply", "new")
+    grown = states(terminal)
+    page = terminal.answer("apply", "old")
+    assert "n" not in page["changed"]
+    after = states(terminal)
+    assert after["n"] == grown["n"]
+    assert {name: after[name].owned_vlans for name in OLD} == {name: before[name].owned_vlans for name in OLD}
+    assert after["s1"].port(15).enabled
+    assert after["s1"].port(15).tagged == after["s1"].port(15).untagged == ()
+
+
+def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
+    terminal.answer("apply", "new")
+    before = states(terminal)
+    terminal("rollout", "new", "address", "-o", "change")
+    mac = read_fabric(terminal.home / "old.yml").hosts[3].mac
+    held = sum(int((state.entry_mac == mac).sum()) for state in before.values())
+    page = json.loads((terminal.home / "change" / "rollout.json").read_text())
+    assert (page["pairs_kept"], page["changes"]) == (20, 2 * held)
+    pushed = terminal.answer("apply", "change")
+    assert (pushed["hitless"], pushed["interrupted_pairs"]) == (True, 0)
+    after = states(terminal)
+    touched = {name for name in before if after[name] != before[name]}
+    assert touched == {name for name in before if mac in before[name].entry_mac}
+    for name in touched:
+        new, old = after[name], before[name]
+        assert (new.vlans == old.vlans).all()
+        assert (new.entry_port == old.entry_port).all()
+    terminal.answer("rollback")
+    assert states(terminal) == before

@@ -1,0 +1,88 @@
+"""Lead a fabric that runs to a build for another one: by a rollout between the two, made where a build is applied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.run_states import DONE
+from tagloom.errors import InputError, PlanError
+from tagloom.operate.waves import read_sequence
+from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
+from tagloom.pipeline.growing import by_new_names, rollout_between
+from tagloom.pipeline.planning import Build, parse
+from tagloom.read import read_fabric
+from tagloom.records.meeting import Meeting, owned_ports
+from tagloom.records.ownership import overlay
+
+if TYPE_CHECKING:
+    from tagloom.apply.journal import Run
+    from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.waves import ApplyContext
+    from tagloom.records.fabric import Fabric
+
+
+def from_what_runs(
+    context: ApplyContext, prepared: PreparedChange, *, allow_drain: bool, at_once: bool
+) -> tuple[PreparedChange, str]:
+    """Return a build as the rollout to it from what the last run has left, and what is to be told of it.
+
+    That is where hosts, links or switches differ; a build for the fabric that runs, and a rollout, stay what they are.
+    Where no rollout is found, the build is set up in one go if `at_once`; else PlanError or InputError says why not.
+    """
+    if prepared.is_rollout:
+        return prepared, ""
+    last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
+    if last is None or last.state != DONE:
+        return prepared, ""
+    if (
+        not (prepared.directory / "plan.json").is_file()
+        or Meeting(_fabric_of(context, last), prepared.fabric).same_cabling
+    ):
+        return prepared, ""
+    new = read_build(prepared.directory)
+    old = by_new_names(_left_by(context, last, new), new.fabric)
+    meeting = Meeting(old.fabric, new.fabric)
+    if meeting.same_cabling:
+        return prepared, ""
+    try:
+        change = rollout_between(old, new, allow_drain=allow_drain)
+    except (InputError, PlanError):
+        if not at_once:
+            raise
+        return prepared, ""
+    if not change.waves:
+        return prepared, ""
+    for name, held in change.after.items():
+        planned = new.state.get(name, held)
+        if overlay(held, planned, owned_ports((new.fabric,), name)) != held:
+            raise PlanError(
+                "a VLAN id must not be reused for a changed tree while hosts are using it",
+                f"the build gives ids that are in use to other trees: {name}",
+                "plan again with --keep and the build that runs, or: tagloom rollout OLD NEW",
+            )
+    directory = context.site.directory("growth") / "rollout"
+    write_rollout(new, change, context.site.share / "templates", directory)
+    told = f"{meeting.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
+    return replace(prepared, sequence=read_sequence(directory)), told
+
+
+def _fabric_of(context: ApplyContext, run: Run) -> Fabric:
+    """Return the fabric that a run has led to."""
+    directory = context.unpacked(run)
+    wave = read_waves(directory)[-1]
+    return read_fabric(wave.fabrics[-1] if wave.fabrics else fabric_file(directory))
+
+
+def _left_by(context: ApplyContext, run: Run, new: Build) -> Build:
+    """Return what a run that is done has led a fabric to, as a build without routes of its own."""
+    sequence = context.own_sequence(run)
+    fabric = sequence.judged[-1][1] if sequence.judged else sequence.fabric
+    if sequence.states:
+        held = {**sequence.left, **sequence.states[-1]}
+        state = {switch.name: held[switch.name] for switch in fabric.switches}
+    else:
+        state, _ = parse(fabric, read_texts(fabric, sequence.directory / "configs"))
+    repeats = duplicates_allowed(sequence.directory)
+    return replace(new, fabric=fabric, state=state, broadcast="static-arp" if repeats else "flood", traffic=None)
