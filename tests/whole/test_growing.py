@@ -106,7 +106,7 @@ def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
     for name in touched:
         new, old = after[name], before[name]
         assert (new.vlans == old.vlans).all()
-        held = [sorted(zip(each.entry_vlan.tolist(), each.entry_port.tolist(), strict=True)) for each in (new, old)]
-        assert held[0] == held[1]
+        where = [sorted(zip(each.entry_vlan.tolist(), each.entry_port.tolist(), strict=True)) for each in (new, old)]
+        assert where[0] == where[1]
     terminal.answer("rollback")
     assert states(terminal) == before

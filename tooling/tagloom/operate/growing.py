@@ -36,10 +36,13 @@ def from_what_runs(
     last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
     if last is None or last.state != DONE:
         return prepared, ""
-    if (
-        not (prepared.directory / "plan.json").is_file()
-        or Meeting(_fabric_of(context, last), prepared.fabric).same_cabling
-    ):
+    if not (prepared.directory / "plan.json").is_file():
+        return prepared, ""
+    ran = _fabric_of(context, last)
+    up = {switch.name: switch.up for switch in ran.switches}
+    if any(up.get(switch.name, switch.up) != switch.up for switch in prepared.fabric.switches):
+        return prepared, ""  # a switch that died, or is back, has ways of its own
+    if Meeting(ran, prepared.fabric).same_cabling:
         return prepared, ""
     new = read_build(prepared.directory)
     old = by_new_names(_left_by(context, last, new), new.fabric)
