@@ -31,18 +31,13 @@ def from_what_runs(
     That is where hosts, links or switches differ; a build for the fabric that runs, and a rollout, stay what they are.
     Where no rollout is found, the build is set up in one go if `at_once`; else PlanError or InputError says why not.
     """
-    if prepared.is_rollout:
-        return prepared, ""
     last = next((r for r in context.journal.runs() if r.wave and r.kind in {"apply", "rollback"}), None)
-    if last is None or last.state != DONE:
-        return prepared, ""
-    if not (prepared.directory / "plan.json").is_file():
+    if prepared.is_rollout or last is None or last.state != DONE or not (prepared.directory / "plan.json").is_file():
         return prepared, ""
     ran = _fabric_of(context, last)
     up = {switch.name: switch.up for switch in ran.switches}
-    if any(up.get(switch.name, switch.up) != switch.up for switch in prepared.fabric.switches):
-        return prepared, ""  # a switch that died, or is back, has ways of its own
-    if Meeting(ran, prepared.fabric).same_cabling:
+    changed = any(up.get(switch.name, switch.up) != switch.up for switch in prepared.fabric.switches)
+    if changed or Meeting(ran, prepared.fabric).same_cabling:  # a switch that died, or is back, has ways of its own
         return prepared, ""
     new = read_build(prepared.directory)
     old = by_new_names(_left_by(context, last, new), new.fabric)

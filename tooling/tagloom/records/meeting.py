@@ -75,7 +75,7 @@ class Meeting:
 
     @cached_property
     def difference(self) -> str:
-        """Say in words what the new fabric has that the old has not, and the other way round."""
+        """Return in words what the new fabric has that the old has not, and the other way round."""
         here, there = hosts_by_place(self.old), hosts_by_place(self.new)
         counts = (
             (len(self.come), "switches come"),
