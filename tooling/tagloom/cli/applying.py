@@ -226,6 +226,10 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         screen.say(*terminal.row("stands", result.run.standing))
     if drifted:
         screen.say(*_over_drift(args, result.run))
+        drifting = {finding.where.partition(":")[0] for finding in result.drift}
+        if result.run is None and len(drifting) == 1 and not (args.build / "rollout.json").exists():
+            back = _next_words(args, f"apply {args.build} --readmit {drifting.pop()}")
+            screen.say(*terminal.row("", f"or, where it came back with an old configuration: {back}"))
     elif result.refused or (checked and outcomes.changed):
         screen.say(*terminal.row("next", again))
     elif resume:

@@ -18,8 +18,9 @@ from tagloom.pipeline.interrupting import interrupted_at_once
 from tagloom.pipeline.planning import flooding, host_pages, plan, proof_services, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
+from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.rollout import keeping, readmission
-from tagloom.verify import Plan, foreign_findings, verify
+from tagloom.verify import Plan, foreign_findings, guard, verify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -183,7 +184,8 @@ def order_change(
     )  # the hosts may have static ARP
     if not running.proven:
         refuse_harm_to_others(prepared.fabric, after)
-        if interrupted_at_once(prepared.fabric, before, after).hitless:
+        unproven = guard(prepared.fabric, before, {}, AS_PLANNED)  # such as spanning tree, from factory default
+        if unproven or interrupted_at_once(prepared.fabric, before, after).hitless:
             return prepared
         waves = keeping(prepared.fabric, before, after, proof_services(prepared.fabric))
         return prepared if waves is None else written(prepared, waves, site)
