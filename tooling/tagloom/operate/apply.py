@@ -255,8 +255,18 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
     if sequence.states and not unread:
         end = waves.overlay_wave(sequence, found.read, sequence.waves)
         between, seconds = _between(sequence, found.read)
-        return interrupted_by_waves(fabric, found.read, end, waves.downtime(sequence.directory), between, seconds)
+        return interrupted_by_waves(
+            fabric, found.read, end, waves.downtime(sequence.directory), between, seconds, _staying(sequence)
+        )
     return interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
+
+
+def _staying(sequence: WaveSequence) -> frozenset[str] | None:
+    """Return the hosts that are in all fabrics of a rollout between some, None where there is only one."""
+    if not sequence.judged:
+        return None
+    fabrics = [fabric for pair in sequence.judged for fabric in pair]
+    return frozenset.intersection(*(frozenset(host.name for host in fabric.hosts) for fabric in fabrics))
 
 
 def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricState], float]:
@@ -727,7 +737,9 @@ def rollback(
     directory = context.site.directory("rollback") / "back"
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     between, seconds = _between(way, progress.read)
-    cut = interrupted_by_waves(way.fabric, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
+    cut = interrupted_by_waves(
+        way.fabric, progress.read, way.states[-1], waves.downtime(directory), between, seconds, _staying(sequence)
+    )
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"
