@@ -65,3 +65,24 @@ def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_
     for words in (["--check"], []):
         assert "VLANs of others neither loop" in terminal.answer("apply", "r", *words, expect=1)["refused"]
     assert process.configurations(terminal.rack) == running
+
+
+def test_a_host_s_access_port_is_taken_out_of_somebody_s_vlan_only_where_that_is_allowed(terminal):
+    host = "g3"  # of s0, by the fabric file
+    chain = {"s0": vlan_10(1), "s1": vlan_10(1), "s2": vlan_10()}
+    type_lines(terminal, chain)
+    terminal("apply", "b", "--allow", "interrupt")
+    access = [f"interface ethernet {host}", "switchport mode access", "switchport access vlan 10", "exit"]
+    type_lines(terminal, {"s0": access})  # somebody needs the host elsewhere
+    running = process.configurations(terminal.rack)
+    for words in (["--check"], []):
+        page = terminal.answer("apply", "b", "--drift", "overwrite", *words, expect=0 if words else 1)
+        assert page["hitless"] is False
+        assert page["interrupted_pairs"] == 0
+        (cut,) = page["cut_vlans"]
+        assert (cut["where"], cut["actual"]) == ("VLAN 10, of others", f"s0:{host} is taken out of it")
+    assert page["refused"] == "VLANs of others are cut off only with --allow interrupt"
+    assert process.configurations(terminal.rack) == running
+    page = terminal.answer("apply", "b", "--drift", "overwrite", "--allow", "interrupt")
+    assert page["changed"] == ["s0"]
+    assert terminal.answer("apply", "b", "--check")["cut_vlans"] == []

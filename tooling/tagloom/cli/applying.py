@@ -239,7 +239,7 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
         page["next"] = dead[1]
     if result.refused:
-        page |= {"refused": result.interrupted.rule, "witness": result.interrupted.why, "next": again}
+        page |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
     screen.answer(page)
     if drifted or result.refused:
         return NO

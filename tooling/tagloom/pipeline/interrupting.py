@@ -19,6 +19,7 @@ from tagloom.render import line_effects, render_commands
 from tagloom.rollout.choose import LINE_SECONDS, SESSION_SECONDS, UP_MARGIN, UP_SECONDS
 from tagloom.rollout.layers import bouncing
 from tagloom.verify import guard, kept_pairs, working_pairs
+from tagloom.verify.foreign_reach import cut_findings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -61,19 +62,20 @@ def interrupted_at_once(
     lines = {name: line_effects(models[name], before[name], after[name]) for name in changed}
     harm = guard(fabric, before, lines, AS_PLANNED)  # what nothing can be proven with needs no longer proof
     proven = not harm and proof_services(fabric, duplicates_allowed=duplicates_allowed).wave(before, after)[0].proven
+    vlans = tuple(cut_findings(up, before, after))
     if not changed or proven:
-        return Interrupted(pairs, cut_now, restored)
+        return Interrupted(pairs, cut_now, restored, cut_vlans=vlans)
     busiest = max(changed, key=lambda name: lines[name].count)
     sent = difference(before[busiest], after[busiest])
     most = len(render_commands(models[busiest], sent, before[busiest]))
     kept, why = kept_pairs(fabric, before, lines)
     cut = works & ~kept
     if not cut.any():
-        return Interrupted(pairs, cut_now, restored)
+        return Interrupted(pairs, cut_now, restored, cut_vlans=vlans)
     seconds = SESSION_SECONDS + LINE_SECONDS * most
     seconds += up_seconds(fabric, before, after)
     why = why or "frames may be lost at some line"
-    return Interrupted(pairs, cut_now, restored, int(cut.sum()), seconds, _named(fabric, cut), why)
+    return Interrupted(pairs, cut_now, restored, int(cut.sum()), seconds, _named(fabric, cut), why, cut_vlans=vlans)
 
 
 def interrupted_by_waves(
@@ -97,6 +99,7 @@ def interrupted_by_waves(
     up = fabric.with_links_up()
     works, later = working_pairs(up, _forwarding(fabric, before)), working_pairs(up, _forwarding(fabric, after))
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())
+    vlans = tuple(cut_findings(up, before, after))
     if not paused_seconds:
         if staying is not None:
             stays = np.array([host.name in staying for host in fabric.hosts], np.bool_)
@@ -108,10 +111,12 @@ def interrupted_by_waves(
             lost |= works & ~working_pairs(up, state)
         why = why or ("a switch that they go over is set apart for a while" if lost.any() else "")
         seconds = seconds if lost.any() else 0.0
-        return Interrupted(pairs, cut_now, restored, int(lost.sum()), seconds, _named(fabric, lost), why)
+        named = _named(fabric, lost)
+        return Interrupted(pairs, cut_now, restored, int(lost.sum()), seconds, named, why, cut_vlans=vlans)
     why = "hosts are paused"
+    count = int(works.sum())
     return Interrupted(
-        pairs, cut_now, restored, int(works.sum()), paused_seconds, _named(fabric, works), why, paused=True
+        pairs, cut_now, restored, count, paused_seconds, _named(fabric, works), why, paused=True, cut_vlans=vlans
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tagloom.errors import Finding
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Interrupted:
                  infinite (null in JSON) where the change leads to a state in which it does not work
     witnesses    some of the interrupted, as "h3 -> h7"
     why          why it could not be proven that no pair is cut off; "" where it was
+    cut_vlans    a finding for each VLAN of others that no longer joins ports that it joins now
     paused       whether proven waves cut them off by pausing hosts on purpose, and nothing else does
     """
 
@@ -30,21 +34,28 @@ class Interrupted:
     witnesses: tuple[str, ...] = ()
     why: str = ""
     paused: bool = False
+    cut_vlans: tuple[Finding, ...] = ()
 
     @property
     def hitless(self) -> bool:
-        """Return whether no pair that works is cut off at any time."""
-        return not self.interrupted
+        """Return whether no pair that works is cut off at any time, and no VLAN of others."""
+        return not self.interrupted and not self.cut_vlans
 
     @property
     def needs(self) -> str:
         """Return what has to be allowed for it: a drain, or an interrupt."""
-        return "drain" if self.paused else "interrupt"
+        return "drain" if self.paused and not self.cut_vlans else "interrupt"
 
     @property
     def rule(self) -> str:
         """Return the rule by which it is refused where that is not allowed."""
-        return f"pairs that work are cut off only with --allow {self.needs}"
+        what = "pairs that work" if self.interrupted or not self.cut_vlans else "VLANs of others"
+        return f"{what} are cut off only with --allow {self.needs}"
+
+    @property
+    def witness(self) -> str:
+        """Return why it is not hitless, "" where it is."""
+        return self.why or "; ".join(map(str, self.cut_vlans))
 
     @property
     def sentence(self) -> str:
@@ -59,8 +70,10 @@ class Interrupted:
         if not self.hitless:
             more = " ..." if self.interrupted > len(self.witnesses) else ""
             lasting = "for good" if self.seconds_max == math.inf else f"about {self.seconds_max:.0f} s"
-            said = f"NOT hitless: {self.interrupted} of {self.pairs} pairs interrupted, {lasting}"
-            return f"{said}; {', '.join(self.witnesses)}{more}{f'; {now}' if now else ''}"
+            parts = [f"{self.interrupted} of {self.pairs} pairs interrupted, {lasting}"] if self.interrupted else []
+            parts += [f"{', '.join(self.witnesses)}{more}"] if self.interrupted else []
+            parts += [f"{found.where}: {found.actual}" for found in self.cut_vlans]
+            return f"NOT hitless: {'; '.join([*parts, now] if now else parts)}"
         return f"{now}; no other pair is cut at any time" if now else "no pair is cut off at any time"
 
     @property
@@ -79,4 +92,5 @@ class Interrupted:
             "interrupted_seconds_max": None if self.seconds_max == math.inf else round(self.seconds_max, 3),
             "cut_off_pairs": self.cut_now,
             "restored_pairs": self.restored,
+            "cut_vlans": [found.to_json() for found in self.cut_vlans],
         }
