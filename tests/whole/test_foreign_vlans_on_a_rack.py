@@ -67,22 +67,28 @@ def test_a_vlan_of_others_on_a_tree_is_left_as_it_is_and_no_wave_begins_once_it_
     assert process.configurations(terminal.rack) == running
 
 
-def test_a_host_s_access_port_is_taken_out_of_somebody_s_vlan_only_where_that_is_allowed(terminal):
-    host = "g3"  # of s0, by the fabric file
-    chain = {"s0": vlan_10(1), "s1": vlan_10(1), "s2": vlan_10()}
+def test_a_link_that_a_vlan_of_others_needs_is_shut_only_where_that_is_allowed(terminal):
+    chain = {"s0": vlan_10(2), "s1": vlan_10(1), "s2": vlan_10()}
     type_lines(terminal, chain)
     terminal("apply", "b", "--allow", "interrupt")
-    access = [f"interface ethernet {host}", "switchport mode access", "switchport access vlan 10", "exit"]
-    type_lines(terminal, {"s0": access})  # somebody needs the host elsewhere
+    terminal("plan", "f.yml", "-o", "off", "--off", "s0:g2", "--previous", "b")
     running = process.configurations(terminal.rack)
     for words in (["--check"], []):
-        page = terminal.answer("apply", "b", "--drift", "overwrite", *words, expect=0 if words else 1)
-        assert page["hitless"] is False
-        assert page["interrupted_pairs"] == 0
+        page = terminal.answer("apply", "off", *words, expect=0 if words else 1)
+        assert (page["hitless"], page["interrupted_pairs"]) == (False, 0)
         (cut,) = page["cut_vlans"]
-        assert (cut["where"], cut["actual"]) == ("VLAN 10, of others", f"s0:{host} is taken out of it")
+        assert (cut["where"], cut["actual"]) == ("VLAN 10, of others", "no link between them carries it")
     assert page["refused"] == "VLANs of others are cut off only with --allow interrupt"
+    assert "s0:g20 and s1:g20 joined by it" in page["witness"]
     assert process.configurations(terminal.rack) == running
-    page = terminal.answer("apply", "b", "--drift", "overwrite", "--allow", "interrupt")
-    assert page["changed"] == ["s0"]
-    assert terminal.answer("apply", "b", "--check")["cut_vlans"] == []
+    assert terminal.answer("apply", "off", "--allow", "interrupt")["changed"]
+    assert terminal.answer("apply", "off", "--check")["cut_vlans"] == []
+
+
+def test_a_host_s_access_port_in_somebody_s_vlan_is_named_and_nothing_is_sent(terminal):
+    access = ["interface ethernet g3", "switchport mode access", "switchport access vlan 10", "exit"]
+    type_lines(terminal, {"s0": [*vlan_10(2), *access], "s1": vlan_10(1), "s2": vlan_10()})
+    running = process.configurations(terminal.rack)
+    page = terminal.answer("apply", "b", "--allow", "interrupt", expect=1)
+    assert page["witness"] == "host h0: expected no frames of a VLAN of others, actual VLAN 10 reaches it untagged"
+    assert process.configurations(terminal.rack) == running
