@@ -8,7 +8,7 @@ import pytest
 from watched import watch
 
 from fabrics import make_fabric
-from tagloom import pipeline
+from tagloom import pipeline, platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.numbering import owned
 from tagloom.operate import prepare, waves
@@ -16,6 +16,7 @@ from tagloom.records.change import Cell
 from tagloom.records.switch_state import Membership, SwitchEditor
 from tagloom.share import share_directory
 from tagloom.verify import verify
+from thinned import few
 
 TEMPLATES = share_directory() / "templates"
 NEW_MAC = "00:11:22:33:44:55"
@@ -100,6 +101,12 @@ def less(whole, name):
     )
 
 
+def all_of(fabric, model):
+    """Make all switches of one model; ports have the same numbers."""
+    switches = tuple(replace(switch, model=model) for switch in fabric.switches)
+    return replace(fabric, switches=switches, ports=(platforms.load(model).ports,) * len(switches))
+
+
 def built(fabric, **options):
     return pipeline.plan(fabric, Path(), texts=False, **options)[0]
 
@@ -110,9 +117,16 @@ def grown(name, **options):
     return old, new, pipeline.rollout_between(old, new)
 
 
-@pytest.mark.parametrize("name", DIFFERENCES)
-def test_whoever_is_in_both_is_reached_after_every_line(name):
-    old, new, change = grown(name)
+MODELS = ["powerconnect-5324", "powerconnect-6248", "linux-bridge"]
+CASES = [(name, model, "fixed") for model in MODELS for name in DIFFERENCES]
+CASES += [(name, MODELS[0], "renamed") for name in DIFFERENCES]
+
+
+@pytest.mark.parametrize(("name", "model", "assignment"), few(CASES, *range(len(DIFFERENCES)), 46, 47, 60, 63, 79))
+def test_whoever_is_in_both_is_reached_after_every_line(name, model, assignment):
+    old, new = (all_of(each, model) for each in DIFFERENCES[name]())
+    old, new = built(old, assignment=assignment), built(new, assignment=assignment)
+    change = pipeline.rollout_between(old, new)
     assert change.waves
     assert watch(change, old.fabric, new.fabric, random.Random(1), every=4)
     end = {switch.name: change.after[switch.name] for switch in new.fabric.switches}

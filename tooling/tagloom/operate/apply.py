@@ -255,18 +255,9 @@ def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> I
     if sequence.states and not unread:
         end = waves.overlay_wave(sequence, found.read, sequence.waves)
         between, seconds = _between(sequence, found.read)
-        return interrupted_by_waves(
-            fabric, found.read, end, waves.downtime(sequence.directory), between, seconds, _staying(sequence)
-        )
+        pause = waves.downtime(sequence.directory)
+        return interrupted_by_waves(sequence.shared, found.read, end, pause, between, seconds)
     return interrupted_at_once(fabric, found.read, after, unread=unread, duplicates_allowed=sequence.duplicates_allowed)
-
-
-def _staying(sequence: WaveSequence) -> frozenset[str] | None:
-    """Return the hosts that are in all fabrics of a rollout between some, None where there is only one."""
-    if not sequence.judged:
-        return None
-    fabrics = [fabric for pair in sequence.judged for fabric in pair]
-    return frozenset.intersection(*(frozenset(host.name for host in fabric.hosts) for fabric in fabrics))
 
 
 def _between(sequence: WaveSequence, read: FabricState) -> tuple[list[FabricState], float]:
@@ -667,7 +658,7 @@ def _resume(
     pausing = any(sequence.paused[max(0, run.wave - 1) :])
     end = waves.overlay_wave(sequence, progress.read, sequence.waves)
     cut = interrupted_by_waves(
-        sequence.fabric, progress.read, end, waves.downtime(sequence.directory) if pausing else 0.0
+        sequence.shared, progress.read, end, waves.downtime(sequence.directory) if pausing else 0.0
     )
     if check:
         said = [f"{', '.join(names)} would catch up in wave {number}" for number, _, names in pushes if names]
@@ -737,9 +728,7 @@ def rollback(
     directory = context.site.directory("rollback") / "back"
     way = waves.write_inverse(sequence, progress, wave, directory, context.site.share / "templates")
     between, seconds = _between(way, progress.read)
-    cut = interrupted_by_waves(
-        way.fabric, progress.read, way.states[-1], waves.downtime(directory), between, seconds, _staying(sequence)
-    )
+    cut = interrupted_by_waves(way.shared, progress.read, way.states[-1], waves.downtime(directory), between, seconds)
     if check:
         led = found.retarget(sequence.fabric, way.states[-1], context.site.share / "templates")
         remark = "each state on the way back is proven from what was read"

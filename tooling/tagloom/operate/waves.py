@@ -28,6 +28,7 @@ from tagloom.pipeline.planning import dead_states, proof_services, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
+from tagloom.records.meeting import shared_part
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.render import parse_configuration
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
@@ -91,6 +92,11 @@ class WaveSequence:
         """Return the fabric's ports of every switch."""
         ports = {s.name: tuple(used) for s, used in zip(self.fabric.switches, self.fabric.used_ports, strict=True)}
         return ports | {name: tuple(more) for name, more in self.owned.items()}
+
+    @cached_property
+    def shared(self) -> Fabric:
+        """Return the fabric whose pairs are never to be cut: of two, what both have."""
+        return shared_part(self.judged[0][0], self.judged[-1][1])[0] if self.judged else self.fabric
 
     def services(self, wave: int) -> ProofServices:
         """Return what decides the lines of a wave."""

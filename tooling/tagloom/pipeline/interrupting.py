@@ -85,14 +85,12 @@ def interrupted_by_waves(
     paused_seconds: float = 0.0,
     between: Sequence[FabricState] = (),
     seconds: float = 0.0,
-    staying: Collection[str] | None = None,
 ) -> Interrupted:
     """Return what waves mean that are proven line by line: they cut off no pair, but while hosts are paused on purpose.
 
     A pause drops what every host sends, and lasts `paused_seconds`, waits for links to come up among them. Waves that
     only keep the pairs which work before and after each of them may cut some off in the states `between`, for all of
-    the `seconds` that they take at most, or for good where those do not work `after`. Pairs of hosts that are not
-    `staying` are added or removed, which is no interruption; by default all stay.
+    the `seconds` that they take at most, or for good where those do not work `after`.
     """
     hosts = len(fabric.hosts)
     pairs = hosts * (hosts - 1)
@@ -101,9 +99,6 @@ def interrupted_by_waves(
     cut_now, restored = pairs - int(works.sum()), int((later & ~works).sum())
     vlans = tuple(cut_findings(up, before, after))
     if not paused_seconds:
-        if staying is not None:
-            stays = np.array([host.name in staying for host in fabric.hosts], np.bool_)
-            works &= stays[:, None] & stays[None, :]
         lost = works & ~later
         why = "it leads where they do not work" if lost.any() else ""
         seconds = math.inf if lost.any() else seconds

@@ -123,7 +123,7 @@ class _Both:
         how = meeting.new.returned_ports
         taken = np.setdiff1d(np.union1d(coming, arriving), going)
         left = np.setdiff1d(leaving, taken)
-        leave = _closed(platform, old, left, enabled=how == "isolated")
+        leave = _closed(platform, _without_entries_at(old, leaving), left, enabled=how == "isolated")
         if len(taken):
             leave = _closed(platform, leave, taken, enabled=False)
         content = {v: self._content(old, new, v, leaving) for v in self.same}
@@ -178,7 +178,7 @@ class _Both:
         was, will = _members(old, vlan), _members(new, vlan)
         members = np.where(was > 0, was, will)
         members[leaving] = np.where(was[leaving] > 0, will[leaving], members[leaving])
-        rows = (old.entry_vlan == vlan) & np.isin(old.entry_mac, self.stays)
+        rows = (old.entry_vlan == vlan) & np.isin(old.entry_mac, self.stays) & ~np.isin(old.entry_port - 1, leaving)
         mac, port = _entries(new, vlan)
         rows &= ~np.isin(old.entry_mac, mac)
         mac = np.concatenate([old.entry_mac[rows], mac])
@@ -407,6 +407,16 @@ def _without_members(state: SwitchState, at: Ports, but: Collection[int]) -> Swi
     members = state.membership.copy()
     members[np.ix_(rows, at)] = Membership.NONE
     return replace(state, membership=members)
+
+
+def _without_entries_at(state: SwitchState, at: Ports) -> SwitchState:
+    """Return `state` without entries of tagloom's VLANs that point at some ports: those are about to leave them."""
+    rows = ~(np.isin(state.entry_port - 1, at) & np.isin(state.entry_vlan, state.owned_vlans))
+    if rows.all():
+        return state
+    return replace(
+        state, entry_vlan=state.entry_vlan[rows], entry_mac=state.entry_mac[rows], entry_port=state.entry_port[rows]
+    )
 
 
 def _closed(platform: Platform, state: SwitchState, at: Ports, *, enabled: bool) -> SwitchState:
