@@ -224,7 +224,7 @@ def install(place: Path, peer: Path | None) -> None:
 def prepare_whole(rack: Rack, place: Path) -> tuple[int, int]:
     """Set build a, and order what leads to build b: gives how many lines a switch, on average, and how many waves."""
     tagloom(place, "plan", "fabric.yml", "-o", "a")
-    tagloom(place, "apply", "a", "-i", str(rack.home))
+    tagloom(place, "apply", "a", "--allow", "interrupt", "-i", str(rack.home))
     tagloom(place, "plan", "fabric.yml", "-o", "b", "--off", "s0:g1", "--previous", "a")
     tagloom(place, "rollout", "a", "b", "-o", "r")
     process.keep(rack.home)

@@ -82,7 +82,7 @@ def test_a_switch_that_does_not_answer_costs_its_own_row(rack64, answer):
     process.quirks(lab, {"s9": {"mute": True}})
     try:
         seed = f"{info.agents['s0']}:{info.snmp_port}"
-        status, page = answer("discover", "--seed", seed, "-i", lab, "--timeout", 0.3, "--retries", 0)
+        status, page = answer("discover", "--seed", seed, "-i", lab, "--timeout", 4, "--retries", 0)
     finally:
         process.quirks(lab, {"s9": {"mute": False}})
     assert status == 3
@@ -204,7 +204,7 @@ def test_aggregated_links_are_found_and_compared(aggregated, answer, tmp_path):
     assert (status, page["unexpected"], page["links"]) == (1, [], 3)
     assert page["missing"] == ["aggregated: s0:g1 - s1:g1, s0:g2 - s1:g2"]
     assert answer("plan", aggregated / "plan.yml", "-o", aggregated / "build")[0] == 0
-    assert answer("apply", aggregated / "build", "-i", aggregated / "lab")[0] == 0
+    assert answer("apply", aggregated / "build", "-i", aggregated / "lab", "--allow", "interrupt")[0] == 0
     status, page = answer(*words)
     assert (status, page["missing"], page["unexpected"], page["links"]) == (0, [], [], 2)
     plan, found = read_fabric(aggregated / "plan.yml"), read_fabric(tmp_path / "found.yml")

@@ -103,6 +103,7 @@ def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
             Jobs(home / "requests", home / "profiles"),
             lambda at, text: told.append(f"{datetime.fromtimestamp(at, UTC):%H:%M:%S} {text}"),
             statuses.append,
+            allow_interrupt=True,  # the rack is as from the factory
         )
 
     with Snmp(settings.credentials, in_flight=8, timeout=1.0, retries=2) as snmp:
