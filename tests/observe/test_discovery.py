@@ -89,7 +89,7 @@ def test_a_switch_that_does_not_answer_costs_its_own_row(rack64, answer):
     assert (page["switches"], page["links"]) == (63, 256 - 8)
     [lost] = page["unreached"]
     assert lost["name"] == "s9"
-    assert "no answer in 0.3 s" in lost["why"]
+    assert "no answer in 4 s" in lost["why"]
     assert lost["told_by"] in {fabric.switches[n].name for n in (1, 8, 10, 17)}
 
 

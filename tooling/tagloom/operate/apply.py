@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
-ALLOWED = "interrupt-allowed"  # in a run's order: the operator allowed pairs to be cut off
 ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 
 
@@ -231,10 +230,8 @@ def apply_new(
     cut = _interrupted(prepared.sequence, found, after)
     if not _consented(cut, options):
         return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True)
-    if not cut.hitless:
-        (prepared.directory / ALLOWED).touch()
     _announce(context, prepared.directory, cut)
-    run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved)
+    run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, allowed=not cut.hitless)
 
     def prove_from_here() -> None:
         if sequence.states:
@@ -645,7 +642,11 @@ def _resume(
         cut = _interrupted(sequence, found, found.wanted)
         if check:
             return Result(found.outcomes, run, interrupted=cut)
-        if run.kind != own_lines.KIND and not _consented(cut, options) and not (sequence.directory / ALLOWED).exists():
+        if (
+            run.kind != own_lines.KIND
+            and not _consented(cut, options)
+            and not (sequence.directory / waves.ALLOWED).exists()
+        ):
             return Result(found.unsent(), run, interrupted=cut, refused=True)
         _announce(context, sequence.directory, cut)
         outcomes = context.push(run, sequence, on_progress=on_progress)

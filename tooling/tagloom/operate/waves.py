@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tagloom.records.wave_proof import ProofAssumptions
     from tagloom.rollout import ProofServices
 
+ALLOWED = "interrupt-allowed"  # in a run's order: the operator allowed pairs to be cut off
 _FORGOTTEN = shutil.ignore_patterns("apply", "hosts", "commands", "routes.npz")  # what a push does not need
 _RETRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
 
@@ -240,12 +241,13 @@ class ApplyContext:
         *,
         save: Collection[str] = (),
         undoes: Run | None = None,
+        allowed: bool = False,
     ) -> tuple[Run, WaveSequence]:
         """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
         The copy's texts must be those that the sequence was read from. `save` lists switches that would start with
-        something else than they hold: they are saved before the first line. Runs that were not finished are left to
-        this one.
+        something else than they hold: they are saved before the first line. `allowed` says that the operator allowed
+        pairs to be cut off, so that a resume need not ask. Runs that were not finished are left to this one.
         """
         own = self.site.directory(kind) / "order"
         shutil.rmtree(own, ignore_errors=True)
@@ -256,6 +258,8 @@ class ApplyContext:
             sequence = replace(sequence, directory=own)
             if save and sequence.states:
                 save_first(own, save)
+            if allowed:
+                (own / ALLOWED).touch()
         except OSError as error:
             actual = error.strerror or str(error)
             raise InputError([Finding(str(own), "a directory that can be written", actual)]) from error
