@@ -144,3 +144,14 @@ def test_every_family_takes_its_own(here, model):
     lines = (here / "b" / "configs" / "s0.cfg").read_text()
     assert ("mode GENERAL" if model == "powerconnect-6248" else "up # by hand") in lines
     assert json.loads((here / "b" / "plan.json").read_text())["summary"]["hosts"] == 3
+
+
+def test_a_rollout_between_fabrics_that_differ_is_written_and_read_by_them(here):
+    write(here / "own", ros__lines=LONG)
+    more = RING.format(model="powerconnect-5324").replace("[3]", "[3], hosts: 2")
+    (here / "g.yml").write_text(more)
+    assert main(["plan", "f.yml", "--templates", "own", "-o", "old"]) == 0
+    assert main(["plan", "g.yml", "--templates", "own", "--keep", "old", "-o", "new"]) == 0
+    assert main(["rollout", "old", "new", "-o", "r"]) == 0
+    assert (here / "r" / "waves" / "1" / "s0.cfg").read_text().count("forever\n") > 0
+    assert prepare(here / "r").proof.proven

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tagloom.platforms.words import Templates
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.pages import RoutesPage
@@ -51,6 +52,7 @@ _BUILD = (
 _ROLLOUT = "|".join(
     (
         r"rollout\.json|fabric\.yml|fabrics/\d+\.yml|left/[^/]+\.cfg|before/[^/]+\.cfg",
+        r"(?:fabrics/)?templates/[^/]+/[^/]+\.(?:j2|txt)",
         r"waves/\d+/[^/]+\.cfg|waves/\d+/commands/[^/]+\.txt",
         rf"build/(?:{_BUILD}|\.tagloom)",
     )
@@ -206,8 +208,8 @@ def duplicates_allowed(directory: Path) -> bool:
 
 def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
-    growth = change.growth
-    fabric = plan_of.fabric if growth is None else growth.fabric
+    growth, own = change.growth, plan_of.fabric.templates
+    fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     page = change.to_json()
     judged = _Judged()
     with _owned(directory, "rollout.json") as fresh:
@@ -226,9 +228,11 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
         target = replace(plan_of, state={s.name: change.after[s.name] for s in plan_of.fabric.switches})
         more: dict[str, Any] = {}
         if growth is not None:
-            (fresh / "fabric.yml").write_text(format_fabric(growth.fabric), "utf-8")
+            (fresh / "fabric.yml").write_text(format_fabric(fabric), "utf-8")
             judged.write(fresh / "fabrics")
-            write_texts(fresh / "left", _texts_left(growth, judged, templates))
+            for place in (fresh, fresh / "fabrics"):  # whoever reads a fabric file reads those beside it
+                write_templates(own, place / "templates")
+            write_texts(fresh / "left", _texts_left(growth, judged, templates, own))
             more = {"left": "left", "ports": {name: list(ports) for name, ports in growth.ports.items()}}
         (fresh / "rollout.json").write_text(
             json.dumps(
@@ -264,9 +268,9 @@ class _Judged:
             (directory / f"{number}.yml").write_text(format_fabric(replace(fabric, shape=None)), "utf-8")
 
 
-def _texts_left(growth: Growth, judged: _Judged, templates: Path) -> dict[str, str]:
+def _texts_left(growth: Growth, judged: _Judged, templates: Path, own: Templates) -> dict[str, str]:
     """Return the texts of switches that are left alone, which the proofs of waves are about too."""
-    known = {switch.name: switch for fabric in judged.fabrics for switch in fabric.switches}
+    known = {switch.name: switch for fabric in judged.fabrics for switch in fabric.with_templates(own).switches}
     return {
         name: render_configuration(platforms.of(known[name]), state, templates) for name, state in growth.left.items()
     }
