@@ -111,6 +111,7 @@ def test_speeds_that_no_rollout_reaches_are_findings_before_anything_runs(site, 
     assert "is retrained" in page["findings"][0]["actual"]
 
 
+@pytest.mark.long
 def test_three_settings_keep_nearly_all_that_one_for_each_interval_would_save(tmp_path):
     """A smaller day than the benchmark's, of the same jobs: hard enough that one setting is not enough."""
     fabric = benchmark.fabric_of(4)

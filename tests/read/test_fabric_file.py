@@ -162,6 +162,7 @@ def test_every_inventory_reads_and_asks_for_no_more_ports_than_there_are():
             sizes[path.parent.name] = (len(fabric.switches), len(fabric.links), len(fabric.hosts))
     assert sizes == {
         "misc": (6, 30, 66),
+        "own-lines": (4, 4, 4),
         "supernova": (8, 36, 225),
         "supernova64-5324": (8, 60, 64),
         "supernova64-6248": (8, 60, 64),

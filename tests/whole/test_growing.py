@@ -77,6 +77,7 @@ def test_a_switch_is_added_by_applying_the_new_build_and_taken_back(terminal):
     assert states(terminal) == before
 
 
+@pytest.mark.long
 def test_a_switch_is_removed_by_applying_the_old_build(terminal):
     before = states(terminal)
     terminal.answer("apply", "new")

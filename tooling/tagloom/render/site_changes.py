@@ -28,6 +28,8 @@ def missing_lines(
     others away is missing while one of those is shown. What is returned has the marks of secrets, not the secrets.
     Raises KeyError for a secret that is not among them.
     """
+    if not wanted:  # a text that cannot be read is for who reads the state to tell
+        return ()
     shown = _shown(platform, text)
     found = []
     for line in wanted:
