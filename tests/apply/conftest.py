@@ -16,6 +16,7 @@ from tagloom import platforms
 from tagloom.adapters.ssh import Access, SshSwitch
 from tagloom.apply.playbook import Ansible, ansible_environment
 from tagloom.apply.run_directory import Job
+from tagloom.apply.session import Session
 from tagloom.apply.site import Site
 from tagloom.apply.switch import Language, configure_switch
 from tagloom.lab import process
@@ -118,13 +119,11 @@ class Bench:
         """Push to a switch as if it were of `model`, without Ansible; gives the outcome."""
         platform = platforms.load(model)
         return configure_switch(
-            SshSwitch(switch, platform, self.access(switch)),
-            switch,
+            Session(SshSwitch(switch, platform, self.access(switch)), switch, backups=self.directory / "backups"),
             language(model),
             target(platform.ports),
             (1, 2, HOST_PORT),
             check=False,
-            backups=self.directory / "backups",
             out_of_band=True,
         )
 

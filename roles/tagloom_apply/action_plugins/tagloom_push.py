@@ -24,6 +24,7 @@ from tagloom.apply.outcomes import Fault, Outcome
 from tagloom.apply.own_lines import OwnLines, checked_secrets, send_own_lines
 from tagloom.apply.private_files import write_fault
 from tagloom.apply.run_directory import RunDirectory
+from tagloom.apply.session import Session
 from tagloom.apply.switch import Language, configure_switch
 from tagloom.apply.switch_locks import SwitchLocks
 from tagloom.errors import Finding, InputError, TagloomError
@@ -178,40 +179,33 @@ def configure_one(
         commands=partial(site_commands, platform),
         secrets=checked_secrets(switch, wanted, variables.get(SECRETS)),
     )
+    session = Session(
+        connect(switch, platform, Access.of_host(variables)),
+        switch,
+        backups=files.backups,
+        wave=wave["name"],
+        number=wave["number"],
+        wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch)
+        if journal and not check
+        else None,
+        stop=files.stop_now.exists,
+        released=turn,
+        agree=(lambda good: good) if check else turn.agree,
+    )
     if wave["only_own"]:
-        return send_own_lines(
-            connect(switch, platform, Access.of_host(variables)),
-            switch,
-            language,
-            mine,
-            backups=files.backups,
-            wave=wave["name"],
-            number=wave["number"],
-            wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
-            stop=files.stop_now.exists,
-            released=turn,
-            agree=turn.agree,
-        )
+        return send_own_lines(session, language, mine)
     out_of_band = boolean(variables.get(OUT_OF_BAND, False), strict=False)
     # A rollout's waves are proven never to cut the declared way to a switch; a set-up in one go is not.
     led = order["in_band"] and (bool(wave["expected"]) or check)
     return configure_switch(
-        connect(switch, platform, Access.of_host(variables)),
-        switch,
+        session,
         language,
         target_of(texts[0], wave["configs"]) if wave["number"] else None,
         ports,
         check=check,
-        backups=files.backups,
         out_of_band=out_of_band or led,
         expected=target_of(texts[1], wave["expected"]) if wave["expected"] else None,
         held=parse_configuration(platform, held).state if held is not None and wave["number"] else None,
         ahead=wave["ahead"],
-        wave=wave["name"],
-        number=wave["number"],
-        wave_journal=Journal(Path(journal)).wave_journal(order["run"], wave["number"], switch) if journal else None,
         own_lines=lambda text: tuple(line.title for line in mine.lacking(text)) if check and not wave["ahead"] else (),
-        stop=files.stop_now.exists,
-        released=turn,
-        agree=(lambda good: good) if check else turn.agree,
     )

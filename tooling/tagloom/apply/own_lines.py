@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tagloom.apply.journal import READ_BACK, SAVED
-from tagloom.apply.outcomes import Fault, Outcome
-from tagloom.apply.private_files import write_backup
-from tagloom.apply.switch import StoppedError, cell_finding
-from tagloom.errors import DeviceError, Finding, InputError, TagloomError
+from tagloom.apply.outcomes import Fault
+from tagloom.apply.switch import cell_finding
+from tagloom.errors import Finding, InputError
 from tagloom.records.change import difference
 from tagloom.records.site_lines import MASK, SECRET, SiteLine, masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
-    from tagloom.apply.switch import Language, SwitchConnection, SwitchJournal
+    from tagloom.apply.outcomes import Outcome
+    from tagloom.apply.session import Session
+    from tagloom.apply.switch import Language
     from tagloom.records.switch_state import SwitchState
 
 
@@ -70,88 +67,43 @@ def checked_secrets(switch: str, wanted: Sequence[SiteLine], known: object) -> d
     return found
 
 
-def send_own_lines(  # noqa: PLR0913 - as configure_switch
-    connection: SwitchConnection,
-    switch: str,
-    language: Language,
-    own: OwnLines,
-    *,
-    backups: Path,
-    wave: str = "",
-    number: int = 1,
-    wave_journal: SwitchJournal | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    released: Callable[[], bool] = lambda: True,
-    agree: Callable[[bool], bool] = lambda good: good,
-    clock: Callable[[], float] = time.monotonic,
-) -> Outcome:
+def send_own_lines(session: Session, language: Language, own: OwnLines) -> Outcome:
     """Send the operator's own lines that a switch lacks, read it back, and save it.
 
     What is read back must hold in every cell what was there before, and show every line: else it is not saved, and the
-    outcome says which. Arguments as in `configure_switch`. Secrets are sent, and stand nowhere else. Never raises a
-    TagloomError: a failing switch is an outcome.
+    outcome says which. Secrets are sent, and stand nowhere else. Never raises a TagloomError: a failing switch is an
+    outcome.
     """
-    began = clock()
-    outcome = Outcome(switch, wave, number)
-    commands: tuple[str, ...] = ()
 
-    def before_line(line: str) -> None:
-        if stop():
-            raise StoppedError(switch, line, "stopped before this line, as asked")
+    def steps() -> None:
+        if wrong := language.mistaken(connection.identity()):
+            session.refuse(wrong)
+            return
+        if not session.released():
+            return
+        text = connection.running_configuration()
+        before, _ = language.parse(text)
+        lacking = own.lacking(text)
+        commands = own.commands(lacking)
+        said = language.text(before)
+        shown = tuple(map(masked, commands))
+        titles = tuple(line.title for line in lacking)
+        session.note(commands=shown, read=True, before=said, after=said, own_lines=titles)
+        if not session.agreed(True):
+            session.note(error="nothing was sent: another switch failed", fault=Fault.STOPPED)
+            return
+        if commands:
+            filled = [SECRET.sub(lambda found: own.secrets[found[1]], line) for line in commands]
+            session.send(text, shown, filled)
+            if missed := _missed(session.switch, language, own, before, connection.running_configuration()):
+                error = f"accepted every line, but {missed[0]}; not saved"
+                session.note(error=error, findings=missed, fault=Fault.DEVICE)
+                return
+            session.save(after_reading=True)
+        session.done()
 
-    connection.before_line = before_line
-    try:
-        with connection:
-            if wrong := language.mistaken(connection.identity()):
-                error = f"refused, nothing was sent: {wrong[0]}"
-                return replace(outcome, error=error, findings=wrong, fault=Fault.REFUSED, seconds=clock() - began)
-            waited = clock()
-            if not released():
-                return outcome
-            began += clock() - waited
-            text = connection.running_configuration()
-            before, _ = language.parse(text)
-            lacking = own.lacking(text)
-            commands = own.commands(lacking)
-            said = language.text(before)
-            shown = tuple(map(masked, commands))
-            titles = tuple(line.title for line in lacking)
-            outcome = replace(outcome, commands=shown, read=True, before=said, after=said, own_lines=titles)
-            waited = clock()
-            agreed = agree(True)
-            began += clock() - waited
-            if not agreed:
-                return replace(outcome, error="nothing was sent: another switch failed", fault=Fault.STOPPED)
-            if commands:
-                outcome = replace(outcome, backup=str(write_backup(backups, switch, text)))
-                if wave_journal is not None:
-                    wave_journal.intend(shown, said, said)
-                connection.send([SECRET.sub(lambda found: own.secrets[found[1]], line) for line in commands])
-                outcome = replace(outcome, changed=True)
-                text = connection.running_configuration()
-                if missed := _missed(switch, language, own, before, text):
-                    error = f"accepted every line, but {missed[0]}; not saved"
-                    outcome = replace(outcome, error=error, findings=missed, fault=Fault.DEVICE)
-                else:
-                    if wave_journal is not None:
-                        wave_journal.note(READ_BACK, len(connection.sent))
-                    outcome = replace(outcome, volatile=not connection.save(said), saved=True)
-            if wave_journal is not None and not outcome.failed:
-                wave_journal.note(SAVED, len(connection.sent))
-    except StoppedError as error:
-        outcome = replace(outcome, error=error.text, command=own.hide(error.command), fault=Fault.STOPPED)
-    except DeviceError as error:
-        said = own.hide(error.text)
-        outcome = replace(outcome, error=said, command=own.hide(error.command), fault=Fault.DEVICE)
-    except (InputError, OSError) as error:  # the journal or the backup could not be written
-        nothing = "" if connection.sent else "nothing was sent: "
-        outcome = replace(outcome, error=f"{nothing}{error}", fault=Fault.CONTROLLER)
-    sent = tuple(map(masked, commands[: len(connection.sent)]))
-    outcome = replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
-    if wave_journal is not None and outcome.failed:
-        with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
-            wave_journal.note("failed", len(sent), outcome.error)
-    return outcome
+    connection = session.connection
+    return session.run(steps, own.hide)
 
 
 def _missed(switch: str, language: Language, own: OwnLines, before: SwitchState, text: str) -> tuple[Finding, ...]:

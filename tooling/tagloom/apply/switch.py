@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tagloom.apply.journal import READ_BACK, SAVED
-from tagloom.apply.outcomes import Fault, Outcome
-from tagloom.apply.private_files import write_backup
-from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
+from tagloom.apply.outcomes import Fault
+from tagloom.errors import Finding
 from tagloom.records.change import Cell, Change, difference
 from tagloom.records.ownership import conflicts, left_unnamed, lockout, overlay
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
@@ -19,56 +15,11 @@ from tagloom.units import format_mac
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from enum import IntEnum
-    from pathlib import Path
 
+    from tagloom.apply.outcomes import Outcome
+    from tagloom.apply.session import Session, SwitchConnection
     from tagloom.records.change import Value
     from tagloom.records.switch_state import SwitchState
-
-
-class SwitchConnection(Protocol):
-    """Talk to one switch; entering logs in, leaving logs out, everything raises DeviceError.
-
-    `sent` lists the configuration lines the switch has accepted since the login, also after a failure. `before_line`
-    is called before each of them is sent, and may raise to stop there.
-    """
-
-    sent: list[str]
-    before_line: Callable[[str], None]
-
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
-
-    def identity(self) -> str:
-        """Return what the switch says of itself, "" where it says nothing."""
-        ...
-
-    def running_configuration(self) -> str:
-        """Return the whole running configuration."""
-        ...
-
-    def startup_configuration(self) -> str | None:
-        """Return the configuration the switch starts with; None where it keeps none of its own."""
-        ...
-
-    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """Send configuration lines up to the first one refused; return (line, answer) pairs."""
-        ...
-
-    def save(self, text: str) -> bool:
-        """Make the running configuration, which `text` says, the one the switch starts with; False where it cannot."""
-        ...
-
-
-class SwitchJournal(Protocol):
-    """Write down one switch's part in one wave; raises InputError where that cannot be done."""
-
-    def intend(self, lines: Sequence[str], before: str, after: str) -> None:
-        """Write down what is about to be sent, synced."""
-        ...
-
-    def note(self, state: str, sent: int = 0, error: str = "") -> None:
-        """Write down how far it got."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +41,18 @@ class Language:
     switchwide: frozenset[Cell]
 
 
-def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal, send, read back, save: one order, and every way out of it
-    connection: SwitchConnection,
-    switch: str,
+def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what after, and how it is managed
+    session: Session,
     language: Language,
     target: SwitchState | None,
     ports: Collection[int],
     *,
     check: bool,
-    backups: Path,
     out_of_band: bool = False,
     expected: SwitchState | None = None,
     held: SwitchState | None = None,
     ahead: bool = False,
-    wave: str = "",
-    number: int = 1,
-    wave_journal: SwitchJournal | None = None,
     own_lines: Callable[[str], tuple[str, ...]] = lambda _text: (),
-    stop: Callable[[], bool] = lambda: False,
-    released: Callable[[], bool] = lambda: True,
-    agree: Callable[[bool], bool] = lambda good: good,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
 
@@ -121,107 +63,72 @@ def configure_switch(  # noqa: C901, PLR0912, PLR0913, PLR0915 - backup, journal
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
     `own_lines` names the operator's own lines that a running configuration lacks.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
-    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and what
-    is about to be sent is in `wave_journal`, synced: where either cannot be written, nothing is sent. `stop` is asked
-    before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
-    asked nothing more. `agree` is told, before the first line, whether the switch holds what it must, and waits for all
-    others of the wave: where it says no, one of them was changed by others, and nothing is sent. A switch with nothing
-    to change that would start with something else is saved; where `target` is None, that is all that is done. Never
-    raises a TagloomError: a failing switch is an outcome.
+    A switch with nothing to change that would start with something else is saved; where `target` is None, that is all
+    that is done. Never raises a TagloomError: a failing switch is an outcome.
     """
-    began = clock()
-    outcome = Outcome(switch, wave, number)
 
-    def before_line(line: str) -> None:
-        if stop():
-            raise StoppedError(switch, line, "stopped before this line, as asked")
+    def steps() -> None:
+        if wrong := language.mistaken(connection.identity()):
+            session.refuse(wrong)
+            return
+        if not session.released():
+            return
+        text = connection.running_configuration()
+        running, unknown = language.parse(text)
+        wanted = running
+        findings: tuple[Finding, ...] = ()
+        drifted: tuple[Finding, ...] = ()
+        if target is not None:
+            left = _leftovers(running, expected, target, ports)
+            wanted = overlay(running, target, ports, language.switchwide, left)
+            findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
+            findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
+        if target is not None and expected is not None:
+            assumed = overlay(running, expected, ports, language.switchwide)
+            if ahead:
+                running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)
+            else:
+                drifted = _cells(switch, language, drifted_cells(running, assumed, wanted))
+        if held is not None and not check:
+            assumed = overlay(running, held, ports, language.switchwide)
+            drifted = _cells(switch, language, difference(assumed, running))
+        changes = difference(running, wanted)
+        commands = language.commands(changes, running)
+        refused = (*findings, *drifted)
+        unsaved = (check or not changes) and not ahead and _unsaved(connection, language, running)
+        session.note(
+            changed=bool(changes) and check and not refused,
+            commands=commands,
+            read=True,
+            before=language.text(running),
+            after=language.text(wanted),
+            unsaved=unsaved,
+            own_lines=own_lines(text),
+        )
+        agreed = session.agreed(not drifted)
+        if refused:
+            session.refuse(refused, Fault.REFUSED if findings else Fault.DRIFT)
+            return
+        if not agreed:
+            error = "nothing was sent: another switch of this wave holds what this run has not sent it"
+            session.note(error=error, fault=Fault.STOPPED)
+            return
+        if check:
+            return
+        if changes:
+            session.send(text, commands)
+            found, _ = language.parse(connection.running_configuration())
+            if found != wanted:
+                missed = _cells(switch, language, difference(wanted, found))
+                error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
+                session.note(error=error, findings=missed, fault=Fault.DEVICE)
+                return
+        if changes or unsaved:
+            session.save(after_reading=bool(changes))
+        session.done()
 
-    connection.before_line = before_line
-    try:
-        with connection:
-            if wrong := language.mistaken(connection.identity()):
-                return replace(outcome, **_refused(wrong), seconds=clock() - began)
-            waited = clock()
-            if not released():
-                return outcome
-            began += clock() - waited
-            text = connection.running_configuration()
-            running, unknown = language.parse(text)
-            wanted = running
-            findings: tuple[Finding, ...] = ()
-            drifted: tuple[Finding, ...] = ()
-            if target is not None:
-                wanted = overlay(
-                    running, target, ports, language.switchwide, _leftovers(running, expected, target, ports)
-                )
-                findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
-                findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
-            if target is not None and expected is not None:
-                assumed = overlay(running, expected, ports, language.switchwide)
-                if ahead:
-                    running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)
-                else:
-                    cells = drifted_cells(running, assumed, wanted)
-                    drifted = tuple(cell_finding(switch, each, language.port_name) for each in cells)
-            if held is not None and not check:
-                assumed = overlay(running, held, ports, language.switchwide)
-                drifted = tuple(cell_finding(switch, c, language.port_name) for c in difference(assumed, running))
-            changes = difference(running, wanted)
-            commands = language.commands(changes, running)
-            refused = bool(findings or drifted)
-            outcome = replace(
-                outcome,
-                changed=bool(changes) and check and not refused,
-                commands=commands,
-                read=True,
-                before=language.text(running),
-                after=language.text(wanted),
-                unsaved=(check or not changes) and not ahead and _unsaved(connection, language, running),
-                own_lines=own_lines(text),
-            )
-            waited = clock()
-            agreed = agree(not drifted)
-            began += clock() - waited
-            if refused:
-                fault = Fault.REFUSED if findings else Fault.DRIFT
-                outcome = replace(outcome, **{**_refused((*findings, *drifted)), "fault": fault})
-            elif not agreed:
-                error = "nothing was sent: another switch of this wave holds what this run has not sent it"
-                outcome = replace(outcome, error=error, fault=Fault.STOPPED)
-            elif changes and not check:
-                outcome = replace(outcome, backup=str(write_backup(backups, switch, text)))
-                if wave_journal is not None:
-                    wave_journal.intend(commands, outcome.before, outcome.after)
-                connection.send(commands)
-                outcome = replace(outcome, changed=True)
-                found, _ = language.parse(connection.running_configuration())
-                if found != wanted:
-                    missed = tuple(cell_finding(switch, each, language.port_name) for each in difference(wanted, found))
-                    error = f"accepted every line, but {len(missed)} cells differ: {missed[0]}; not saved"
-                    outcome = replace(outcome, error=error, findings=missed, fault=Fault.DEVICE)
-                else:
-                    if wave_journal is not None:
-                        wave_journal.note(READ_BACK, len(connection.sent))
-                    outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
-            elif outcome.unsaved and not check:
-                outcome = replace(outcome, volatile=not connection.save(outcome.after), saved=True)
-            if wave_journal is not None and not check and not outcome.failed:
-                wave_journal.note(SAVED, len(connection.sent))
-    except StoppedError as error:
-        outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.STOPPED)
-    except DeviceError as error:
-        outcome = replace(outcome, error=error.text, command=error.command, fault=Fault.DEVICE)
-    except PlanError as error:  # the model has no words for a change
-        outcome = replace(outcome, error=f"refused, nothing was sent: {error}", fault=Fault.REFUSED)
-    except (InputError, OSError) as error:  # the journal or the backup could not be written
-        nothing = "" if connection.sent else "nothing was sent: "
-        outcome = replace(outcome, error=f"{nothing}{error}", fault=Fault.CONTROLLER)
-    sent = tuple(connection.sent)
-    outcome = replace(outcome, sent=sent, changed=outcome.changed or bool(sent), seconds=clock() - began)
-    if wave_journal is not None and outcome.failed and not check:
-        with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
-            wave_journal.note("failed", len(sent), outcome.error)
-    return outcome
+    connection, switch = session.connection, session.switch
+    return session.run(steps)
 
 
 def _leftovers(
@@ -235,13 +142,8 @@ def _leftovers(
     )
 
 
-class StoppedError(DeviceError):
-    """Somebody asked the run to end at once."""
-
-
-def _refused(findings: tuple[Finding, ...]) -> dict[str, Any]:
-    error = f"refused, nothing was sent: {findings[0]}"
-    return {"error": error, "findings": findings, "fault": Fault.REFUSED}
+def _cells(switch: str, language: Language, changes: Sequence[Change]) -> tuple[Finding, ...]:
+    return tuple(cell_finding(switch, each, language.port_name) for each in changes)
 
 
 def _unsaved(connection: SwitchConnection, language: Language, running: SwitchState) -> bool:

@@ -4,7 +4,7 @@ A lock is a byte of a file that all users share, at a place that follows from th
 the kernel's, and belongs to the open file (fcntl(2), open file description locks): one descriptor holds the locks of a
 whole fabric, and all that inherit it hold on to them. Nothing is left on a switch. A mark there would be a line of its
 configuration, which no switch tests and sets in one step, and which stays when its owner dies; two computers find each
-other's lines instead, before each wave (`tagloom.apply.switch.bring`).
+other's lines instead, before each wave (`tagloom.apply.switch.configure_switch`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,177 @@
+"""One session with a switch in a wave: whom it asks before it goes on, what it writes down, and what came of it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from tagloom.apply.journal import READ_BACK, SAVED
+from tagloom.apply.outcomes import Fault, Outcome
+from tagloom.apply.private_files import write_backup
+from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+
+class SwitchConnection(Protocol):
+    """Talk to one switch; entering logs in, leaving logs out, everything raises DeviceError.
+
+    `sent` lists the configuration lines the switch has accepted since the login, also after a failure. `before_line`
+    is called before each of them is sent, and may raise to stop there.
+    """
+
+    sent: list[str]
+    before_line: Callable[[str], None]
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    def identity(self) -> str:
+        """Return what the switch says of itself, "" where it says nothing."""
+        ...
+
+    def running_configuration(self) -> str:
+        """Return the whole running configuration."""
+        ...
+
+    def startup_configuration(self) -> str | None:
+        """Return the configuration the switch starts with; None where it keeps none of its own."""
+        ...
+
+    def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Send configuration lines up to the first one refused; return (line, answer) pairs."""
+        ...
+
+    def save(self, text: str) -> bool:
+        """Make the running configuration, which `text` says, the one the switch starts with; False where it cannot."""
+        ...
+
+
+class SwitchJournal(Protocol):
+    """Write down one switch's part in one wave; raises InputError where that cannot be done."""
+
+    def intend(self, lines: Sequence[str], before: str, after: str) -> None:
+        """Write down what is about to be sent, synced."""
+        ...
+
+    def note(self, state: str, sent: int = 0, error: str = "") -> None:
+        """Write down how far it got."""
+        ...
+
+
+class StoppedError(DeviceError):
+    """Somebody asked the run to end at once."""
+
+
+class Session:
+    """One session with a switch, whose `outcome` is kept up to date whatever ends it.
+
+    `wave` and `number` name the outcome. The running configuration is kept in `backups` before the first line, and what
+    is about to be sent is in `wave_journal`, synced: where either cannot be written, nothing is sent. `stop` is asked
+    before every line, `released` once the switch is logged in to: it may wait, and where it says no, the switch is
+    asked nothing more. `agree` is told, before the first line, whether the switch holds what it must, and waits for all
+    others of the wave: where it says no, one of them failed there, and nothing is sent. The outcome's seconds are
+    those of `clock` without what `released` and `agree` waited.
+    """
+
+    def __init__(  # noqa: PLR0913 - who is asked and what is written, all given by the caller
+        self,
+        connection: SwitchConnection,
+        switch: str,
+        *,
+        backups: Path,
+        wave: str = "",
+        number: int = 1,
+        wave_journal: SwitchJournal | None = None,
+        stop: Callable[[], bool] = lambda: False,
+        released: Callable[[], bool] = lambda: True,
+        agree: Callable[[bool], bool] = lambda good: good,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.connection, self.switch, self.outcome = connection, switch, Outcome(switch, wave, number)
+        self._backups, self._journal, self._stop, self._clock = backups, wave_journal, stop, clock
+        self._released, self._agree = released, agree
+        self._waited = 0.0
+
+    def note(self, **what: Any) -> None:
+        """Add to the outcome."""
+        self.outcome = replace(self.outcome, **what)
+
+    def refuse(self, findings: Sequence[Finding], fault: Fault = Fault.REFUSED) -> None:
+        """Note that nothing was sent, and why."""
+        self.note(error=f"refused, nothing was sent: {findings[0]}", findings=tuple(findings), fault=fault)
+
+    def run(self, steps: Callable[[], None], hide: Callable[[str], str] = str) -> Outcome:
+        """Log in, take the steps and return what came of them; a failing switch is an outcome, never a TagloomError.
+
+        What is told of lines goes through `hide`, which may take words out.
+        """
+        began = self._clock()
+        self.connection.before_line = self._before_line
+        try:
+            with self.connection:
+                steps()
+        except StoppedError as error:
+            self.note(error=error.text, command=hide(error.command), fault=Fault.STOPPED)
+        except DeviceError as error:
+            self.note(error=hide(error.text), command=hide(error.command), fault=Fault.DEVICE)
+        except PlanError as error:  # the model has no words for a change
+            self.note(error=f"refused, nothing was sent: {error}", fault=Fault.REFUSED)
+        except (InputError, OSError) as error:  # the journal or the backup could not be written
+            nothing = "" if self.connection.sent else "nothing was sent: "
+            self.note(error=f"{nothing}{error}", fault=Fault.CONTROLLER)
+        sent = tuple(map(hide, self.connection.sent))
+        seconds = self._clock() - began - self._waited
+        self.note(sent=sent, changed=self.outcome.changed or bool(sent), seconds=seconds)
+        if self.outcome.failed:
+            with contextlib.suppress(TagloomError):  # the intention stands in the journal, if anything was sent
+                self._write("failed", self.outcome.error)
+        return self.outcome
+
+    def released(self) -> bool:
+        """Wait until the switch may be read, and return whether it may."""
+        return self._wait(self._released)
+
+    def agreed(self, good: bool) -> bool:
+        """Tell the others of the wave whether all is well here, wait for them, and return whether lines may be sent."""
+        return self._wait(lambda: self._agree(good))
+
+    def send(self, running: str, lines: Sequence[str], secretly: Sequence[str] | None = None) -> None:
+        """Send lines, after a backup of the `running` configuration and a word in the journal.
+
+        The outcome's `before` and `after` are what the journal says of it; `secretly` are the lines as they go to the
+        switch, where those hold what may not be written down.
+        """
+        self.note(backup=str(write_backup(self._backups, self.switch, running)))
+        if self._journal is not None:
+            self._journal.intend(lines, self.outcome.before, self.outcome.after)
+        self.connection.send(lines if secretly is None else secretly)
+        self.note(changed=True)
+
+    def save(self, *, after_reading: bool) -> None:
+        """Make the switch start with what it holds, `after_reading` back what was sent."""
+        if after_reading:
+            self._write(READ_BACK)
+        self.note(volatile=not self.connection.save(self.outcome.after), saved=True)
+
+    def done(self) -> None:
+        """Write down that the switch is where the wave wants it."""
+        self._write(SAVED)
+
+    def _before_line(self, line: str) -> None:
+        if self._stop():
+            raise StoppedError(self.switch, line, "stopped before this line, as asked")
+
+    def _wait(self, asked: Callable[[], bool]) -> bool:
+        since = self._clock()
+        answer = asked()
+        self._waited += self._clock() - since
+        return answer
+
+    def _write(self, state: str, error: str = "") -> None:
+        if self._journal is not None:
+            self._journal.note(state, len(self.connection.sent), error)
