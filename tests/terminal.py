@@ -2,8 +2,18 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from tagloom import platforms
+from tagloom.adapters.connect import connect
+from tagloom.adapters.ssh import Access
+from tagloom.lab import process
+from tagloom.lab.device import Quirks
+from tagloom.read.fabric_file import read_fabric
 
 # Put before a command that a test interrupts: SIGINT is ignored where the tests themselves run in the background.
 HEARS_INTERRUPTS = ("env", "--default-signal=INT")
@@ -30,3 +40,38 @@ class Terminal:
     @property
     def rack(self):
         return self.home / "inventory" / "lab"
+
+    @property
+    def runs(self):
+        return self.rack / "runs"
+
+    @contextmanager
+    def lab(self, fabric, *before):
+        """Let the rack of a fabric run, as it is after some commands: what `fresh` goes back to."""
+        self("lab", "up", fabric)
+        for words in before:
+            self(*words)
+        process.keep(self.rack)
+        if self.runs.exists():
+            shutil.copytree(self.runs, self.home / "runs-kept")
+        yield self
+        self("lab", "down")
+
+    def fresh(self):
+        """Return the rack to what it was kept as, with the runs of then and no quirks."""
+        process.quirks(self.rack, {"*": asdict(Quirks())})
+        process.restore(self.rack)
+        shutil.rmtree(self.runs, ignore_errors=True)
+        if (self.home / "runs-kept").exists():
+            shutil.copytree(self.home / "runs-kept", self.runs)
+        return self
+
+    def type(self, switch, *lines):
+        """Type lines at a switch as its operator does."""
+        info, fabric = process.read_info(self.rack), read_fabric(self.rack / "fabric.yml")
+        access = Access(
+            "127.0.0.1", info.ports[switch], "lab", "lab", known_hosts=str(self.rack / "known_hosts"), fast_cli=True
+        )
+        with connect(switch, platforms.of(fabric.switches[fabric.index[switch]]), access) as connection:
+            connection.send(lines)
+            connection.save("")

@@ -11,18 +11,22 @@ SILENT = {"s1": {"refuse_login": True}}
 SPEAKS = {"s1": {"refuse_login": False}}
 
 
-@pytest.fixture
-def terminal(tmp_path):
-    """A ring of four that runs a build, and a plan of it in which s1 is dead."""
-    terminal = Terminal(tmp_path)
-    (tmp_path / "f.yml").write_text(PLAN)
-    (tmp_path / "down.yml").write_text(PLAN + "switches: {s1: {state: down}}\n")
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Start a ring of four that runs a build, and plan one in which s1 is dead."""
+    terminal = Terminal(tmp_path_factory.mktemp("dead"))
+    (terminal.home / "f.yml").write_text(PLAN)
+    (terminal.home / "down.yml").write_text(PLAN + "switches: {s1: {state: down}}\n")
     terminal("plan", "f.yml", "-o", "b")
     terminal("plan", "down.yml", "-o", "d", "--previous", "b")
-    terminal("lab", "up", "f.yml")
-    terminal("apply", "b", "--allow", "interrupt")
-    yield terminal
-    terminal("lab", "down")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        yield terminal
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal whose ring runs build b."""
+    return running.fresh()
 
 
 def commands(terminal):

@@ -1,7 +1,6 @@
 """Networks that others share: `apply` leaves their VLANs alone, and refuses what would loop or cut them off."""
 
 import pytest
-from netmiko import ConnectHandler
 
 from tagloom.lab import process
 from terminal import Terminal
@@ -9,27 +8,25 @@ from terminal import Terminal
 NAMES = ("s0", "s1", "s2")
 
 
-@pytest.fixture
-def terminal(tmp_path):
-    """A planned ring of three switches, each with a link to both others, and its rack in factory state."""
-    terminal = Terminal(tmp_path)
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Plan a ring of three switches, each with a link to both others, and start its rack."""
+    terminal = Terminal(tmp_path_factory.mktemp("foreign"))
     terminal("new", "ring", "--dims", 3, "-o", "f.yml")
     terminal("plan", "f.yml", "-o", "b")
-    terminal("lab", "up", "f.yml")
-    yield terminal
-    terminal("lab", "down")
+    with terminal.lab("f.yml"):
+        yield terminal
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal whose rack is in factory state."""
+    return running.fresh()
 
 
 def type_lines(terminal, lines_of):
-    """Type lines at switches as their operator does."""
-    status = process.status(terminal.rack)
     for name, lines in lines_of.items():
-        host, port = status["switches"][name]["address"].rsplit(":", 1)
-        with ConnectHandler(
-            device_type="dell_powerconnect", host=host, port=int(port), username="lab", password="lab"
-        ) as session:
-            session.enable()
-            session.send_config_set([*lines, "exit"])
+        terminal.type(name, *lines)
 
 
 def vlan_10(*links):

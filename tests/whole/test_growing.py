@@ -1,14 +1,11 @@
 """A fabric grows and shrinks on a rack over real SSH: who is in both is never cut, and few switches are touched."""
 
 import json
-import shutil
-from dataclasses import asdict
 
 import pytest
 
 from tagloom import pipeline
 from tagloom.lab import process
-from tagloom.lab.device import Quirks
 from tagloom.read import read_fabric
 from terminal import Terminal
 
@@ -35,18 +32,14 @@ def running(tmp_path_factory):
     terminal("plan", "old.yml", "-o", "old")
     terminal("plan", "new.yml", "-o", "new", "--keep", "old")
     terminal("plan", "address.yml", "-o", "address", "--keep", "new")
-    terminal("lab", "up", "new.yml")
-    process.keep(terminal.rack)
-    yield terminal
-    terminal("lab", "down")
+    with terminal.lab("new.yml"):
+        yield terminal
 
 
 @pytest.fixture
 def terminal(running):
     """Return a terminal whose ring runs, the switch more being as the factory made it."""
-    process.restore(running.rack)
-    process.quirks(running.rack, {"*": asdict(Quirks())})
-    shutil.rmtree(running.rack / "runs", ignore_errors=True)
+    running.fresh()
     assert running.answer("apply", "old", "--allow", "interrupt", *LIMIT)["changed"] == OLD
     return running
 

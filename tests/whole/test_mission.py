@@ -1,12 +1,10 @@
 """The whole mission as an operator runs it: commands in a terminal against a rack of real SSH consoles."""
 
 import shutil
-from dataclasses import asdict
 
 import pytest
 
 from tagloom.lab import process
-from tagloom.lab.device import Quirks
 from terminal import Terminal
 from thinned import few
 
@@ -30,18 +28,14 @@ def running(tmp_path_factory):
     terminal = Terminal(tmp_path_factory.mktemp("mission"))
     terminal("new", "mesh", "--dims", 2, 2, "--parallel", 2, "-o", "f.yml")
     terminal("plan", "f.yml", "-o", "planned")
-    terminal("lab", "up", "f.yml")
-    process.keep(terminal.rack)
-    yield terminal
-    terminal("lab", "down")
+    with terminal.lab("f.yml"):
+        yield terminal
 
 
 @pytest.fixture
 def terminal(running):
     """Return a terminal with a planned mesh and its rack in factory state, where nothing was run yet."""
-    process.restore(running.rack)
-    process.quirks(running.rack, {"*": asdict(Quirks())})
-    shutil.rmtree(running.rack / "runs", ignore_errors=True)
+    running.fresh()
     shutil.rmtree(running.home / "b", ignore_errors=True)
     shutil.copytree(running.home / "planned", running.home / "b")
     return running

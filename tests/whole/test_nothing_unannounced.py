@@ -1,17 +1,13 @@
 """A change that cuts off pairs that work says so, and is not begun unless that is allowed; one that does not is."""
 
 import os
-import shutil
 import subprocess
 import sys
-from dataclasses import asdict
 
 import pytest
-from netmiko import ConnectHandler
 
 from tagloom.apply.playbook import ansible_environment
 from tagloom.lab import process
-from tagloom.lab.device import Quirks
 from tagloom.share import share_directory
 from terminal import Terminal
 
@@ -26,29 +22,14 @@ def running(tmp_path_factory):
     terminal("new", "ring", "--dims", 3, "-o", "f.yml")
     terminal("plan", "f.yml", "-o", "b")
     terminal("plan", "f.yml", "-o", "other", "--routing", "tree", "--previous", "b")
-    terminal("lab", "up", "f.yml")
-    process.keep(terminal.rack)
-    yield terminal
-    terminal("lab", "down")
+    with terminal.lab("f.yml"):
+        yield terminal
 
 
 @pytest.fixture
 def terminal(running):
     """Return a terminal with a planned ring and its rack in factory state, where nothing was run yet."""
-    process.restore(running.rack)
-    process.quirks(running.rack, {"*": asdict(Quirks())})
-    shutil.rmtree(running.rack / "runs", ignore_errors=True)
-    return running
-
-
-def say(terminal, name, *lines):
-    """Type lines at a switch as its operator does."""
-    host, port = process.status(terminal.rack)["switches"][name]["address"].rsplit(":", 1)
-    with ConnectHandler(
-        device_type="dell_powerconnect", host=host, port=int(port), username="lab", password="lab"
-    ) as session:
-        session.enable()
-        session.send_config_set([*lines, "exit"])
+    return running.fresh()
 
 
 def seen(page):
@@ -85,7 +66,7 @@ def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(term
 
 def test_what_a_slip_cut_off_is_brought_back_without_asking_where_nothing_else_is_cut(terminal):
     terminal("apply", "b", "--allow", "interrupt")
-    say(terminal, "s0", "interface ethernet g3", "switchport general pvid 4095")
+    terminal.type("s0", "interface ethernet g3", "switchport general pvid 4095", "exit")
     assert terminal.answer("lab", "ping", expect=1)["lost"] == 2
     words = ("apply", "b", "--drift", "overwrite")
     shown = " ".join(terminal(*words, "--check").split())

@@ -4,16 +4,11 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
 
 import pytest
 import yaml
 
-from tagloom.adapters.connect import connect
-from tagloom.adapters.ssh import Access
 from tagloom.lab import process
-from tagloom.lab.device import Quirks
-from tagloom.platforms import load
 from terminal import Terminal
 
 RING = """\
@@ -41,18 +36,15 @@ LINES = 7  # of each switch
 def running(tmp_path_factory):
     terminal = Terminal(tmp_path_factory.mktemp("lines"))
     (terminal.home / "f.yml").write_text(RING + "site: {ntp: 192.0.2.7}\n")
-    terminal("lab", "up", "f.yml")
     terminal("plan", "f.yml", "-o", "plain")
-    terminal("apply", "plain", "--allow", "interrupt")
-    process.keep(terminal.rack)
-    with pytest.MonkeyPatch.context() as patch:
+    applied = ("apply", "plain", "--allow", "interrupt")
+    with terminal.lab("f.yml", applied), pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(terminal.home / "key"))
         (terminal.home / "key").write_text("opens the vault")
         (terminal.rack / "group_vars/all").mkdir()
         (terminal.rack / "group_vars/all.yml").rename(terminal.rack / "group_vars/all/lab.yml")
         write_secrets(terminal)
         yield terminal
-    terminal("lab", "down")
 
 
 def write_secrets(terminal, night=PASSWORD):
@@ -67,9 +59,8 @@ def write_secrets(terminal, night=PASSWORD):
 
 @pytest.fixture
 def terminal(running):
-    process.restore(running.rack)
-    process.quirks(running.rack, {"*": asdict(Quirks())})
-    for place in (running.rack / "runs", running.home / "b", running.home / "templates"):
+    running.fresh()
+    for place in (running.runs, running.home / "b", running.home / "templates"):
         shutil.rmtree(place, ignore_errors=True)
     (running.home / "templates/site").mkdir(parents=True)
     (running.home / "templates/site/all.j2").write_text(SITE)
@@ -117,7 +108,7 @@ def test_they_are_shown_sent_read_back_and_a_second_apply_finds_nothing_to_do(te
 
 def test_what_a_hand_takes_away_is_seen_and_comes_back(terminal):
     terminal("apply", "b")
-    type_lines(terminal, "s1", "no sntp server 192.0.2.7")
+    terminal.type("s1", "no sntp server 192.0.2.7")
     page = terminal.answer("apply", "b", "--check")
     assert page["own_lines"] == {"s1": ["sntp server 192.0.2.7"]}
     assert page["changed"] == ["s1"]
@@ -130,7 +121,7 @@ def test_secrets_stand_in_no_file_of_a_build_or_run_and_in_no_output(terminal):
     said = terminal("apply", "b", "--check", "--diff") + terminal("apply", "b", "--diff")
     terminal.answer("apply", "b", "--check")
     process.quirks(terminal.rack, {"s0": {"reject_line": "night password"}})
-    type_lines(terminal, "s0", "no username night")
+    terminal.type("s0", "no username night")
     page = terminal.answer("apply", "b", expect=3)
     assert page["failed"] == ["s0"]
     failed = next(outcome for outcome in page["outcomes"] if outcome["failed"])
@@ -194,12 +185,3 @@ def test_a_rollback_says_which_lines_it_leaves_and_is_refused_where_they_alone_w
     page = terminal.answer("rollback", "tree")
     assert "LEFT AS THEY ARE, lines of your own: s0 (2), s1 (2), s2 (2)" in " ".join(page["remarks"])
     assert "logging 192.0.2.77" in running_lines(terminal)
-
-
-def type_lines(terminal, switch, *lines):
-    """Type lines at a switch as its operator does."""
-    host, port = process.status(terminal.rack)["switches"][switch]["address"].rsplit(":", 1)
-    access = Access(host, int(port), "lab", "lab", known_hosts=str(terminal.rack / "known_hosts"), fast_cli=True)
-    with connect(switch, load("powerconnect-6248" if switch == "s1" else "powerconnect-5324"), access) as connection:
-        connection.send(lines)
-        connection.save("")
