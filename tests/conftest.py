@@ -15,6 +15,9 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from fabrics import ROOT
 from golden_files import Golden
 
+# Tests start some thousand processes, each of which would compile every module of tagloom again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 settings.register_profile(
     "tagloom", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=30
 )
