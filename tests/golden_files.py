@@ -24,7 +24,8 @@ class Golden:
 
     def check_names(self, folder, names):
         """See that a folder holds what has these names and nothing that no test compares any more."""
-        stale = {path.name for path in (self.home / folder).iterdir() if path.suffix != ".py"} - set(names)
+        held = {path.name for path in (self.home / folder).iterdir() if path.suffix != ".py"}
+        stale = held - {*names, "__pycache__"}
         for name in stale if self.update else ():
             path = self.home / folder / name
             (shutil.rmtree if path.is_dir() else Path.unlink)(path)

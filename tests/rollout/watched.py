@@ -6,7 +6,7 @@ from tagloom import platforms
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.change import apply_changes
 from tagloom.records.switch_state import SwitchState
-from tagloom.render.effects import line_changes
+from tagloom.render import line_changes
 
 
 def places(fabric):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tagloom.adapters.shell import LinuxSwitch
 from tagloom.adapters.ssh import Access, SshSwitch
-from tagloom.platforms import iproute2
 
 if TYPE_CHECKING:
     from tagloom.platforms import Platform
@@ -14,4 +13,4 @@ if TYPE_CHECKING:
 
 def connect(name: str, platform: Platform, access: Access) -> SshSwitch | LinuxSwitch:
     """Return a connection to the switch called `name`, which is not logged in yet."""
-    return (LinuxSwitch if platform.grammar == iproute2.FAMILY else SshSwitch)(name, platform, access)
+    return (LinuxSwitch if platform.is_shell else SshSwitch)(name, platform, access)

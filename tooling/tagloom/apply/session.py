@@ -137,7 +137,7 @@ class Session:
         return self._wait(self._released)
 
     def agreed(self, good: bool) -> bool:
-        """Tell the others of the wave whether all is well here, wait for them, and return whether lines may be sent."""
+        """Wait until all of the wave have said whether all is well, and return whether lines may be sent."""
         return self._wait(lambda: self._agree(good))
 
     def send(self, running: str, lines: Sequence[str], secretly: Sequence[str] | None = None) -> None:

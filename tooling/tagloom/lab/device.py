@@ -114,7 +114,7 @@ class UnmanagedConfig:
 
         The encrypted password is thirty-two digits of nothing; addresses are of TEST-NET-1 (RFC 5737).
         """
-        if platform.grammar == iproute2.FAMILY:  # what else such a machine does is not in its bridge
+        if platform.is_shell:  # what else such a machine does is not in its bridge
             return cls({"": [f"hostname {name}"]})
         address = f"ip address 192.0.2.{number % 250 + 1} 255.255.255.0"
         users = f"username plant password {number:032x} level 15 encrypted"
@@ -202,7 +202,7 @@ class Device:
     @property
     def is_linux(self) -> bool:
         """Return whether the switch is a Linux machine."""
-        return self.platform.grammar == iproute2.FAMILY
+        return self.platform.is_shell
 
     def forwarding(self) -> SwitchState:
         """Return what frames find.

@@ -13,7 +13,6 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.lab.device import Device, Quirks
 from tagloom.lab.kernel import choice
-from tagloom.platforms import iproute2
 from tagloom.read import format_fabric
 from tagloom.records.fabric import Fabric, Host, Link, Shape, Switch
 from tagloom.storage.document import read_json
@@ -164,7 +163,7 @@ def write_inventory(
         "tagloom_fast_cli": True,
         "tagloom_out_of_band": True,  # a console on loopback, whatever the switch forwards
     }
-    if any(platforms.load(switch.model).grammar == iproute2.FAMILY for switch in fabric.switches):
+    if any(platforms.load(switch.model).is_shell for switch in fabric.switches):
         variables["tagloom_save_to"] = Device.BOOT
     (directory / "group_vars").mkdir(exist_ok=True)
     pages = {

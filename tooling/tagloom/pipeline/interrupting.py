@@ -10,7 +10,6 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.pipeline.planning import proof_services
-from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
 from tagloom.records.interrupted import Interrupted
@@ -134,7 +133,7 @@ def _forwarding(fabric: Fabric, state: FabricState) -> FabricState:
     found = dict(state)
     for switch in fabric.live:
         platform, held = platforms.of(switch), state[switch.name]
-        if platform.grammar == iproute2.FAMILY and held == factory_state(platform):
+        if platform.is_shell and held == factory_state(platform):
             found[switch.name] = replace(held, enabled=np.zeros_like(held.enabled))
     return found
 

@@ -70,6 +70,11 @@ class Platform:
         return len(self.port_names)
 
     @property
+    def is_shell(self) -> bool:
+        """Return whether its command line is a shell's, and not one of modes."""
+        return bool(self.grammar) and family(self.grammar).get("command_line") == "shell"
+
+    @property
     def eee_at_factory(self) -> bool:
         """Return whether ports sleep by IEEE 802.3az before anybody says so."""
         return self.eee and bool(self.grammar) and bool(family(self.grammar, self.firmware).get("eee_at_factory"))

@@ -1,12 +1,17 @@
 """Turn switch states and changes into a family's text, and its text back into switch states."""
 
 from tagloom.render.bridge import read_bridge
-from tagloom.render.commands import render_commands
-from tagloom.render.configuration import render_configuration
-from tagloom.render.effects import line_changes, line_effects
+from tagloom.render.command_line import (
+    line_changes,
+    line_effects,
+    parse_configuration,
+    render_commands,
+    render_configuration,
+)
 from tagloom.render.hosts import learning, sleeping, static_arp
 from tagloom.render.own_templates import template_findings
-from tagloom.render.parse import Parsed, Reading, UnknownLine, parse_configuration, read_state, read_text
+from tagloom.render.parse import Reading, read_state, read_text
+from tagloom.render.parsed import Parsed, UnknownLine
 from tagloom.render.site_changes import missing_lines, site_commands
 from tagloom.render.site_lines import SiteLines, named_by, site_lines, with_trusted_lines
 

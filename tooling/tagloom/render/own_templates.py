@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tagloom.errors import Finding
 from tagloom.platforms.family import relatives
 from tagloom.records.change import difference
-from tagloom.render.parse import parse_configuration
+from tagloom.render.command_line import parse_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

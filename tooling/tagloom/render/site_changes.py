@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.records.site_lines import SiteLine, plain_line
-from tagloom.render.parse import parse_configuration
+from tagloom.render.command_line import parse_configuration
 from tagloom.render.steps import fitting
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.platforms import iproute2
 from tagloom.platforms.factory import factory
 from tagloom.platforms.grammar import CONFIG, VLAN_DATABASE, Context, ContextKind, Grammar
 from tagloom.platforms.harmless import harmless
@@ -20,8 +19,9 @@ from tagloom.platforms.words import SITE, TRUSTED
 from tagloom.records.change import difference
 from tagloom.records.site_lines import MASK, SECRET, SiteLine, masked, plain_line
 from tagloom.records.switch_state import FlowControl, Frames, Membership, PortMode
+from tagloom.render.command_line import command_line
 from tagloom.render.own_templates import cell_words
-from tagloom.render.parse import UnknownLine, harmless_line
+from tagloom.render.parsed import UnknownLine
 from tagloom.render.site_page import cable_ends, site_rows
 from tagloom.render.steps import LONGEST_LINE
 from tagloom.units import parse_mac
@@ -85,7 +85,7 @@ def _read(fabric: Fabric) -> tuple[SiteLines, list[Finding], list[SiteLine]]:
         if not rows:
             continue
         platform = platforms.of(switch)
-        if not platform.grammar or platform.grammar == iproute2.FAMILY:
+        if not platform.grammar or platform.is_shell:
             rule = "lines for a switch with a command line of modes"
             actual = (
                 f"{switch.name}, {platform.title}: Ansible's own modules keep users, NTP and SNMP of such a machine"
@@ -163,11 +163,13 @@ class _Reader:
             self.findings.append(Finding(where, rule, f"{line.title!r}, of which it does not tell whether it is done"))
             return
         vlans = [at.vlan] if at.vlan else []
-        if harmless_line(self.platform, UnknownLine(0, self._block, text, "", at.ports, at.vlan), at.ports, vlans):
+        inside = UnknownLine(0, self._block, text, "", at.ports, at.vlan)
+        speech = command_line(self.platform)
+        if speech.harmless(self.platform, inside, at.ports, vlans):
             self.lines.append(line)
             if line.opens:
                 self._block, self._of_others = text, True
-        elif self._block and harmless_line(self.platform, UnknownLine(0, "", text, ""), (), ()):
+        elif self._block and speech.harmless(self.platform, UnknownLine(0, "", text, ""), (), ()):
             self.leave()  # a block that lacks its exit
             self.take(where, text)
         elif self._owned(text):

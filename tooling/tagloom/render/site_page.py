@@ -15,7 +15,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tagloom import platforms
 from tagloom.errors import Finding
-from tagloom.platforms import iproute2
 from tagloom.platforms.grammar import Context, ContextKind, Grammar
 from tagloom.platforms.words import SITE
 
@@ -186,7 +185,7 @@ def cable_ends(fabric: Fabric) -> list[CableEnds]:
 
 def _ports(platform: Platform, ends: CableEnds) -> list[dict[str, str]]:
     """List the cables of a switch: its port, the line that opens the port's block, and what is at the other end."""
-    spoken = platform.grammar and platform.grammar != iproute2.FAMILY
+    spoken = platform.grammar and not platform.is_shell
     return [
         {
             "name": platform.port_name(port),

@@ -1,0 +1,234 @@
+"""Read a running-config, as a console of modes prints it, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom.platforms.factory import factory
+from tagloom.platforms.grammar import CONFIG, Context
+from tagloom.platforms.harmless import harmless
+from tagloom.platforms.interpreter import Interpreter, Outcome, OutcomeKind
+from tagloom.render.console_text import NOISE, PROMPT
+from tagloom.render.parsed import Parsed, UnknownLine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tagloom.platforms import Platform
+    from tagloom.records.switch_state import SwitchEditor, SwitchState
+
+_OPENERS = ("interface ", "vlan database")
+
+
+def read_modes(platform: Platform, lines: list[str]) -> Parsed:
+    """Read the cleaned lines of a running-config from a factory default."""
+    reader = _Reader(platform, factory(platform), outside="configure" in lines)
+    for number, line in enumerate(lines, start=1):
+        reader.take(number, line)
+    return reader.finish(lines)
+
+
+class _Reader:
+    """The reading of a running-config, line by line.
+
+    A "!" alone ends a block where blocks lack their exit; where it is a comment inside of one, lines that only the
+    block knows still hold there. `straight` says that the switch itself would have taken every line just so. The text
+    begins `outside` of configuration where it has a line that enters it.
+    """
+
+    def __init__(self, platform: Platform, editor: SwitchEditor, *, outside: bool = False) -> None:
+        self.platform = platform
+        self.interpreter = Interpreter(platform, editor)
+        self.unknown: list[UnknownLine] = []
+        self.foreign: list[UnknownLine] = []
+        self.refused: list[tuple[Context, UnknownLine]] = []
+        self.straight = True
+        self._block = ""  # the line that opened the block
+        self._passing = False  # whether the block is not of our ports and VLANs
+        self._ended = False  # whether a "!" may have ended the block
+        self._left = outside  # whether the session would stand outside of configuration
+        grammar = self.interpreter.grammar
+        self._owned, self._harmless = grammar.owned, harmless(platform.grammar)
+
+    def take(self, number: int, line: str) -> None:
+        """Read one line."""
+        if line == "!":
+            self._comment()
+            return
+        opens = line.startswith(_OPENERS)
+        if opens:
+            self._begin()
+        elif self._passing and self._pass_over(number, line):
+            return
+        interpreter = self.interpreter
+        if self._left and line == "configure":
+            self._left = False
+        elif self._left and line and line[0] != "!":
+            self.straight = False
+        outcome = self._feed_behind_comment(line) if self._ended else interpreter.feed(line)
+        if outcome.kind is OutcomeKind.LEFT:
+            self._left = True
+        if outcome.accepted and outcome.kind is not OutcomeKind.FOREIGN:
+            self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
+            return
+        if interpreter.context is CONFIG and not opens and self._harmless.opens(line):
+            self._keep_foreign(number, line)
+            self._block, self._passing, self.straight = line, True, False
+            return
+        if outcome.accepted:
+            self._keep_foreign(number, line)
+            self._block = line if opens else self._block if interpreter.context is not CONFIG else ""
+            return
+        self.straight = False
+        at = interpreter.context
+        answer = "" if outcome.kind is OutcomeKind.UNKNOWN else outcome.text
+        trouble = UnknownLine(number, self._block, line, answer, at.ports, at.vlan)
+        if opens:
+            self._block, self._passing = line, True
+            self.foreign.append(replace(trouble, block=""))
+            if line.startswith("interface vlan"):
+                self.unknown.append(replace(trouble, block=""))
+        elif outcome.kind is OutcomeKind.REJECTED:
+            self.refused.append((at, trouble))
+        elif not NOISE.match(line) and (at is not CONFIG or f"{line} ".startswith(self._owned)):
+            self.unknown.append(trouble)
+        elif not PROMPT.match(line):
+            self.foreign.append(trouble)
+
+    def _begin(self) -> None:
+        """Leave the block before: a new one opens."""
+        if self.interpreter.context is not CONFIG:
+            self.straight = False
+        self.interpreter.context, self._block, self._passing, self._ended = CONFIG, "", False, False
+
+    def _comment(self) -> None:
+        if self._passing:
+            self._begin()
+        elif self.interpreter.context is not CONFIG:
+            self._ended, self.straight = True, False
+
+    def _pass_over(self, number: int, line: str) -> bool:
+        """Pass over a line in a block of others; False where the line belongs behind the block."""
+        of_a_port = self._block.startswith(_OPENERS)
+        if not line or line[0] == "!" or PROMPT.match(line):
+            return True
+        if line in ("exit", "end"):
+            self._passing = False
+            if not of_a_port:
+                self._block = ""
+            return True
+        if not (of_a_port or self._harmless.inside(self._block, line)):
+            self._begin()
+            return False
+        trouble = UnknownLine(number, self._block, line, "")
+        ours = f"{line} ".startswith(self._owned)
+        if ours and not f"{self._block} ".startswith(self.interpreter.grammar.foreign_blocks):
+            self.unknown.append(trouble)
+        else:
+            self.foreign.append(trouble)
+        return True
+
+    def _feed_behind_comment(self, line: str) -> Outcome:
+        """Carry out a line behind a "!": outside of the block where it is known there, else in it."""
+        interpreter, inside = self.interpreter, self.interpreter.context
+        interpreter.context = CONFIG
+        outcome = interpreter.feed(line)
+        if outcome.kind is OutcomeKind.LEFT:  # it closes the block
+            self._ended = False
+            return Outcome(OutcomeKind.CONTEXT)
+        if outcome.accepted:
+            if interpreter.context is CONFIG:
+                interpreter.context = inside
+            else:
+                self._ended = False
+            return outcome
+        if outcome.kind is not OutcomeKind.REJECTED:
+            interpreter.context = inside
+            again = interpreter.feed(line)
+            if again.accepted or again.kind is OutcomeKind.REJECTED:
+                return again
+            self._ended, interpreter.context = False, CONFIG
+        return outcome
+
+    def _keep_foreign(self, number: int, line: str) -> None:
+        at = self.interpreter.context
+        block, ports, vlan = (self._block, at.ports, at.vlan) if at is not CONFIG and not self._ended else ("", (), 0)
+        self.foreign.append(UnknownLine(number, block, line, "", ports, vlan))
+
+    def finish(self, lines: list[str]) -> Parsed:
+        """Return what was read, the refused lines tried again."""
+        interpreter = self.interpreter
+        taken_late = False
+        for context, trouble in self.refused:
+            interpreter.context = context
+            if interpreter.feed(trouble.text).accepted:
+                taken_late = True
+            else:
+                self.unknown.append(trouble)
+        if taken_late:  # read once more from there, so that a line put off does not win over a later one
+            again = _Reader(self.platform, interpreter.editor)
+            for number, line in enumerate(lines, start=1):
+                again.take(number, line)
+            interpreter = again.interpreter
+        state = interpreter.editor.freeze()
+        unknown = tuple(sorted(self.unknown, key=lambda each: each.number))
+        foreign = tuple(self.foreign)
+        refused: tuple[UnknownLine, ...] = ()
+        if not self.straight:
+            refused = _refused_when_pasted(self.platform, lines, {line.number for line in (*unknown, *foreign)}, state)
+        return Parsed(state, unknown, foreign, refused, interpreter.duplex, frozenset(interpreter.unpinned))
+
+
+def _refused_when_pasted(
+    platform: Platform, lines: list[str], unread: Collection[int], read: SwitchState
+) -> tuple[UnknownLine, ...]:
+    """List the lines that a switch in its factory default, pasted them top to bottom, refuses.
+
+    Lines that the reading did not understand (`unread`, by number) are not judged. Where none is refused and the switch
+    still ends in another state than was `read`, the last line stands for that.
+    """
+    interpreter, known = Interpreter(platform, factory(platform)), harmless(platform.grammar)
+    refused: list[UnknownLine] = []
+    # left: outside of configuration, where a text that says `configure` begins; strange: in a context of unknown name
+    left, inside, strange = "configure" in lines, "", False
+    gone = False  # out of privileged exec too, by an `exit` more: nothing is taken there
+    for number, line in enumerate(lines, start=1):
+        if not line or line[0] == "!" or PROMPT.match(line):
+            continue
+        if left:
+            left = gone or line != "configure"
+            gone = gone or line == "exit"
+            if left and number not in unread and line not in ("exit", "end"):
+                refused.append(
+                    UnknownLine(
+                        number,
+                        "",
+                        line,
+                        "outside of configuration: `configure` is missing, or an exit too many stands above",
+                    )
+                )
+            continue
+        if inside:
+            if line in ("exit", "end"):
+                inside = ""
+                continue
+            if known.inside(inside, line) or (number in unread and not line.startswith(_OPENERS)):
+                continue
+            inside = ""
+        if strange and line == "exit":
+            strange = False
+            continue
+        at = interpreter.context
+        strange = number in unread and (at is CONFIG and not known.covers(line, "config"))
+        outcome = interpreter.feed(line)
+        if known.opens(line) or (line.startswith(_OPENERS) and not outcome.accepted and number in unread):
+            inside = line
+        elif outcome.kind is OutcomeKind.LEFT:
+            left = True
+        elif not outcome.accepted and number not in unread:
+            refused.append(UnknownLine(number, "", line, outcome.text, at.ports, at.vlan))
+    if not refused and interpreter.editor.freeze() != read:
+        said = "all lines are taken, but not where they are read: a block above lacks its exit"
+        refused.append(UnknownLine(len(lines), "", lines[-1], said))
+    return tuple(refused)
