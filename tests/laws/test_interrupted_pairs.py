@@ -13,7 +13,7 @@ from fabrics import make_irregular
 from mixed_fabrics import stops
 from tagloom import platforms
 from tagloom.lab.dataplane import Dataplane
-from tagloom.pipeline.interrupting import interrupted_at_once
+from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
 from tagloom.records.switch_state import SwitchEditor

@@ -15,7 +15,7 @@ from mixed_fabrics import stops
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
-from tagloom.pipeline.interrupting import interrupted_by_waves
+from tagloom.operate.interrupting import interrupted_by_waves
 from tagloom.pipeline.planning import dead_states, proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference

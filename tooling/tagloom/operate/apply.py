@@ -15,8 +15,8 @@ from tagloom.apply.survey import survey
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import growing, own_lines, prepare, waves
+from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.files import write_texts
-from tagloom.pipeline.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.planning import may_finish, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference

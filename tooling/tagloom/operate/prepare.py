@@ -12,9 +12,9 @@ from tagloom import platforms
 from tagloom.apply.build import fabric_file, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_build, write_rollout
-from tagloom.pipeline.interrupting import interrupted_at_once
 from tagloom.pipeline.planning import flooding, host_pages, plan, proof_services, prove, rollout
 from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
