@@ -273,6 +273,8 @@ def test_regulate_plan_rollout_and_predict_follow_from_one_another(torus, tmp_pa
     status, page = answer("plan", fabric, "--settings", settings, "--previous", build, "-o", off)
     assert status == 0
     assert page["links_off"] == 32
+    assert chosen["average_hops_before"] == json.loads((build / "plan.json").read_text())["summary"]["average_hops"]
+    assert chosen["average_hops_after"] == page["average_hops"]
     status, page = answer("rollout", build, off, "-o", change)
     assert status == 0
     assert (page["waves"], page["strategy"], page["peak_lost_pairs"], page["downtime_seconds"]) == (3, "direct", 0, 0.0)

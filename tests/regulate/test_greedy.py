@@ -13,7 +13,7 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
-from tagloom.graph.paths import channel_load
+from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.power import fabric_watts, lpi_share, read_power
 from tagloom.read import read_fabric, read_traffic
 from tagloom.regulate import two_connected
@@ -54,6 +54,8 @@ def test_greedys_plan_proves_carries_what_it_said_and_stays_two_connected(misc, 
     assert proof.proven
     load = channel_load(smaller, build.routes, traffic.volume_bytes)
     assert round(float(load.max())) == page["max_channel_load_after"] <= page["max_channel_load_before"]
+    assert page["average_hops_after"] == pytest.approx(average_hops(smaller, build.routes), abs=1e-6)
+    assert page["average_hops_after"] > page["average_hops_before"]
     assert page["two_connected"]
     assert two_connected(smaller)
     assert fabric_watts(smaller) == pytest.approx(settings.watts_after)

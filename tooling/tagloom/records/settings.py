@@ -19,7 +19,8 @@ class LinkSettings:
 
     Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts` is
     what no choice under the same rules falls below, by the program `bound_source` names. `forest` are the trees, as
-    links, that hosts send over where the method chose them, `tree_of_host` which (its port's PVID).
+    links, that hosts send over where the method chose them, `tree_of_host` which (its port's PVID). `average_hops` are
+    switches on a path over all ordered pairs of hosts, a host with itself among them; None where nobody has asked.
     """
 
     method: str
@@ -36,6 +37,8 @@ class LinkSettings:
     hosts_asleep: tuple[int, ...] = ()  # EEE on the host's port and at the host
     forest: tuple[tuple[int, ...], ...] = ()
     tree_of_host: tuple[int, ...] = ()
+    average_hops_before: float | None = None
+    average_hops_after: float | None = None
     remarks: tuple[str, ...] = ()
 
     @property

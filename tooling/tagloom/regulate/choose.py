@@ -10,7 +10,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.paths import channel_load
+from tagloom.graph.paths import average_hops, channel_load
 from tagloom.platforms.port_names import channel_name
 from tagloom.platforms.power import LPI_POWER, fabric_watts, link_watts, lpi_share, port_watts
 from tagloom.records.settings import LinkSettings
@@ -144,7 +144,16 @@ def regulate(
     remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
-    return _asleep(fabric, traffic, settings, options, reroute) if options.sleep else settings
+    smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
+    routes = settings_routes(smaller, settings) or (
+        reroute(smaller) if settings.links_off or settings.links_slowed else everything
+    )
+    settings = replace(
+        settings,
+        average_hops_before=average_hops(fabric, everything),
+        average_hops_after=None if routes is None else average_hops(smaller, routes),
+    )
+    return _asleep(smaller, routes, traffic, settings, options) if options.sleep else settings
 
 
 def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried: str) -> PlanError:
@@ -263,11 +272,7 @@ def _starts(
 
 
 def _asleep(
-    fabric: Fabric,
-    traffic: Traffic,
-    settings: LinkSettings,
-    options: RegulateOptions,
-    reroute: Callable[[Fabric], Routes | None],
+    smaller: Fabric, routes: Routes | None, traffic: Traffic, settings: LinkSettings, options: RegulateOptions
 ) -> LinkSettings:
     """Set ports to sleep (EEE) at both ends of links, and at hosts, where the models can, and count what that saves.
 
@@ -275,9 +280,7 @@ def _asleep(
     send frames of the greatest length at random times, which sleeps longest for their bytes.
     """
     assert traffic.seconds is not None  # noqa: S101 - option_findings saw to it
-    able = [platforms.load(switch.model).eee for switch in fabric.switches]
-    smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
-    routes = settings_routes(smaller, settings) or reroute(smaller)
+    able = [platforms.load(switch.model).eee for switch in smaller.switches]
     load = channel_load(smaller, routes, traffic.volume_bytes) if routes is not None else None
     saved = 0.0
     links: list[int] = []
@@ -290,10 +293,10 @@ def _asleep(
         if link.up and load is not None and able[link.a] and able[link.b] and link.speed_mbps in {0, HOST_MBPS}:
             links.append(i)
             saved += (1 - LPI_POWER) * share(load[2 * i], load[2 * i + 1]) * link_watts(smaller, i, power=options.power)
-    hosts = [h for h, host in enumerate(fabric.hosts) if able[host.switch]]
+    hosts = [h for h, host in enumerate(smaller.hosts) if able[host.switch]]
     out, into = traffic.volume_bytes.sum(axis=1), traffic.volume_bytes.sum(axis=0)
     for h in hosts:
-        watts = port_watts(fabric.switches[fabric.hosts[h].switch].model, HOST_MBPS, options.power)
+        watts = port_watts(smaller.switches[smaller.hosts[h].switch].model, HOST_MBPS, options.power)
         saved += (1 - LPI_POWER) * share(out[h], into[h]) * watts
     remarks = settings.remarks
     if not links and not hosts:

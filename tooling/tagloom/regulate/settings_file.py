@@ -38,6 +38,8 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "saving_percent": round(settings.saving_percent, 6),
         "max_channel_load_before": round(settings.max_channel_load_before),
         "max_channel_load_after": round(settings.max_channel_load_after),
+        "average_hops_before": _rounded(settings.average_hops_before),
+        "average_hops_after": _rounded(settings.average_hops_after),
         "lower_bound_watts": round(lower, 6),
         "gap_percent": round(100.0 * (after - lower) / after, 6) if after else 0.0,
         "bound_source": settings.bound_source,
@@ -50,6 +52,10 @@ def to_json(fabric: Fabric, settings: LinkSettings) -> dict[str, Any]:
         "trees": [list(tree) for tree in settings.forest],
         "tree_of_host": list(settings.tree_of_host),
     }
+
+
+def _rounded(hops: float | None) -> float | None:
+    return None if hops is None else round(hops, 6)
 
 
 def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:

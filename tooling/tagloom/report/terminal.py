@@ -250,6 +250,9 @@ def settings_lines(page: Mapping[str, Any]) -> list[str]:
         ),
         *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
     ]
+    if page["average_hops_after"] is not None:
+        hops = f"{page['average_hops_before']:.2f} -> {page['average_hops_after']:.2f}"
+        lines += row("paths", f"{hops} switches on average, a host to itself among them")
     names = ", ".join("-".join(link["ends"]) for link in page["off"])
     notes = [line for remark in page["remarks"] for line in row("note", remark)]
     return lines + (row("off", names) if names else []) + notes
