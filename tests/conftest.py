@@ -132,3 +132,16 @@ def answer(capsys):
         return status, json.loads(capsys.readouterr().out)
 
     return answer
+
+
+@pytest.fixture
+def run(capsys):
+    """Return what runs a command in this process: (exit status, standard output, standard error)."""
+    from tagloom.cli import main  # noqa: PLC0415 - as above
+
+    def run(*words):
+        status = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run

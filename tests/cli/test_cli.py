@@ -11,18 +11,6 @@ from tagloom.operate import prepare
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command in this process: (exit status, standard output, standard error)."""
-
-    def run(*words):
-        status = main([str(word) for word in words])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
 def torus(tmp_path, run):
     """Plan the issue's torus: (fabric file, build)."""
     fabric, build = tmp_path / "f.yml", tmp_path / "b"

@@ -8,21 +8,8 @@ import networkx as nx
 import pytest
 
 from fabrics import ROOT
-from tagloom.cli import main
 
 PROFILES = ROOT / "tests" / "data" / "profiles"
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command: (exit status, standard output, standard error)."""
-
-    def run(*words):
-        status = main([*map(str, words)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

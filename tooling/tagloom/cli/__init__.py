@@ -9,7 +9,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from tagloom import __version__
-from tagloom.cli import applying, completing, forecasting, keeping, measuring, observing, planning, rack, regulating
+from tagloom.cli import (
+    applying,
+    completing,
+    forecasting,
+    keeping,
+    looking,
+    measuring,
+    observing,
+    planning,
+    rack,
+    regulating,
+)
 from tagloom.cli.applying import pushed_page
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
 from tagloom.cli.words import Commands, Parser, described
@@ -24,7 +35,7 @@ PLACES = {
     *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP, errno.EBUSY),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.EXDEV),
 }
-GROUPS = (planning, applying, regulating, forecasting, observing, keeping, measuring, rack, completing)
+GROUPS = (planning, looking, applying, regulating, forecasting, observing, keeping, measuring, rack, completing)
 
 
 def parser() -> argparse.ArgumentParser:

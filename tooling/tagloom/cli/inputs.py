@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from tagloom.units import split_address
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
@@ -48,6 +49,21 @@ class Findings:
 def text_of(path: Path) -> str:
     """Read a text file. Raises InputError."""
     return read_text(path, "a readable file")
+
+
+def with_parts_dead(fabric: Fabric, words: Sequence[str]) -> Fabric:
+    """Return a fabric with switches, and links named by one of their ends, down. Raises InputError."""
+    from tagloom.platforms.port_names import link_at
+
+    rule = "a switch of the fabric, or switch:port of one of its links"
+    dead = {fabric.index[word] for word in words if word in fabric.index}
+    links = {word: link_at(fabric, word) for word in words if word not in fabric.index}
+    if wrong := [word for word, link in links.items() if link is None]:
+        raise InputError(Finding("--after", rule, repr(word)) for word in wrong)
+    switches = (replace(switch, up=switch.up and s not in dead) for s, switch in enumerate(fabric.switches))
+    off = {link for link in links.values() if link is not None}
+    off |= {i for i, link in enumerate(fabric.links) if {link.a, link.b} & dead}
+    return replace(fabric, switches=tuple(switches)).with_links_down(off)
 
 
 def traffic_given(

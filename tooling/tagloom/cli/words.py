@@ -20,6 +20,7 @@ EXAMPLES = {
     "new": "tagloom new torus --dims 4 4 --parallel 2 -o fabric.yml",
     "plan": "tagloom plan fabric.yml -o build",
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
+    "path": "tagloom path h0 h5 --build build --after s0:g1",
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",

@@ -34,7 +34,7 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.render import site_lines, with_trusted_lines
 from tagloom.rollout import unfit
-from tagloom.verify import assumptions
+from tagloom.verify import assumptions, way
 
 __all__ = [
     "Build",
@@ -62,6 +62,7 @@ __all__ = [
     "traffic_from",
     "traffic_of",
     "unfit",
+    "way",
     "with_profile",
     "with_trusted_lines",
     "write_build",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast
     from tagloom.records.interrupted import Interrupted
     from tagloom.records.sleep import Eee
+    from tagloom.records.way import Way
 
 WIDTH = 80
 LABEL = 10
@@ -53,6 +54,18 @@ def count(number: int, noun: str) -> str:
     if noun.endswith("y"):
         return f"{number:,} {noun[:-1]}ies"
     return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
+
+
+def way_lines(way: Way) -> list[str]:
+    """Return the way of a frame, a line for each switch, and why it ends where it does not arrive."""
+    end = "arrives" if way.reaches else f"does not arrive: {way.why}"
+    lines = row("path", f"{way.source} -> {way.destination}: {end}")
+    for hop in way.hops:
+        out = ", ".join(port.partition(":")[2] for port in hop.ports_out) or "nothing"
+        how = "" if hop.by == "entry" else " (flooded: no entry)" if hop.by else ""
+        why = f"; {hop.why}" if hop.why and way.reaches else ""
+        lines += row("", f"{hop.switch} VLAN {hop.vlan}: {hop.port_in.partition(':')[2]} -> {out}{how}{why}")
+    return lines
 
 
 def plan_lines(fabric: Fabric, summary: Mapping[str, Any], unit: str = "host pairs") -> list[str]:

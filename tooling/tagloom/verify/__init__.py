@@ -7,6 +7,7 @@ from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
+from tagloom.verify.way import way
 
 __all__ = [
     "Plan",
@@ -23,5 +24,6 @@ __all__ = [
     "prove_management",
     "prove_wave",
     "verify",
+    "way",
     "working_pairs",
 ]
