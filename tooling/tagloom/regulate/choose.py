@@ -144,16 +144,19 @@ def regulate(
     remarks += ["the time ended before the bound's program was solved: the bound may be higher"] if bound.out else []
     lower = min(fixed + bound.watts, chosen.watts_after)
     settings = replace(chosen, lower_bound_watts=lower, bound_source=bound.source, remarks=tuple(remarks))
-    smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
-    routes = settings_routes(smaller, settings) or (
-        reroute(smaller) if settings.links_off or settings.links_slowed else everything
-    )
-    settings = replace(
-        settings,
-        average_hops_before=average_hops(fabric, everything),
-        average_hops_after=None if routes is None else average_hops(smaller, routes),
-    )
+    settings, smaller, routes = _led(fabric, settings, everything, reroute)
     return _asleep(smaller, routes, traffic, settings, options) if options.sleep else settings
+
+
+def _led(
+    fabric: Fabric, settings: LinkSettings, everything: Routes, reroute: Callable[[Fabric], Routes | None]
+) -> tuple[LinkSettings, Fabric, Routes | None]:
+    """Return settings that say by how much paths grow, the fabric under them, and the routes there."""
+    smaller = fabric.with_links_down(settings.links_off).with_speeds(dict(settings.links_slowed))
+    changed = settings.links_off or settings.links_slowed
+    routes = settings_routes(smaller, settings) or (reroute(smaller) if changed else everything)
+    before, after = average_hops(fabric, everything), None if routes is None else average_hops(smaller, routes)
+    return replace(settings, average_hops_before=before, average_hops_after=after), smaller, routes
 
 
 def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried: str) -> PlanError:
