@@ -89,7 +89,7 @@ def read(build):
             hosts[m[2], m[3]] = re.sub("[:.]", "", m[4])
         elif m := LINK.fullmatch(line):
             far.update({(m[1], m[2]): (m[3], m[4]), (m[3], m[4]): (m[1], m[2])})
-            down.update([(m[1], m[2]), (m[3], m[4])] if "state: down" in m[5] else [])
+            down.update([(m[1], m[2]), (m[3], m[4])] if re.search("state: (down|dead)", m[5]) else [])
         elif line.startswith(" ") and "{model: " not in line:
             raise ValueError(f"fabric.yml is not in the regular form: {line!r}")
     for switch, port in [*hosts, *far]:

@@ -20,6 +20,7 @@ from tagloom.cli import (
     planning,
     rack,
     regulating,
+    repairing,
 )
 from tagloom.cli.applying import pushed_page
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
@@ -35,7 +36,19 @@ PLACES = {
     *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG, errno.ELOOP, errno.EBUSY),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE, errno.EXDEV),
 }
-GROUPS = (planning, looking, applying, regulating, forecasting, observing, keeping, measuring, rack, completing)
+GROUPS = (
+    planning,
+    looking,
+    applying,
+    repairing,
+    regulating,
+    forecasting,
+    observing,
+    keeping,
+    measuring,
+    rack,
+    completing,
+)
 
 
 def parser() -> argparse.ArgumentParser:

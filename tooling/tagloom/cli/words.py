@@ -25,6 +25,7 @@ EXAMPLES = {
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",
     "abort": "tagloom abort",
+    "repair": "tagloom repair --propose",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",
     "timetable": "tagloom timetable fabric.yml --traffic day/ --settings 3 -o day.yml",
     "predict": "tagloom predict build --traffic matrix.csv --seconds 3600 --settings night.json",

@@ -2,13 +2,15 @@
 
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
 from tagloom.observe.compare import disagreements
+from tagloom.observe.dead_parts import dead_parts
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
-from tagloom.observe.objects import COUNTERS, EVERYTHING, LINKS, PORTS, SCALARS
+from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LINKS, PORTS, SCALARS
 from tagloom.observe.rates import rates
 
 __all__ = [
+    "CARRIER",
     "COUNTERS",
     "EVERYTHING",
     "LINKS",
@@ -17,6 +19,7 @@ __all__ = [
     "Cabling",
     "Unreached",
     "cabling_of",
+    "dead_parts",
     "differences",
     "disagreements",
     "doubtful",

@@ -55,6 +55,7 @@ class _Cable:
     speed_mbps: int = 0
     up: bool = True
     lag: tuple[int, int] | None = None
+    dead: bool = False
 
     @property
     def key(self) -> frozenset[tuple[str, tuple[int, ...]]]:
@@ -334,7 +335,7 @@ class _Reader:
             if a == b:
                 self.find(("links", i), "two different switches", f"{words[0][0]} and {words[1][0]}")
                 continue
-            cable = _Cable(a, p, b, q, part.speed or 0, part.state == "up", lag)
+            cable = _Cable(a, p, b, q, part.speed or 0, part.state == "up", lag, part.state == "dead")
             if cable.key in place and draft.link_pages[place[cable.key]] == "shape":
                 draft.links[place[cable.key]] = cable
                 draft.link_pages[place[cable.key]] = f"links[{i}]"
@@ -436,7 +437,8 @@ class _Reader:
             if cable.lag is not None:
                 members = tuple(zip(cable.a_ports, cable.b_ports, strict=True))
                 p, q = channels.get((i, a), 0), channels.get((i, b), 0)
-            links.append(Link(index[a], p, index[b], q, cable.speed_mbps, cable.up, parallel_link, members))
+            state = cable.speed_mbps, cable.up, parallel_link, members, cable.dead
+            links.append(Link(index[a], p, index[b], q, *state))
         hosts: list[Host] = []
         macs: dict[int, str] = {}
         for name, (switch, port, mac) in draft.hosts.items():

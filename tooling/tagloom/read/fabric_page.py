@@ -56,7 +56,7 @@ class LinkPage(Page):
 
     ends: list[str | list[str]] = Field(min_length=2, max_length=2)
     speed: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000] | None = None
-    state: Literal["up", "down"] = "up"
+    state: Literal["up", "down", "dead"] = "up"
     lag: bool | int | list[int] = False
 
 

@@ -69,7 +69,7 @@ def format_fabric(fabric: Fabric) -> str:
         sides = [
             [quoted(f"{name}:{model[name].port_name(port)}") for port in ports] for name, ports in _sides(link, a, b)
         ]
-        extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + ("" if link.up else ", state: down")
+        extra = (f", speed: {link.speed_mbps}" if link.speed_mbps else "") + _LINK_STATE[link.up, link.dead]
         if link.members:
             numbers = [p - model[n].physical_ports for n, p in ((a, link.a_port), (b, link.b_port))]
             extra = f", lag: [{numbers[0]}, {numbers[1]}]{extra}"
@@ -78,6 +78,9 @@ def format_fabric(fabric: Fabric) -> str:
             ends = f"[{sides[0][0]}, {sides[1][0]}]"
         lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
     return "\n".join(lines) + "\n"
+
+
+_LINK_STATE = {(True, False): "", (False, False): ", state: down", (False, True): ", state: dead"}
 
 
 def _switch(switch: Switch) -> str:

@@ -93,8 +93,9 @@ def carriers(fabric: Fabric, switches: Sequence[SwitchState]) -> NDArray[np.uint
 
 
 def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Return the links that carry every frame, bool[L]: up at both ends, with all they need."""
-    return np.equal(carriers(fabric, [state[switch.name] for switch in fabric.switches]), Carrier.WHOLE)
+    """Return the links that carry every frame, bool[L]: up at both ends, with all they need, and not dead."""
+    dead = np.array([link.dead for link in fabric.links], np.bool_)
+    return np.equal(carriers(fabric, [state[switch.name] for switch in fabric.switches]), Carrier.WHOLE) & ~dead
 
 
 CARRIER_COLUMNS = ("enabled", "lag", "negotiation", "speed_mbps")  # what a link's carrier depends on at its ends

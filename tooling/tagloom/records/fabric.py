@@ -77,9 +77,11 @@ class Host:
 class Link:
     """Name one link between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
 
-    `up` is what the operator wants, not what was measured. `parallel_link` numbers the parallel links of one neighbour
-    pair. A link is one cable, or several aggregated: then `members` are the (port of a, port of b) of each, `a_port`
-    and `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is that of one cable.
+    `up` is what the operator wants, not what was measured; one that is `dead` (never up as well) was found to carry
+    nothing: its ports stay open, so that it is noticed when it is back, and no VLAN is on them. `parallel_link`
+    numbers the parallel links of one neighbour pair. A link is one cable, or several aggregated: then `members` are
+    the (port of a, port of b) of each, `a_port` and `b_port` the port-channels that bind them (IEEE 802.1AX), and the
+    speed is that of one cable.
     """
 
     a: int
@@ -90,6 +92,7 @@ class Link:
     up: bool = True
     parallel_link: int = 0
     members: tuple[tuple[int, int], ...] = ()
+    dead: bool = False
 
     @property
     def cables(self) -> tuple[tuple[int, int], ...]:
@@ -305,9 +308,15 @@ class Fabric:
         return replace(self, switches=tuple(replace(switch, templates=templates) for switch in self.switches))
 
     def with_links_up(self) -> Fabric:
-        """Return the same fabric with every link wanted up that has no dead switch at an end."""
+        """Return the same fabric with every link wanted up that is not dead and has no dead switch at an end."""
         alive = [switch.up for switch in self.switches]
-        return replace(self, links=tuple(replace(link, up=alive[link.a] and alive[link.b]) for link in self.links))
+        links = (replace(link, up=alive[link.a] and alive[link.b] and not link.dead) for link in self.links)
+        return replace(self, links=tuple(links))
+
+    def with_links_dead(self, dead: Collection[int]) -> Fabric:
+        """Return the same fabric with the links of these indices dead, besides those that are."""
+        links = (replace(link, up=False, dead=True) if i in dead else link for i, link in enumerate(self.links))
+        return replace(self, links=tuple(links))
 
     def with_switches_down(self, dead: Collection[int]) -> Fabric:
         """Return the same fabric with the switches of these indices dead: their links down, their hosts gone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +45,28 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
 
 def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
     """Return the ordered pairs of which frames arrive at every interleaving of `lines`, bool[H, H], and what harms all.
+
+    Of dead links it is judged what happens while they are dead, and what if they come back: see `_kept_pairs`.
+    """
+    kept, harm = _kept_pairs(fabric, before, lines)
+    if harm or not any(link.dead for link in fabric.links):
+        return kept, harm
+    cut, harm = _kept_pairs(fabric, _dead_ports_shut(fabric, before), lines)
+    return kept & cut, harm
+
+
+def _dead_ports_shut(fabric: Fabric, state: FabricState) -> FabricState:
+    """Return a state in which the ports of dead links are shut."""
+    shut = {name: held.enabled.copy() for name, held in state.items()}
+    for link, a, a_port, b, b_port in fabric.cables.tolist():
+        if fabric.links[link].dead:
+            for s, port in ((a, a_port), (b, b_port)):
+                shut[fabric.switches[s].name][port - 1] = False
+    return {name: replace(held, enabled=shut[name]) for name, held in state.items()}
+
+
+def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
+    """Return what `kept_pairs` does, dead links counted as their ports stand.
 
     Of each destination the frame states are followed that some interleaving leads to (see `prove_wave`). A pair is kept
     where every choice from each of them is one egress, and leads on to the destination: the least such set, so that

@@ -62,8 +62,8 @@ class Draft:
         travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
         reach into the fabric. Ports of hosts take untagged frames only, where the family can say so: frames that a host
         tagged itself would go along trees of other sources, and close dependency cycles there. A link that is wanted
-        down is shut at both ends. Members of an aggregated link are in no VLAN of their own: were the group to fall
-        apart, they would carry nothing.
+        down is shut at both ends, a dead one is open and in no VLAN. Members of an aggregated link are in no VLAN of
+        their own: were the group to fall apart, they would carry nothing.
         """
         fabric = self.fabric
         shape = len(fabric.switches), max(fabric.ports) + 1
@@ -71,7 +71,7 @@ class Draft:
         lag = np.zeros(shape, np.int32)
         for link in fabric.links:
             for port in ((link.a_port, link.b_port), *link.members):
-                enabled[link.a, port[0]] = enabled[link.b, port[1]] = link.up
+                enabled[link.a, port[0]] = enabled[link.b, port[1]] = link.up or link.dead
             for port in link.cables if link.speed_mbps in {10, 100} else ():
                 speed[link.a, port[0]] = speed[link.b, port[1]] = link.speed_mbps
             for port in link.members:

@@ -1,0 +1,89 @@
+"""A cable that is pulled and a switch that dies: tagloom repair names them and restores every pair that it can."""
+
+import pytest
+
+from tagloom.lab import process
+from terminal import Terminal
+
+REPAIRED = ("dead_links", "dead_switches", "pairs_cut", "pairs_restored", "pairs_apart", "means")
+CABLE, SECOND = "s3:g3 - s0:g1", "s3:g4 - s0:g2"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Start a ring of four with two links between neighbours, that runs a build; plan one with half of them off."""
+    terminal = Terminal(tmp_path_factory.mktemp("repair"))
+    terminal("new", "ring", "--dims", 4, "--parallel", 2, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "b")
+    terminal("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(4)), "--previous", "b", "-o", "night")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        yield terminal
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal whose rack runs the build, with nothing dead."""
+    process.mend(running.rack)
+    return running.fresh()
+
+
+def seen(page):
+    return [page[key] for key in REPAIRED]
+
+
+def lost(terminal, **how):
+    return terminal.answer("lab", "ping", **how)["lost"]
+
+
+def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_back(terminal):
+    page = terminal.answer("repair")
+    assert seen(page) == [[], [], 0, 0, 0, None]
+    terminal("lab", "fault", "s0", "cable", "--port", "g2")
+    cut = lost(terminal, expect=1)
+    before = process.configurations(terminal.rack)
+    proposed = terminal.answer("repair", "--propose", expect=1)
+    assert seen(proposed) == [[SECOND], [], cut, cut, 0, "replan"]
+    assert (process.configurations(terminal.rack), proposed["hitless"]) == (before, True)
+
+    page = terminal.answer("repair")
+    assert seen(page) == seen(proposed)
+    assert (page["failed"], page["hitless"], page["interrupted_pairs"]) == ([], True, 0)
+    assert lost(terminal) == 0
+    page = terminal.answer("repair")
+    assert seen(page) == [[SECOND], [], 0, 0, 0, None]
+
+    process.mend(terminal.rack)
+    page = terminal.answer("repair", "--hold", "0.1s")
+    assert (page["dead_links"], page["means"], page["hitless"]) == ([], "replan", True)
+    assert lost(terminal) == 0
+    assert terminal.answer("apply", "b")["changed"] == []
+
+
+@pytest.mark.long
+def test_links_that_slept_are_woken_and_one_that_does_not_come_up_is_led_around_too(terminal):
+    terminal("apply", "night")
+    process.fault(terminal.rack, "s0", "cable", port="g1")
+    process.fault(terminal.rack, "s0", "cable", port="g2")  # the one that sleeps beside it: nobody can see that
+    cut = lost(terminal, expect=1)
+    page = terminal.answer("repair")
+    assert (page["means"], page["links_woken"]) == ("wake", [SECOND])
+    assert (page["dead_links"], page["pairs_cut"], page["pairs_restored"]) == ([CABLE, SECOND], cut, cut)
+    assert lost(terminal) == 0
+    process.mend(terminal.rack)
+    assert terminal.answer("repair", "--hold", "0.1s")["dead_links"] == []
+    assert terminal.answer("apply", "night")["changed"] == []
+
+
+@pytest.mark.long
+def test_a_dead_switch_is_named_and_led_around_and_joins_again_when_it_is_back(terminal):
+    process.fault(terminal.rack, "s1", "reboot", lasts=3600.0)
+    cut = lost(terminal, expect=1)
+    page = terminal.answer("repair")
+    assert (page["dead_switches"], len(page["dead_links"]), page["hosts_apart"]) == (["s1"], 4, ["h1"])
+    assert (page["pairs_cut"], page["pairs_restored"], page["pairs_apart"]) == (cut, cut - 6, 6)
+    assert lost(terminal, expect=1) == 6
+    process.mend(terminal.rack)
+    page = terminal.answer("repair", "--hold", "0.1s")
+    assert (page["dead_switches"], page["pairs_restored"], page["failed"]) == ([], 6, [])
+    assert lost(terminal) == 0
+    assert terminal.answer("apply", "b")["changed"] == []

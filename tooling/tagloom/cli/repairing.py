@@ -1,0 +1,90 @@
+"""Answer tagloom repair: find what is dead, and lead the pairs that it cut off over what is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom.cli.applying import context_at
+from tagloom.cli.inputs import Findings, inventory_words, seconds_of, site_of, snmp_reader, snmp_settings_of
+from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
+from tagloom.cli.words import Commands, snmp_words
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tagloom.operate.repair import Repair
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
+
+
+def _repair(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.observe import CARRIER
+    from tagloom.operate import repair as operation
+    from tagloom.pipeline import observing
+    from tagloom.report import terminal
+    from tagloom.report.repair import repair_lines
+
+    wrong = Findings()
+    hold = wrong.of(lambda: seconds_of(args.hold, "--hold"), 0.0)
+    site = wrong.of(lambda: site_of(args))
+    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    settings = wrong.of(lambda: snmp_settings_of(args, site.inventory)) if site is not None else None
+    wrong.end()
+    assert fabric is not None and settings is not None  # noqa: S101, PT018 - else there are findings
+    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    with snmp_reader(args, settings) as snmp, context_at(args, screen, site) as context:
+
+        def poll(every: Fabric) -> dict[str, Observation]:
+            return observing.observe_all(every, agents, snmp.ask, CARRIER)
+
+        options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
+        done = operation.repair(context, fabric, poll, options)
+        unfinished = context.journal.unfinished(fabric.name)
+    again = f"tagloom repair{inventory_words(args)}"
+    if done.result is not None and done.result.refused:
+        again += " --allow interrupt"
+    elif unfinished is not None and not done.proposed:
+        again = f"tagloom apply --resume{inventory_words(args)}"
+    to_do = done.pairs_left > 0 or (done.proposed and done.means)
+    page = {**done.to_json(), "next": again if to_do else ""}
+    screen.say(*repair_lines(page))
+    if (result := done.result) is not None:
+        screen.say(
+            *terminal.outcome_lines(result.outcomes, checked=done.proposed, waves=result.outcomes.waves, verb="push"),
+            *(terminal.drift_lines(result.drift) if result.drift else []),
+            *terminal.interrupted_lines(result.interrupted, checked=done.proposed, refused=result.refused),
+        )
+    screen.say(*([f"next      {again}"] if to_do else []))
+    screen.answer(page)
+    return _status(done)
+
+
+def _status(done: Repair) -> int:
+    from tagloom.apply.outcomes import Fault
+
+    result = done.result
+    if result is not None and (result.drift or result.refused):
+        return NO
+    outcomes = result.outcomes if result is not None else None
+    if outcomes is not None and (outcomes.error or outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED})):
+        return DEVICE_FAILED
+    return NO if done.pairs_left > 0 or (done.proposed and done.means) or not (result is None or result.good) else GOOD
+
+
+def add(commands: Commands) -> None:
+    """Add this command to the parser."""
+    repair = commands.add(
+        "repair",
+        _repair,
+        "find dead links and switches, and lead the pairs they cut off around them",
+        snmp_words(),
+    )
+    repair.add_argument("--propose", action="store_true", help="say what is dead and what would be done; send nothing")
+    repair.add_argument(
+        "--hold", default="5m", metavar="TIME", help="what was dead must be back so long before paths go home (5m)"
+    )
+    repair.add_argument(
+        "--allow",
+        choices=["interrupt"],
+        help="interrupt: pairs that work may be cut off while lines land (default: it is refused)",
+    )

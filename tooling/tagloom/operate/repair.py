@@ -1,0 +1,358 @@
+"""Repair a running fabric: find what is dead, and lead the pairs that it cut off over what is left."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagloom import observe
+from tagloom.apply.run_states import DONE
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.operate import apply, prepare
+from tagloom.operate.repair_target import joined_pairs, same_target, target
+from tagloom.pipeline.files import read_build, read_texts, write_build
+from tagloom.pipeline.growing import alike
+from tagloom.pipeline.planning import dead_states, host_pages, parse, plan
+from tagloom.platforms.port_names import link_ends
+from tagloom.read import read_fabric
+from tagloom.records.dead_parts import DeadParts
+from tagloom.rollout import layers
+from tagloom.verify import working_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from tagloom.apply.journal import Run
+    from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.repair_target import Target
+    from tagloom.operate.waves import ApplyContext, Survey
+    from tagloom.pipeline.planning import Build
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
+    from tagloom.records.switch_state import FabricState
+
+    Poll = Callable[[Fabric], dict[str, Observation]]
+
+ROUNDS = 3  # repairs one after the other: what a repair counts on may die while it is under way
+FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a repair found, and what it did, or with --propose would do.
+
+    pairs_cut       ordered pairs of hosts that do not work, for something dead, before it; `pairs_restored` of them
+                    do after it, `pairs_apart` cannot, since no cable joins them any more
+    hosts_apart     the hosts that no cable joins with the others
+    means           detour, wake or replan; "" where there was nothing to do
+    waiting         what was dead and is back, but not for long enough yet, with its seconds
+    result          the last push, None where none was needed
+    """
+
+    dead_links: tuple[str, ...] = ()
+    dead_switches: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    pairs_cut: int = 0
+    pairs_restored: int = 0
+    pairs_apart: int = 0
+    hosts_apart: tuple[str, ...] = ()
+    links_woken: tuple[str, ...] = ()
+    means: str = ""
+    reason: str = ""
+    waiting: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    proposed: bool = False
+    result: apply.Result | None = None
+
+    @property
+    def pairs_left(self) -> int:
+        """Count the pairs that stay cut although cables join them."""
+        return self.pairs_cut - self.pairs_restored - self.pairs_apart
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it with the keys of the command line."""
+        pushed = self.result.to_json() if self.result is not None else {"changed": [], "unchanged": [], "failed": []}
+        return {
+            **pushed,
+            "dead_links": list(self.dead_links),
+            "dead_switches": list(self.dead_switches),
+            "silent_switches": list(self.silent),
+            "pairs_cut": self.pairs_cut,
+            "pairs_restored": self.pairs_restored,
+            "pairs_apart": self.pairs_apart,
+            "hosts_apart": list(self.hosts_apart),
+            "links_woken": list(self.links_woken),
+            "means": self.means or None,
+            "reason": self.reason,
+            "waiting": {name: round(seconds, 1) for name, seconds in self.waiting.items()},
+            "seconds": round(self.seconds, 3),
+            "proposed": self.proposed,
+        }
+
+
+@dataclass(frozen=True)
+class RepairOptions:
+    """What the operator wants: with `propose` nothing is sent; `hold_seconds` before paths go home.
+
+    `allow_interrupt` lets pairs that work be cut off while lines land.
+    """
+
+    propose: bool = False
+    hold_seconds: float = 300.0
+    allow_interrupt: bool = False
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """What the journal says that runs: the build that was applied last, and the one without repairs, `home`.
+
+    `directory` is where the latter is kept, None where nobody has it any more; `ours` whether a repair came last.
+    """
+
+    run: Run
+    fabric: Fabric
+    state: FabricState
+    home: Build
+    directory: Path | None
+    ours: bool
+
+    @property
+    def known(self) -> DeadParts:
+        """Return what the last repair has left out."""
+        pairs = zip(self.home.fabric.switches, self.fabric.switches, strict=True)
+        gone = frozenset(s for s, (home, now) in enumerate(pairs) if home.up and not now.up)
+        return DeadParts(frozenset(i for i, link in enumerate(self.fabric.links) if link.dead), gone)
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether all switches are where it leads."""
+        return not self.run.unfinished
+
+
+def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOptions) -> Repair:
+    """Find what is dead, and restore the pairs that it cut off, as far as cables still join them.
+
+    `whole` is the fabric of the inventory, of which links that are off in what runs are asleep; `poll` reads a fabric's
+    switches over SNMP. It looks again after each push, for what died meanwhile. Where nothing is dead any more, and has
+    not been for long enough, paths go home to the build that was applied before the first repair. Raises InputError
+    where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
+    """
+    began = time.monotonic()
+    done, tried = Repair(proposed=options.propose), None
+    runs = _what_runs(context)
+    first = last = runs.state
+    for _ in range(ROUNDS + len(runs.known.switches)):
+        dead = _one_back_at_a_time(runs, _look(runs, poll, options))
+        home = runs.home.fabric
+        asleep_too = whole if alike(whole, home) else home
+        wanted = target(home, runs.fabric, asleep_too, dead)
+        around = same_target(wanted.fabric, runs.fabric)
+        nothing = around and (runs.is_settled or not (runs.ours or dead.links))
+        if nothing or (tried is not None and same_target(wanted.fabric, tried)) or not (dead.links or runs.ours):
+            break
+        result, read, last = _act(context, runs, wanted, options)
+        first = {**first, **read} if tried is None else first
+        tried = wanted.fabric
+        done = _told(done, runs, wanted, result)
+        if options.propose:
+            break
+        last = last if result.good else {**runs.state, **read}
+        if result.refused or result.drift:
+            break
+        runs = _what_runs(context)
+    seconds = time.monotonic() - began if done.means else 0.0
+    return replace(_counted(done, runs.home.fabric, asleep_too, dead, wanted, first, last), seconds=seconds)
+
+
+def _look(runs: _Runs, poll: Poll, options: RepairOptions) -> DeadParts:
+    """Read every switch of the build without repairs, and return what of it, and of what was woken, is dead."""
+    home = runs.home.fabric
+    links = (replace(a, up=a.up or b.up) for a, b in zip(home.links, runs.fabric.links, strict=True))
+    judged = replace(home, links=tuple(links))
+    seen = poll(judged)
+    if all(each.error for each in seen.values()):
+        name, each = next(iter(seen.items()))
+        raise DeviceError(name, "", f"no switch answers over SNMP, so nothing is known of any: {each.error}")
+    return observe.dead_parts(judged, seen, runs.known, options.hold_seconds)
+
+
+def _one_back_at_a_time(runs: _Runs, dead: DeadParts) -> DeadParts:
+    """Return `dead` with all switches that are back but the first: each is readmitted for itself."""
+    fabric = runs.home.fabric
+    waiting = frozenset(sorted(runs.known.switches - dead.switches)[1:])
+    links = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & waiting}
+    return replace(dead, links=dead.links | links, switches=dead.switches | waiting)
+
+
+# --- what runs --------------------------------------------------------------------------------------------------------
+
+
+def _what_runs(context: ApplyContext) -> _Runs:
+    """Return what runs. Raises InputError where nothing was applied, PlanError where something is being undone."""
+    runs = [run for run in context.journal.runs() if run.wave and run.kind in {"apply", "rollback", "undo"}]
+    if runs and runs[0].unfinished and runs[0].kind != "apply":
+        rule = "a rollback that was interrupted is finished before a repair"
+        raise PlanError(rule, runs[0].standing, "tagloom apply --resume")
+    last = next((run for run in runs if run.kind == "apply" and (run.unfinished or run.state == DONE)), None)
+    if last is None:
+        raise InputError([Finding("repair", "a build that tagloom apply has brought to the switches", "none")])
+    sequence = context.own_sequence(last).build
+    texts = read_texts(sequence.fabric, sequence.directory / "configs")
+    state, _ = parse(sequence.fabric, texts)
+    folder = context.site.home / FOLDER
+    ours = Path(last.source).parent == folder.absolute()
+    directory = folder / "home" if ours else _kept_source(Path(last.source), sequence.fabric, texts)
+    if directory is not None:
+        home = read_build(directory, states=ours)
+    else:  # nobody has its routes any more
+        home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
+    return _Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours)
+
+
+def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
+    """Return the directory of the build that was applied, where it still is what was applied."""
+    directory = source / "build" if (source / "rollout.json").is_file() else source
+    try:
+        kept = read_fabric(directory / "fabric.yml")
+        same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts
+    except InputError:
+        return None
+    return directory if same and (directory / "routes.npz").is_file() else None
+
+
+def _keep_home(context: ApplyContext, runs: _Runs) -> None:
+    """Keep a copy of the build without repairs, which paths go home to. Raises InputError where that cannot be."""
+    home = context.site.home / FOLDER / "home"
+    if runs.ours:
+        return
+    try:
+        home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.rmtree(home, ignore_errors=True)
+        if runs.directory is not None:
+            shutil.copytree(runs.directory, home)
+    except (OSError, shutil.Error) as error:
+        raise InputError([Finding(str(home), "a directory that can be written", str(error))]) from error
+    if runs.directory is None:
+        _written(context, runs.home, runs.home.fabric, runs.state, home)
+
+
+# --- what is done -----------------------------------------------------------------------------------------------------
+
+
+def _act(
+    context: ApplyContext, runs: _Runs, wanted: Target, options: RepairOptions
+) -> tuple[apply.Result, FabricState, FabricState]:
+    """Plan, prove and push what shall run, or only look; return what came of it, what was read, and what shall run."""
+    if not options.propose:
+        _keep_home(context, runs)
+    folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
+    back = [b.name for a, b in zip(runs.fabric.switches, wanted.fabric.switches, strict=True) if b.up and not a.up]
+    asked = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=back[0] if back else "")
+    found: list[Survey] = []
+    go_home = same_target(wanted.fabric, runs.home.fabric)
+    if go_home and not options.propose:
+        prepared = prepare.prepare(folder / "home")
+    else:
+        prepared = _planned(context, runs, wanted, runs.state, folder / "build")
+    try:
+        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=found.append)
+    except PlanError:
+        if not found:
+            raise
+        # A VLAN id that the plan gives to another tree is in use: planned again beside what was read.
+        prepared = _planned(context, runs, wanted, found[0].read, folder / "build")
+        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=found.append)
+    return result, found[0].read if found else {}, _state_of(prepared)
+
+
+def _planned(
+    context: ApplyContext, runs: _Runs, wanted: Target, beside: FabricState, directory: Path
+) -> PreparedChange:
+    """Plan around what is dead, beside what runs: a VLAN whose tree stays keeps its id. Raises PlanError."""
+    _written(context, runs.home, wanted.fabric, beside, directory)
+    return prepare.prepare(directory)
+
+
+def _written(context: ApplyContext, home: Build, fabric: Fabric, beside: FabricState, directory: Path) -> None:
+    build, proof, texts = plan(
+        fabric,
+        context.site.share / "templates",
+        assignment=home.assignment,
+        previous=replace(home, state=_with_ids_of(beside, home.state)),
+        static_arp=home.duplicates_allowed,
+    )
+    if not proof.proven:
+        raise PlanError("a repair must prove before it is pushed", str(proof.findings[0]), "tagloom plan")
+    write_build(build, build.summary(proof), texts, directory, proof, host_pages(build))
+
+
+def _with_ids_of(state: FabricState, home: FabricState) -> FabricState:
+    """Return a state with the VLANs beside its own that lead home later, so that their ids name nothing else."""
+    return {name: layers.beside(held, home[name], home[name].owned_vlans) for name, held in state.items()}
+
+
+def _state_of(prepared: PreparedChange) -> FabricState:
+    """Return what switches shall hold of a build."""
+    sequence = prepared.sequence.build
+    return parse(sequence.fabric, read_texts(sequence.fabric, sequence.directory / "configs"))[0]
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _told(done: Repair, runs: _Runs, wanted: Target, result: apply.Result) -> Repair:
+    """Add a push to what was done."""
+    fabric = runs.home.fabric
+    woken = tuple(" - ".join(link_ends(fabric, i)) for i in sorted(wanted.woken))
+    if woken:
+        why = "links that were off are switched on for ways around what is dead"
+    elif same_target(wanted.fabric, fabric):
+        why = "nothing is dead any more: paths go home"
+    else:
+        why = "paths are planned anew around what is dead"
+    return replace(
+        done,
+        means="wake" if woken or done.means == "wake" else "replan",
+        links_woken=(*done.links_woken, *woken),
+        reason=why,
+        result=result,
+    )
+
+
+def _counted(
+    done: Repair,
+    fabric: Fabric,
+    whole: Fabric,
+    dead: DeadParts,
+    wanted: Target,
+    first: FabricState,
+    last: FabricState,
+) -> Repair:
+    """Add what is dead, and the pairs that it cut off: before the first push, and after the last."""
+    joined = joined_pairs(fabric, whole, dead)
+    before, after = (_works(fabric, dead, state) for state in (first, last))
+    cut = ~before & ~np.eye(len(before), dtype=np.bool_)
+    return replace(
+        done,
+        dead_links=tuple(" - ".join(link_ends(fabric, i)) for i in sorted(dead.links)),
+        dead_switches=tuple(fabric.switches[s].name for s in sorted(dead.switches)),
+        silent=dead.silent,
+        waiting={name: seconds for name, seconds in dead.back.items() if done.result is None},
+        pairs_cut=int(cut.sum()),
+        pairs_restored=int((cut & after).sum()),
+        pairs_apart=int((cut & ~after & ~joined).sum()),
+        hosts_apart=tuple(host.name for host in fabric.hosts if host.switch in wanted.apart),
+    )
+
+
+def _works(fabric: Fabric, dead: DeadParts, state: FabricState) -> NDArray[np.bool_]:
+    """Return the ordered pairs of hosts that work in a state while something is dead, bool[H, H]."""
+    held = {**state, **dead_states(fabric.with_switches_down(dead.switches))}
+    return working_pairs(fabric.with_links_dead(dead.links).with_links_up(), held)
