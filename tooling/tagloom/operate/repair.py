@@ -5,43 +5,36 @@ from __future__ import annotations
 import shutil
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagloom import observe
-from tagloom.apply.run_states import DONE
-from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
-from tagloom.operate.repair_target import joined_pairs, same_target, target
-from tagloom.pipeline.files import read_build, read_texts, write_build
-from tagloom.pipeline.growing import alike
+from tagloom.operate.repair_runs import FOLDER, assess, what_runs
+from tagloom.operate.repair_target import joined_pairs, same_target
+from tagloom.pipeline.files import read_texts, write_build
 from tagloom.pipeline.planning import dead_states, host_pages, parse, plan
 from tagloom.platforms.port_names import link_ends
-from tagloom.read import read_fabric
-from tagloom.records.dead_parts import DeadParts
 from tagloom.rollout import layers
 from tagloom.verify import working_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from tagloom.apply.journal import Run
     from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext, Survey
     from tagloom.pipeline.planning import Build
+    from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
-    from tagloom.records.observation import Observation
     from tagloom.records.switch_state import FabricState
 
-    Poll = Callable[[Fabric], dict[str, Observation]]
-
 ROUNDS = 3  # repairs one after the other: what a repair counts on may die while it is under way
-FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
 
 
 @dataclass(frozen=True)
@@ -109,33 +102,6 @@ class RepairOptions:
     allow_interrupt: bool = False
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """What the journal says that runs: the build that was applied last, and the one without repairs, `home`.
-
-    `directory` is where the latter is kept, None where nobody has it any more; `ours` whether a repair came last.
-    """
-
-    run: Run
-    fabric: Fabric
-    state: FabricState
-    home: Build
-    directory: Path | None
-    ours: bool
-
-    @property
-    def known(self) -> DeadParts:
-        """Return what the last repair has left out."""
-        pairs = zip(self.home.fabric.switches, self.fabric.switches, strict=True)
-        gone = frozenset(s for s, (home, now) in enumerate(pairs) if home.up and not now.up)
-        return DeadParts(frozenset(i for i, link in enumerate(self.fabric.links) if link.dead), gone)
-
-    @property
-    def is_settled(self) -> bool:
-        """Return whether all switches are where it leads."""
-        return not self.run.unfinished
-
-
 def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOptions) -> Repair:
     """Find what is dead, and restore the pairs that it cut off, as far as cables still join them.
 
@@ -146,16 +112,12 @@ def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOpti
     """
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
-    runs = _what_runs(context)
+    runs = what_runs(context)
     first = last = runs.state
     for _ in range(ROUNDS + len(runs.known.switches)):
-        dead = _one_back_at_a_time(runs, _look(runs, poll, options))
-        home = runs.home.fabric
-        asleep_too = whole if alike(whole, home) else home
-        wanted = target(home, runs.fabric, asleep_too, dead)
-        around = same_target(wanted.fabric, runs.fabric)
-        nothing = around and (runs.is_settled or not (runs.ours or dead.links))
-        if nothing or (tried is not None and same_target(wanted.fabric, tried)) or not (dead.links or runs.ours):
+        found = assess(runs, whole, poll, options.hold_seconds)
+        wanted = found.wanted
+        if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
         result, read, last = _act(context, runs, wanted, options)
         first = {**first, **read} if tried is None else first
@@ -166,68 +128,12 @@ def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOpti
         last = last if result.good else {**runs.state, **read}
         if result.refused or result.drift:
             break
-        runs = _what_runs(context)
+        runs = what_runs(context)
     seconds = time.monotonic() - began if done.means else 0.0
-    return replace(_counted(done, runs.home.fabric, asleep_too, dead, wanted, first, last), seconds=seconds)
+    return replace(_counted(done, found, first, last), seconds=seconds)
 
 
-def _look(runs: _Runs, poll: Poll, options: RepairOptions) -> DeadParts:
-    """Read every switch of the build without repairs, and return what of it, and of what was woken, is dead."""
-    home = runs.home.fabric
-    links = (replace(a, up=a.up or b.up) for a, b in zip(home.links, runs.fabric.links, strict=True))
-    judged = replace(home, links=tuple(links))
-    seen = poll(judged)
-    if all(each.error for each in seen.values()):
-        name, each = next(iter(seen.items()))
-        raise DeviceError(name, "", f"no switch answers over SNMP, so nothing is known of any: {each.error}")
-    return observe.dead_parts(judged, seen, runs.known, options.hold_seconds)
-
-
-def _one_back_at_a_time(runs: _Runs, dead: DeadParts) -> DeadParts:
-    """Return `dead` with all switches that are back but the first: each is readmitted for itself."""
-    fabric = runs.home.fabric
-    waiting = frozenset(sorted(runs.known.switches - dead.switches)[1:])
-    links = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & waiting}
-    return replace(dead, links=dead.links | links, switches=dead.switches | waiting)
-
-
-# --- what runs --------------------------------------------------------------------------------------------------------
-
-
-def _what_runs(context: ApplyContext) -> _Runs:
-    """Return what runs. Raises InputError where nothing was applied, PlanError where something is being undone."""
-    runs = [run for run in context.journal.runs() if run.wave and run.kind in {"apply", "rollback", "undo"}]
-    if runs and runs[0].unfinished and runs[0].kind != "apply":
-        rule = "a rollback that was interrupted is finished before a repair"
-        raise PlanError(rule, runs[0].standing, "tagloom apply --resume")
-    last = next((run for run in runs if run.kind == "apply" and (run.unfinished or run.state == DONE)), None)
-    if last is None:
-        raise InputError([Finding("repair", "a build that tagloom apply has brought to the switches", "none")])
-    sequence = context.own_sequence(last).build
-    texts = read_texts(sequence.fabric, sequence.directory / "configs")
-    state, _ = parse(sequence.fabric, texts)
-    folder = context.site.home / FOLDER
-    ours = Path(last.source).parent == folder.absolute()
-    directory = folder / "home" if ours else _kept_source(Path(last.source), sequence.fabric, texts)
-    if directory is not None:
-        home = read_build(directory, states=ours)
-    else:  # nobody has its routes any more
-        home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
-    return _Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours)
-
-
-def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
-    """Return the directory of the build that was applied, where it still is what was applied."""
-    directory = source / "build" if (source / "rollout.json").is_file() else source
-    try:
-        kept = read_fabric(directory / "fabric.yml")
-        same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts
-    except InputError:
-        return None
-    return directory if same and (directory / "routes.npz").is_file() else None
-
-
-def _keep_home(context: ApplyContext, runs: _Runs) -> None:
+def _keep_home(context: ApplyContext, runs: Runs) -> None:
     """Keep a copy of the build without repairs, which paths go home to. Raises InputError where that cannot be."""
     home = context.site.home / FOLDER / "home"
     if runs.ours:
@@ -247,7 +153,7 @@ def _keep_home(context: ApplyContext, runs: _Runs) -> None:
 
 
 def _act(
-    context: ApplyContext, runs: _Runs, wanted: Target, options: RepairOptions
+    context: ApplyContext, runs: Runs, wanted: Target, options: RepairOptions
 ) -> tuple[apply.Result, FabricState, FabricState]:
     """Plan, prove and push what shall run, or only look; return what came of it, what was read, and what shall run."""
     if not options.propose:
@@ -272,9 +178,7 @@ def _act(
     return result, found[0].read if found else {}, _state_of(prepared)
 
 
-def _planned(
-    context: ApplyContext, runs: _Runs, wanted: Target, beside: FabricState, directory: Path
-) -> PreparedChange:
+def _planned(context: ApplyContext, runs: Runs, wanted: Target, beside: FabricState, directory: Path) -> PreparedChange:
     """Plan around what is dead, beside what runs: a VLAN whose tree stays keeps its id. Raises PlanError."""
     _written(context, runs.home, wanted.fabric, beside, directory)
     return prepare.prepare(directory)
@@ -307,7 +211,7 @@ def _state_of(prepared: PreparedChange) -> FabricState:
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def _told(done: Repair, runs: _Runs, wanted: Target, result: apply.Result) -> Repair:
+def _told(done: Repair, runs: Runs, wanted: Target, result: apply.Result) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
     woken = tuple(" - ".join(link_ends(fabric, i)) for i in sorted(wanted.woken))
@@ -326,29 +230,22 @@ def _told(done: Repair, runs: _Runs, wanted: Target, result: apply.Result) -> Re
     )
 
 
-def _counted(
-    done: Repair,
-    fabric: Fabric,
-    whole: Fabric,
-    dead: DeadParts,
-    wanted: Target,
-    first: FabricState,
-    last: FabricState,
-) -> Repair:
+def _counted(done: Repair, found: Assessment, first: FabricState, last: FabricState) -> Repair:
     """Add what is dead, and the pairs that it cut off: before the first push, and after the last."""
-    joined = joined_pairs(fabric, whole, dead)
+    fabric, dead = found.runs.home.fabric, found.dead
+    joined = joined_pairs(fabric, found.whole, dead)
     before, after = (_works(fabric, dead, state) for state in (first, last))
     cut = ~before & ~np.eye(len(before), dtype=np.bool_)
     return replace(
         done,
-        dead_links=tuple(" - ".join(link_ends(fabric, i)) for i in sorted(dead.links)),
-        dead_switches=tuple(fabric.switches[s].name for s in sorted(dead.switches)),
+        dead_links=found.dead_links,
+        dead_switches=found.dead_switches,
         silent=dead.silent,
         waiting={name: seconds for name, seconds in dead.back.items() if done.result is None},
         pairs_cut=int(cut.sum()),
         pairs_restored=int((cut & after).sum()),
         pairs_apart=int((cut & ~after & ~joined).sum()),
-        hosts_apart=tuple(host.name for host in fabric.hosts if host.switch in wanted.apart),
+        hosts_apart=tuple(host.name for host in fabric.hosts if host.switch in found.wanted.apart),
     )
 
 

@@ -33,18 +33,16 @@ class Target:
     apart: tuple[int, ...]
 
 
-def target(home: Fabric, runs: Fabric, whole: Fabric, dead: DeadParts, *, all_awake: bool = False) -> Target:
+def target(home: Fabric, runs: Fabric, whole: Fabric, dead: DeadParts) -> Target:
     """Return what shall run where `dead` is dead, of a fabric that is `home` where nothing is, and `runs` now.
 
-    Links that `whole` has up and `home` has not are asleep: those that ways around the dead parts need are woken, or
-    with `all_awake` all; what a repair before this one woke stays awake while anything is dead.
+    Links that `whole` has up and `home` has not are asleep: those that ways around the dead parts need are woken;
+    what a repair before this one woke stays awake while anything is dead.
     """
     asleep = {i for i, (a, b) in enumerate(zip(whole.links, home.links, strict=True)) if a.up and not b.up}
     awake = {i for i in asleep - dead.links if runs.links[i].up}
     if not dead.links and not dead.switches:
         return Target(home, frozenset(), ())
-    if all_awake:
-        awake = asleep - dead.links
     gone = dead.switches
     wanted = {i for i, link in enumerate(home.links) if link.up}
     living = {i for i in wanted | asleep if i not in dead.links and not {home.links[i].a, home.links[i].b} & gone}

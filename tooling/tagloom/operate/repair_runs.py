@@ -1,0 +1,146 @@
+"""Find what runs, by the journal, and what of it is dead, by its switches: what is to be repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagloom import observe
+from tagloom.apply.run_states import DONE
+from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.operate.repair_target import same_target, target
+from tagloom.pipeline.files import read_build, read_texts
+from tagloom.pipeline.growing import alike
+from tagloom.pipeline.planning import parse, plan
+from tagloom.platforms.port_names import link_ends
+from tagloom.read import read_fabric
+from tagloom.records.dead_parts import DeadParts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tagloom.apply.journal import Run
+    from tagloom.operate.repair_target import Target
+    from tagloom.operate.waves import ApplyContext
+    from tagloom.pipeline.planning import Build
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
+    from tagloom.records.switch_state import FabricState
+
+    Poll = Callable[[Fabric], dict[str, Observation]]
+
+FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What the journal says that runs: the build that was applied last, and the one without repairs, `home`.
+
+    `directory` is where the latter is kept, None where nobody has it any more; `ours` whether a repair came last.
+    """
+
+    run: Run
+    fabric: Fabric
+    state: FabricState
+    home: Build
+    directory: Path | None
+    ours: bool
+
+    @property
+    def known(self) -> DeadParts:
+        """Return what the last repair has left out."""
+        pairs = zip(self.home.fabric.switches, self.fabric.switches, strict=True)
+        gone = frozenset(s for s, (home, now) in enumerate(pairs) if home.up and not now.up)
+        return DeadParts(frozenset(i for i, link in enumerate(self.fabric.links) if link.dead), gone)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well."""
+
+    runs: Runs
+    whole: Fabric
+    dead: DeadParts
+    wanted: Target
+
+    @property
+    def to_do(self) -> bool:
+        """Return whether something else shall run, or a repair did not come to its end.
+
+        Links that the operator has off or dead stay so where nothing is dead.
+        """
+        if not (self.dead.links or self.runs.ours):
+            return False
+        return self.runs.run.unfinished or not same_target(self.wanted.fabric, self.runs.fabric)
+
+    @property
+    def dead_links(self) -> tuple[str, ...]:
+        """Name the dead links by their ends."""
+        return tuple(" - ".join(link_ends(self.runs.home.fabric, i)) for i in sorted(self.dead.links))
+
+    @property
+    def dead_switches(self) -> tuple[str, ...]:
+        """Name the dead switches."""
+        return tuple(self.runs.home.fabric.switches[s].name for s in sorted(self.dead.switches))
+
+
+def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assessment:
+    """Ask the switches, and return what is dead and what shall run. Raises DeviceError where no switch answers."""
+    home = runs.home.fabric
+    dead = _one_back_at_a_time(runs, _look(runs, poll, hold_seconds))
+    asleep_too = whole if alike(whole, home) else home
+    return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead))
+
+
+def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:
+    """Read every switch of the build without repairs, and return what of it, and of what was woken, is dead."""
+    home = runs.home.fabric
+    links = (replace(a, up=a.up or b.up) for a, b in zip(home.links, runs.fabric.links, strict=True))
+    judged = replace(home, links=tuple(links))
+    seen = poll(judged)
+    if all(each.error for each in seen.values()):
+        name, each = next(iter(seen.items()))
+        raise DeviceError(name, "", f"no switch answers over SNMP, so nothing is known of any: {each.error}")
+    return observe.dead_parts(judged, seen, runs.known, hold_seconds)
+
+
+def _one_back_at_a_time(runs: Runs, dead: DeadParts) -> DeadParts:
+    """Return `dead` with all switches that are back but the first: each is readmitted for itself."""
+    fabric = runs.home.fabric
+    waiting = frozenset(sorted(runs.known.switches - dead.switches)[1:])
+    links = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & waiting}
+    return replace(dead, links=dead.links | links, switches=dead.switches | waiting)
+
+
+def what_runs(context: ApplyContext) -> Runs:
+    """Return what runs. Raises InputError where nothing was applied, PlanError where something is being undone."""
+    runs = [run for run in context.journal.runs() if run.wave and run.kind in {"apply", "rollback", "undo"}]
+    if runs and runs[0].unfinished and runs[0].kind != "apply":
+        rule = "a rollback that was interrupted is finished before a repair"
+        raise PlanError(rule, runs[0].standing, "tagloom apply --resume")
+    last = next((run for run in runs if run.kind == "apply" and (run.unfinished or run.state == DONE)), None)
+    if last is None:
+        raise InputError([Finding("repair", "a build that tagloom apply has brought to the switches", "none")])
+    sequence = context.own_sequence(last).build
+    texts = read_texts(sequence.fabric, sequence.directory / "configs")
+    state, _ = parse(sequence.fabric, texts)
+    folder = context.site.home / FOLDER
+    ours = Path(last.source).parent == folder.absolute()
+    directory = folder / "home" if ours else _kept_source(Path(last.source), sequence.fabric, texts)
+    if directory is not None:
+        home = read_build(directory, states=ours)
+    else:  # nobody has its routes any more
+        home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
+    return Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours)
+
+
+def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
+    """Return the directory of the build that was applied, where it still is what was applied."""
+    directory = source / "build" if (source / "rollout.json").is_file() else source
+    try:
+        kept = read_fabric(directory / "fabric.yml")
+        same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts
+    except InputError:
+        return None
+    return directory if same and (directory / "routes.npz").is_file() else None
