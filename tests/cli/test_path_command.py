@@ -50,6 +50,13 @@ def test_an_entry_that_is_missing_is_a_flood(build, answer):
     assert {hop["switch"]: hop["by"] for hop in page["hops"]}["s1"] == "flood"
 
 
+def test_a_switch_that_is_down_takes_nothing_from_its_hosts(build, answer):
+    status, page = answer("path", "h0", "h8", "--build", build, "--after", "s0")
+    assert (status, page["reaches"], page["why"]) == (1, False, "s0 is down")
+    assert [(hop["switch"], hop["by"], hop["ports_out"]) for hop in page["hops"]] == [("s0", "", [])]
+    assert page["back"]["why"] == "s0 is down"
+
+
 def test_bad_input_is_told_at_once(build, run):
     status, _, err = run("path", "h0", "h99", "--build", build, "--after", "s99", "s0:g77")
     assert status == 2

@@ -12,7 +12,7 @@ from tagloom.lab.dataplane import Dataplane
 from tagloom.records.switch_state import Frames, Membership, SwitchEditor
 from tagloom.route import route
 from tagloom.verify import verify
-from tagloom.verify.way import way
+from tagloom.verify.frame_path import frame_path
 from tagloom.weave import weave
 from thinned import examples
 
@@ -59,7 +59,7 @@ def damage(draw, fabric, state):
 
 @examples(60)
 @given(st.data())
-def test_the_way_of_a_frame_is_where_it_goes(data):
+def test_the_path_of_a_frame_is_where_it_goes(data):
     family, dims, options = data.draw(st.sampled_from(SMALL_FABRICS + AGGREGATED))
     fabric = make_fabric(family, *dims, **options)
     state = damage(data.draw, fabric, weave(fabric, route(fabric, "auto", "fixed"), "fixed").state)
@@ -67,7 +67,7 @@ def test_the_way_of_a_frame_is_where_it_goes(data):
     fabric = fabric.with_links_down(dead)
     a, b = data.draw(st.permutations(range(len(fabric.hosts))))[:2]
     sent = Dataplane(fabric, state).unicast(fabric.hosts[a].name, fabric.hosts[b].name)
-    found = way(fabric, state, a, b)
+    found = frame_path(fabric, state, a, b)
     assert found.reaches == (sent.copies > 0)
     assert any(hop.by == "flood" for hop in found.hops) == bool(sent.flooded)
     assert found.reaches != bool(found.why)

@@ -1,4 +1,4 @@
-"""`path`: the way of a frame, offline, by the texts of a build."""
+"""`path`: the path of a frame, offline, by the texts of a build."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     assert after is not None  # noqa: S101 - as above
     a, b = hosts[args.source], hosts[args.destination]
-    there, back = (pipeline.way(after, build.state, *ends) for ends in ((a, b), (b, a)))
+    there, back = (pipeline.frame_path(after, build.state, *ends) for ends in ((a, b), (b, a)))
     for each in (there, back):
-        screen.say(*terminal.way_lines(each))
+        screen.say(*terminal.frame_path_lines(each))
     screen.answer(there.to_json() | {"back": back.to_json(), "after": list(args.after)})
     return GOOD if there.reaches and back.reaches else NO
 
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    path = commands.add("path", _path, "show the way of a frame from one host to another, and of the answer")
+    path = commands.add("path", _path, "show the path of a frame from one host to another, and of the answer")
     path.add_argument("source", metavar="A", help="the host that sends")
     path.add_argument("destination", metavar="B", help="the host that it sends to")
     path.add_argument("--build", type=Path, required=True, metavar="BUILD", help="the build, whose texts are followed")

@@ -34,13 +34,14 @@ from tagloom.pipeline.planning import (
 )
 from tagloom.render import site_lines, with_trusted_lines
 from tagloom.rollout import unfit
-from tagloom.verify import assumptions, way
+from tagloom.verify import assumptions, frame_path
 
 __all__ = [
     "Build",
     "Question",
     "assumptions",
     "folder_of_texts",
+    "frame_path",
     "greenfield",
     "host_pages",
     "interruption_of",
@@ -62,7 +63,6 @@ __all__ = [
     "traffic_from",
     "traffic_of",
     "unfit",
-    "way",
     "with_profile",
     "with_trusted_lines",
     "write_build",

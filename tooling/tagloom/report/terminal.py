@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings, MissingEntry
     from tagloom.records.forecast import Figure, Forecast, Interruption, LinkForecast
+    from tagloom.records.frame_path import FramePath
     from tagloom.records.interrupted import Interrupted
     from tagloom.records.sleep import Eee
-    from tagloom.records.way import Way
 
 WIDTH = 80
 LABEL = 10
@@ -56,14 +56,14 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('s', 'ch', 'sh', 'x')) else 's'}"
 
 
-def way_lines(way: Way) -> list[str]:
-    """Return the way of a frame, a line for each switch, and why it ends where it does not arrive."""
-    end = "arrives" if way.reaches else f"does not arrive: {way.why}"
-    lines = row("path", f"{way.source} -> {way.destination}: {end}")
-    for hop in way.hops:
+def frame_path_lines(path: FramePath) -> list[str]:
+    """Return the path of a frame, a line for each switch, and why it ends where it does not arrive."""
+    end = "arrives" if path.reaches else f"does not arrive: {path.why}"
+    lines = row("path", f"{path.source} -> {path.destination}: {end}")
+    for hop in path.hops:
         out = ", ".join(port.partition(":")[2] for port in hop.ports_out) or "nothing"
         how = "" if hop.by == "entry" else " (flooded: no entry)" if hop.by else ""
-        why = f"; {hop.why}" if hop.why and way.reaches else ""
+        why = f"; {hop.why}" if hop.why and path.reaches else ""
         lines += row("", f"{hop.switch} VLAN {hop.vlan}: {hop.port_in.partition(':')[2]} -> {out}{how}{why}")
     return lines
 

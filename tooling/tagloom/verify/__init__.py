@@ -1,13 +1,13 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
 from tagloom.verify.assumptions import assumptions
+from tagloom.verify.frame_path import frame_path
 from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
-from tagloom.verify.way import way
 
 __all__ = [
     "Plan",
@@ -15,6 +15,7 @@ __all__ = [
     "broadcasts_once",
     "dependencies",
     "foreign_findings",
+    "frame_path",
     "guard",
     "kept_pairs",
     "live_vlans",
@@ -24,6 +25,5 @@ __all__ = [
     "prove_management",
     "prove_wave",
     "verify",
-    "way",
     "working_pairs",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tagloom.platforms.port_names import port_name
-from tagloom.records.way import Hop, Way
+from tagloom.records.frame_path import FramePath, Hop
 from tagloom.verify.forwarding import NOWHERE, Forwarding, forwarding
 
 if TYPE_CHECKING:
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
 
-def way(fabric: Fabric, state: FabricState, source: int, destination: int) -> Way:
-    """Return the way of an untagged frame from one host to the address of another.
+def frame_path(fabric: Fabric, state: FabricState, source: int, destination: int) -> FramePath:
+    """Return the path of an untagged frame from one host to the address of another.
 
     By the rules of `forwarding`. Where a switch floods, every copy is followed, and one that comes to a VLAN of a
-    switch for the second time is not followed again. A link that the fabric declares down ends the way.
+    switch for the second time is not followed again. A link that the fabric declares down ends the path.
     """
     model = forwarding(fabric, state)
     start = fabric.hosts[source]
     node, switch, port = int(model.inject[source]), start.switch, start.port
     hops: list[Hop] = []
-    if node == NOWHERE or not fabric.switches[switch].up:
-        why = (
-            f"{port_name(fabric, switch, port)} takes no untagged frame" if fabric.switches[switch].up else "it is down"
-        )
-        pvid = int(state[fabric.switches[switch].name].pvid[port - 1])
-        return Way(*_names(fabric, source, destination), reaches=False, hops=(_hop(fabric, switch, port, pvid, why),))
+    here, names = fabric.switches[switch], (start.name, fabric.hosts[destination].name)
+    if node == NOWHERE or not here.up:
+        entered = port_name(fabric, switch, port)
+        why = f"{entered} takes no untagged frame" if here.up else f"{here.name} is down"
+        refused = Hop(here.name, entered, int(state[here.name].pvid[port - 1]), (), "", why)
+        return FramePath(*names, reaches=False, hops=(refused,))
     reaches, seen, waiting = False, {node}, [(node, port)]
     while waiting:
         node, port = waiting.pop(0)
@@ -37,7 +37,7 @@ def way(fabric: Fabric, state: FabricState, source: int, destination: int) -> Wa
         reaches |= there
         waiting += [(to, at) for to, at in onward if to not in seen]
         seen |= {to for to, _ in onward}
-    return Way(*_names(fabric, source, destination), reaches, tuple(hops))
+    return FramePath(*names, reaches, tuple(hops))
 
 
 def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple[Hop, list[tuple[int, int]], bool]:
@@ -79,13 +79,8 @@ def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple
             onward.append((to, far_port))
     said = "" if onward or there else "; ".join(why) or f"no other port of VLAN {vlan} is there"
     by = "entry" if pinned else "flood"
-    name = fabric.switches[switch].name
-    return Hop(name, port_name(fabric, switch, port_in), vlan, tuple(out), by, said), onward, there
-
-
-def _hop(fabric: Fabric, switch: int, port: int, vlan: int, why: str) -> Hop:
-    return Hop(fabric.switches[switch].name, port_name(fabric, switch, port), vlan, (), "", why)
-
-
-def _names(fabric: Fabric, source: int, destination: int) -> tuple[str, str]:
-    return fabric.hosts[source].name, fabric.hosts[destination].name
+    return (
+        Hop(fabric.switches[switch].name, port_name(fabric, switch, port_in), vlan, tuple(out), by, said),
+        onward,
+        there,
+    )

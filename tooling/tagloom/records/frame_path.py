@@ -1,4 +1,4 @@
-"""The way of one frame through a fabric: what every switch on it does with the frame."""
+"""The path of one frame through a fabric: what every switch on it does with the frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FramePath:
     """The hops of a frame from one host to another, in the order in which copies arrive, and whether it gets there."""
 
     source: str
