@@ -49,3 +49,19 @@ def test_a_greenfield_is_written_with_what_it_assumes_and_reads_back(ring, tmp_p
     assert (status, len(page["findings"])) == (2, 2)
     status, page = answer("rollout", "--greenfield", ring, "-o", change, "--blocked", "s2:g1", "--root", "s0")
     assert (status, page["assumed"]) == (0, "")
+
+
+KEPT = ("hitless", "interrupted_pairs", "interrupted_seconds_max", "pairs_kept", "pairs_restored", "pairs_added")
+
+
+def test_pairs_are_counted_between_two_builds_of_one_fabric_too(ring, tmp_path, answer):
+    off = tmp_path / "off"
+    assert answer("plan", ring.parent / "f.yml", "-o", off, "--off", "s0:g1", "--previous", ring)[0] == 0
+    status, page = answer("rollout", ring, off, "-o", tmp_path / "gentle")
+    assert (status, *(page[key] for key in KEPT)) == (0, True, 0, 0.0, 20, 0, 0)
+    drain = ("--strategy", "drain", "--allow", "drain")
+    status, page = answer("rollout", ring, off, "-o", tmp_path / "paused", *drain)
+    assert (status, *(page[key] for key in KEPT)) == (0, False, 20, page["downtime_seconds"], 20, 0, 0)
+    assert page["downtime_seconds"] > 0
+    assert (page["pairs_removed"], page["peak_lost_pairs"]) == (0, 20)
+    assert answer("rollout", ring, ring, "-o", tmp_path / "none")[1]["pairs_kept"] == 20

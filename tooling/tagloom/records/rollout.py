@@ -126,8 +126,12 @@ class Rollout:
         return sum(wave.downtime_seconds for wave in self.waves)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures with the keys of the command line."""
+        """Return the figures with the keys of the command line.
+
+        Waves cut off none of the pairs that are there before and after, and work, unless hosts are paused on purpose.
+        """
         pairs = self.growth.pairs_kept if self.growth else self.before_proof.pairs
+        cut_now = self.before_proof.unreachable_pairs
         return {
             "strategy": self.strategy,
             "reason": self.reason,
@@ -137,7 +141,11 @@ class Rollout:
             "lines": sum(wave.lines for wave in self.waves),
             "proven_states": self.proven_states,
             "peak_lost_pairs": pairs if self.downtime_seconds else 0,
+            "hitless": not self.downtime_seconds,
+            "interrupted_pairs": pairs - cut_now if self.downtime_seconds else 0,
+            "interrupted_seconds_max": round(self.downtime_seconds, 3),
             "pairs_kept": pairs,
+            "pairs_restored": max(0, cut_now - self.after_proof.unreachable_pairs),
             "pairs_added": self.growth.pairs_added if self.growth else 0,
             "pairs_removed": self.growth.pairs_removed if self.growth else 0,
             "broadcast_duplicates_allowed": self.before_proof.duplicates_allowed,
