@@ -45,6 +45,7 @@ COVERING = [
     ("verify/management.py", "verify/test_verify.py rollout/test_management.py"),
     ("verify/guard.py", "rollout/test_cells.py rollout/test_cases.py rollout/test_must_hold.py"),
     ("verify/foreign.py", "laws/test_foreign_vlans.py"),
+    ("verify/foreign_wave.py", "rollout/test_pruning.py"),
     ("verify/*", VERIFIED),
     ("weave/merge.py", "weave/test_merge.py weave/test_weave.py"),
     ("weave/broadcast.py", "weave/test_broadcast.py weave/test_weave.py"),
@@ -61,6 +62,7 @@ COVERING = [
             "laws/test_grids_with_dead_parts.py route/test_routes.py"
         ),
     ),
+    ("rollout/foreign.py", "rollout/test_pruning.py"),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),
     ("rollout/spanning.py", "rollout/test_greenfield.py"),
     ("rollout/per_port.py", "rollout/test_per_port.py rollout/test_rollout.py"),

@@ -1,8 +1,14 @@
 """Networks that others share: `apply` leaves their VLANs alone, and refuses what would loop or cut them off."""
 
+from dataclasses import replace
+
 import pytest
 
 from tagloom.lab import process
+from tagloom.lab.dataplane import Dataplane
+from tagloom.pipeline import parse
+from tagloom.read import read_fabric
+from tagloom.records.fabric import Host
 from terminal import Terminal
 
 NAMES = ("s0", "s1", "s2")
@@ -89,3 +95,58 @@ def test_a_host_s_access_port_in_somebody_s_vlan_is_named_and_nothing_is_sent(te
     page = terminal.answer("apply", "b", "--allow", "interrupt", expect=1)
     assert page["witness"] == "host h0: expected no frames of a VLAN of others, actual VLAN 10 reaches it untagged"
     assert process.configurations(terminal.rack) == running
+
+
+def states(terminal):
+    return parse(read_fabric(terminal.home / "f.yml"), process.configurations(terminal.rack))[0]
+
+
+def joined(terminal):
+    """Return which ports of others hear which, by frames over what runs on the rack."""
+    fabric = read_fabric(terminal.home / "f.yml")
+    state = states(terminal)
+    ends = [Host(f"x{s}", s, 20, (0x02AA << 32) + s) for s in range(3) if state[f"s{s}"].port(20).pvid == 10]
+    plane = Dataplane(replace(fabric, hosts=tuple(ends), shape=None), state)
+    sent = {end.name: plane.broadcast(end.name) for end in ends}
+    assert not any(each.storm for each in sent.values())
+    return {(a, b) for a, each in sent.items() for b in each.delivered_to}
+
+
+def test_a_vlan_of_others_on_a_loop_is_pruned_first_where_that_is_allowed(terminal):
+    type_lines(terminal, dict.fromkeys(NAMES, vlan_10(1, 2)))
+    before, first = process.configurations(terminal.rack), joined(terminal)
+    assert len(first) == 6
+    page = terminal.answer("apply", "b", "--foreign", "prune", "--check")
+    named = [(each["switch"], each["port"], each["vlan"]) for each in page["pruned"]]
+    assert named == [("s1", 2, 10), ("s2", 1, 10)], "what spanning tree blocks now"
+    assert "VLAN 10, of others, is taken from s1:g2, s2:g1" in " ".join(page["remarks"])
+    refused = terminal.answer("apply", "b", "--foreign", "prune", expect=1)
+    assert refused["next"].endswith("--foreign prune --allow interrupt")
+    assert process.configurations(terminal.rack) == before
+    pushed = terminal.answer("apply", "b", "--foreign", "prune", "--allow", "interrupt")
+    assert (pushed["changed"], pushed["failed"]) == (list(NAMES), [])
+    assert joined(terminal) == first
+    assert terminal.answer("lab", "ping")["reached"] == 6
+    assert terminal.answer("apply", "b")["unchanged"] == list(NAMES)
+
+
+@pytest.mark.long  # a minute: waves both ways, each with a wait for old frames
+def test_a_greenfield_prunes_by_its_first_wave_and_a_rollback_puts_all_back(terminal):
+    type_lines(terminal, dict.fromkeys(NAMES, vlan_10(1, 2)))
+    before, first = states(terminal), joined(terminal)
+    (terminal.home / "running").mkdir()
+    for name, text in process.configurations(terminal.rack).items():
+        (terminal.home / "running" / f"{name}.cfg").write_text(text)
+    words = ["rollout", "--greenfield", "b", "--running", "running", "-o", "r"]
+    assert "--foreign prune" in terminal.answer(*words, expect=1)["next"]
+    page = terminal.answer(*words, "--foreign", "prune")
+    assert page["wave_names"][0] == "prune"
+    assert len(page["pruned"]) == 2
+    looked = terminal.answer("apply", "r", "--check")
+    assert (looked["hitless"], looked["pruned"]) == (True, page["pruned"])
+    assert terminal.answer("apply", "r")["changed"] == list(NAMES)
+    assert joined(terminal) == first
+    assert terminal.answer("lab", "ping")["reached"] == 6
+    assert terminal.answer("rollback")["failed"] == []
+    assert joined(terminal) == first
+    assert states(terminal) == before

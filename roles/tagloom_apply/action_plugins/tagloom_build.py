@@ -11,7 +11,16 @@ from ansible.plugins.action import ActionBase
 
 from tagloom.adapters.host_variables import host_variables
 from tagloom.adapters.ssh import SSH_PORT
-from tagloom.apply.build import between, fabric_file, left_alone, own_wave, ports_of, read_waves, refuse_unallowed
+from tagloom.apply.build import (
+    between,
+    fabric_file,
+    left_alone,
+    own_wave,
+    ports_of,
+    pruned_of,
+    read_waves,
+    refuse_unallowed,
+)
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
 from tagloom.errors import Finding, InputError
@@ -136,6 +145,7 @@ def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_ha
         "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
         "templates": dict(fabric.templates),
         "ports": {name: list(ports) for name, ports in ports_of(job.build, fabric).items()},
+        "pruned": pruned_of(job.build),
         "in_band": fabric.management is not None,
     }
 

@@ -208,4 +208,5 @@ def configure_one(
         held=parse_configuration(platform, held).state if held is not None and wave["number"] else None,
         ahead=wave["ahead"],
         own_lines=lambda text: tuple(line.title for line in mine.lacking(text)) if check and not wave["ahead"] else (),
+        pruned=[(vlan, port) for vlan, port in order["pruned"].get(switch, ())],
     )

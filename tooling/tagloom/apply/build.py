@@ -181,6 +181,17 @@ def ports_of(build: Path, fabric: Fabric) -> dict[str, tuple[int, ...]]:
     return ports
 
 
+def pruned_of(build: Path) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return the memberships in VLANs of others that a push may change, by switch as (VLAN, port). Raises InputError.
+
+    Whoever ordered the rollout has allowed these, which are named in it, and no others.
+    """
+    cells: dict[str, tuple[tuple[int, int], ...]] = {}
+    for each in read_rollout(build).pruned if (build / "rollout.json").is_file() else ():
+        cells[each.switch] = (*cells.get(each.switch, ()), (each.vlan, each.port))
+    return cells
+
+
 def left_alone(build: Path) -> tuple[str, ...]:
     """List the switches of the old fabric that a rollout leaves alone. Raises InputError."""
     if not (build / "rollout.json").is_file() or (left := read_rollout(build).left) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom.apply.outcomes import Fault
@@ -53,6 +54,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
     held: SwitchState | None = None,
     ahead: bool = False,
     own_lines: Callable[[str], tuple[str, ...]] = lambda _text: (),
+    pruned: Collection[tuple[int, int]] = (),
 ) -> Outcome:
     """Bring a switch to `target` on all that tagloom owns (see `overlay`), or with `check` say what that would take.
 
@@ -61,7 +63,8 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
     `held` is what it was last read to hold, from where the way was proven: it must hold exactly that on those cells.
     A switch that says it is of another model is refused before its configuration is read: its lines would mean others.
     `ahead` says that earlier waves have not been sent (check mode), so that the change starts at `expected`.
-    `own_lines` names the operator's own lines that a running configuration lacks.
+    `own_lines` names the operator's own lines that a running configuration lacks. `pruned` are memberships in VLANs of
+    others, as (VLAN, port), that the operator has allowed to be changed.
     `out_of_band` says that the switch is managed by a way that no VLAN can cut; otherwise one must be left.
     A switch with nothing to change that would start with something else is saved; where `target` is None, that is all
     that is done. Never raises a TagloomError: a failing switch is an outcome.
@@ -80,17 +83,17 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
         drifted: tuple[Finding, ...] = ()
         if target is not None:
             left = _leftovers(running, expected, target, ports)
-            wanted = overlay(running, target, ports, language.switchwide, left)
+            wanted = laid(running, target, leftovers=left)
             findings = (*unknown, *conflicts(running, target, ports, switch, language.port_name))
             findings += () if out_of_band else lockout(wanted, ports, switch, language.physical_ports)
         if target is not None and expected is not None:
-            assumed = overlay(running, expected, ports, language.switchwide)
+            assumed = laid(running, expected)
             if ahead:
-                running, wanted = assumed, overlay(assumed, target, ports, language.switchwide)
+                running, wanted = assumed, laid(assumed, target)
             else:
                 drifted = _cells(switch, language, drifted_cells(running, assumed, wanted))
         if held is not None and not check:
-            assumed = overlay(running, held, ports, language.switchwide)
+            assumed = laid(running, held)
             drifted = _cells(switch, language, difference(assumed, running))
         changes = difference(running, wanted)
         commands = language.commands(changes, running)
@@ -128,6 +131,7 @@ def configure_switch(  # noqa: PLR0913 - what the switch must hold before, what 
         session.done()
 
     connection, switch = session.connection, session.switch
+    laid = partial(overlay, ports=ports, switchwide=language.switchwide, pruned=pruned)
     return session.run(steps)
 
 

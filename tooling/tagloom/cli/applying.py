@@ -46,6 +46,9 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         if (args.build / "rollout.json").exists() and (args.without or args.readmit):
             rule = f"a build, such as {args.build}/build: the waves of a rollout need all their switches"
             wrong.findings.append(Finding("--without and --readmit", rule, str(args.build)))
+        if (args.build / "rollout.json").exists() and args.foreign != "refuse":
+            rule = "a build: the waves of a rollout are what they are, and rollout has this option too"
+            wrong.findings.append(Finding("--foreign", rule, str(args.build)))
     wrong.end()
     with Ansible(site, args.limit) as ansible:
         ansible.start()
@@ -102,7 +105,13 @@ def _options(args: argparse.Namespace) -> ApplyOptions:
     drift = getattr(args, "drift", "")
     readmitted = getattr(args, "readmit", "")
     return ApplyOptions(
-        args.on_failure, drift, "drain" in allowed, "interrupt" in allowed, readmitted, bool(_without(args))
+        args.on_failure,
+        drift,
+        "drain" in allowed,
+        "interrupt" in allowed,
+        readmitted,
+        bool(_without(args)),
+        getattr(args, "foreign", "refuse"),
     )
 
 
@@ -264,9 +273,10 @@ def _where_dead(args: argparse.Namespace, result: Any) -> tuple[list[str], str] 
 
 
 def _parts(args: argparse.Namespace) -> list[str]:
-    """Return the words that say which switches are dead, or readmitted."""
+    """Return the words that say which switches are dead or readmitted, and what is done about VLANs of others."""
     words = [f"--without {name}" for name in getattr(args, "without", None) or []]
-    return words + ([f"--readmit {args.readmit}"] if getattr(args, "readmit", "") else [])
+    words += [f"--readmit {args.readmit}"] if getattr(args, "readmit", "") else []
+    return words + (["--foreign prune"] if getattr(args, "foreign", "") == "prune" else [])
 
 
 def _again(args: argparse.Namespace, result: Any) -> str:
@@ -354,6 +364,13 @@ def add(commands: Commands) -> None:
         metavar="SWITCH",
         help="of a build: this switch came back with an old configuration; shut its neighbours' ports to it, bring it "
         "to the build, and join it",
+    )
+    apply.add_argument(
+        "--foreign",
+        choices=["refuse", "prune"],
+        default="refuse",
+        help="of a build: what is done about VLANs of others that would loop once spanning tree is off: refuse "
+        "(default), or take them off links first, named by --check, until a tree of each is left",
     )
     apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
     apply.add_argument(

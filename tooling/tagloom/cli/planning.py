@@ -168,12 +168,11 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
     builds = [all_found.of(partial(pipeline.read_build, path)) for path in args.builds]
     all_found.end()
     with screen.waiting("ordering and proving waves"):
-        drain = "drain" in allow
+        wish = {"allow_drain": "drain" in allow, "foreign": args.foreign, "running": args.running}
         if args.greenfield:
-            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, allow_drain=drain)
+            change = pipeline.greenfield(builds[0], root=args.root, blocked=args.blocked, **wish)
         else:
-            repeats = "duplicates" in allow
-            wish = {"strategy": args.strategy, "allow_drain": drain, "allow_duplicates": repeats}
+            wish |= {"strategy": args.strategy, "allow_duplicates": "duplicates" in allow}
             change = pipeline.rollout_between(*builds, **wish)
         page = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
     screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
@@ -315,6 +314,19 @@ def add(commands: Commands) -> None:
         "--greenfield",
         action="store_true",
         help="from factory default, loops cabled and spanning tree running, to the one BUILD",
+    )
+    rollout.add_argument(
+        "--running",
+        type=Path,
+        metavar="DIR",
+        help="SWITCH.cfg as read from the switches: VLANs of others in them are heeded (default: those in OLD)",
+    )
+    rollout.add_argument(
+        "--foreign",
+        choices=["refuse", "prune"],
+        default="refuse",
+        help="what is done about VLANs of others that would loop where spanning tree is off: refuse (default), or a "
+        "first wave that takes them off links until a tree of each is left, which rollback puts back",
     )
     rollout.add_argument(
         "--root", metavar="SWITCH", help="greenfield: the running spanning tree's root (default: the first switch)"

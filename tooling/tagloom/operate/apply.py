@@ -18,10 +18,12 @@ from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.planning import may_finish, render
+from tagloom.pipeline.pruning import pruned_names, refuse_harm_to_others
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
+from tagloom.records.rollout import cells_to_json
 from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.verify import Plan, verify
 
@@ -49,7 +51,8 @@ class ApplyOptions:
 
     `allow_drain` lets hosts be paused, `allow_interrupt` lets pairs that work be cut off while lines land.
     `readmit` names a switch that came back with an old configuration, and is led to its place apart from the others;
-    `without`, that switches were said to be dead, which the build is to be planned around.
+    `without`, that switches were said to be dead, which the build is to be planned around. `foreign` says what is done
+    about VLANs of others that would loop: refuse, or prune.
     """
 
     on_failure: str = "stop"
@@ -58,13 +61,15 @@ class ApplyOptions:
     allow_interrupt: bool = False
     readmit: str = ""
     without: bool = False
+    foreign: str = "refuse"
 
 
 @dataclass(frozen=True)
 class Result:
     """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks.
 
-    `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that.
+    `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that;
+    `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port).
     """
 
     outcomes: Outcomes
@@ -73,6 +78,7 @@ class Result:
     remarks: tuple[str, ...] = ()
     interrupted: Interrupted = field(default_factory=Interrupted)
     refused: bool = False
+    pruned: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -85,6 +91,7 @@ class Result:
         page = self.outcomes.to_json() | {"remarks": list(self.remarks)}
         page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
         page |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
+        page["pruned"] = cells_to_json(self.pruned)
         page["drift"] = [finding.to_json() for finding in self.drift]
         page["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
         return page | self.interrupted.to_json()
@@ -148,6 +155,19 @@ def look_and_apply(
         led = found.retarget(prepared.fabric, after, context.site.share / "templates")
         found = waves.Survey(led, found.read, after)
     on_found(found)
+    alone = _pruned_alone(context, prepared, found, options)
+    if alone is not None:
+        result, first = alone
+        if check or result.drift or result.refused:
+            return _with_own_lines(replace(result, refused=False)) if check else result
+        with phase("pushes", 1) as on_progress:
+            run, sequence = context.begin(first.sequence, "apply", str(prepared.source.absolute()))
+            outcomes = context.push(run, sequence, on_progress=on_progress)
+        if not outcomes.good:
+            return replace(result, outcomes=found.complete(outcomes), run=context.journal.run(run.id))
+        context.tell(result.remarks[-1])
+        with phase("switches read", 1) as on_progress:
+            found = look(context, prepared.sequence, 1, on_progress)
     if check:
         return _with_own_lines(preview(context, prepared, found, options))
     with phase("pushes", prepared.sequence.waves) as on_progress:
@@ -155,6 +175,33 @@ def look_and_apply(
     lacking = list(dict.fromkeys(o.switch for o in found.outcomes.outcomes if o.own_lines))
     source = str(prepared.source.absolute())
     return _send_own_lines(context, prepared.sequence.build, source, lacking, result, phase) if lacking else result
+
+
+def _pruned_alone(
+    context: ApplyContext, prepared: PreparedChange, found: Survey, options: ApplyOptions
+) -> tuple[Result, PreparedChange] | None:
+    """Return the wave that prunes VLANs of others before a fabric is set up in one go, and what both would do.
+
+    None where there is no such wave. What comes after it is looked at first, so that nothing is pruned in vain.
+    Raises PlanError where that is refused, InputError for drift that is to be kept.
+    """
+    fabric = prepared.fabric
+    if options.foreign != "prune" or prepared.is_rollout or any(s.name not in found.read for s in fabric.live):
+        return None
+    first = prepare.prune_alone(prepared, found.read, _wanted(prepared, found.read), context.site)
+    if first is None:
+        return None
+    if options.drift == "keep":
+        raise InputError([Finding("--drift keep", "nothing to prune beside it", "VLANs of others that would loop")])
+    pruned = waves.overlay_wave(first.sequence, found.read, 1)
+    after = _wanted(prepared, pruned)
+    led = found.retarget(fabric, after, context.site.share / "templates")
+    result = preview(context, prepared, waves.Survey(led, pruned, after), options)
+    cells = first.sequence.pruned
+    refused = not result.drift and not _consented(result.interrupted, options)
+    outcomes = found.unsent() if refused else replace(result.outcomes, waves=result.outcomes.waves + 1)
+    remarks = (*result.remarks, *pruned_names(fabric, cells))
+    return replace(result, outcomes=outcomes, remarks=remarks, pruned=cells, refused=refused), first
 
 
 def _with_own_lines(result: Result) -> Result:
@@ -227,9 +274,11 @@ def apply_new(
             write_texts(prepared.directory / ASKED, asked)
     else:
         _refuse_harm_to_others(sequence, found)
+    cells = prepared.sequence.pruned
+    remarks = (*remarks, *pruned_names(prepared.fabric, cells))
     cut = _interrupted(prepared.sequence, found, after)
     if not _consented(cut, options):
-        return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True)
+        return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells)
     _announce(context, prepared.directory, cut)
     run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, allowed=not cut.hitless)
 
@@ -239,7 +288,7 @@ def apply_new(
 
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
-    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut)
+    return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut, pruned=cells)
 
 
 def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> Interrupted:
@@ -276,7 +325,7 @@ def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
 def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
     """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read."""
     for wave in range(1, sequence.waves + 1):
-        prepare.refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave))
+        refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave))
 
 
 def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
@@ -304,7 +353,9 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     if is_rollout and not drifted:
         _refuse_harm_to_others(sequence, found)
         waves.plan_onward(sequence, waves.locate_switches(sequence, 1, found), 1)
-        return Result(found.outcomes, remarks=remarks, interrupted=_interrupted(sequence, found, found.wanted))
+        remarks = (*remarks, *pruned_names(sequence.fabric, sequence.pruned))
+        cut = _interrupted(sequence, found, found.wanted)
+        return Result(found.outcomes, remarks=remarks, interrupted=cut, pruned=sequence.pruned)
     if drifted:
         remarks = (*remarks, *_drift_remarks(options, findings))
     prepared, after = _resolve_target(prepared, found, drifted, options)
@@ -315,8 +366,9 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
     ordered = _ordered(context, prepared, found, after, options, kept=kept)
-    cut = _interrupted(ordered.sequence, found, after)
-    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks, interrupted=cut)
+    cut, cells = _interrupted(ordered.sequence, found, after), ordered.sequence.pruned
+    remarks = (*remarks, *pruned_names(ordered.fabric, cells))
+    return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks, interrupted=cut, pruned=cells)
 
 
 def _resolve_target(
@@ -348,7 +400,8 @@ def _ordered(
     if all(switch.name in read for switch in prepared.fabric.live):
         if options.readmit:
             return prepare.readmit(prepared, read, after, context.site, options.readmit)
-        prepared = prepare.order_change(prepared, read, after, context.site, allow_drain=options.allow_drain)
+        wish = {"allow_drain": options.allow_drain, "foreign": options.foreign}
+        prepared = prepare.order_change(prepared, read, after, context.site, **wish)  # type: ignore[arg-type]  # its own keywords
     else:
         for outcome in found.outcomes.outcomes:
             if outcome.failed and any(set(read[n].owned_vlans) - set(after[n].owned_vlans) for n in after):
@@ -523,6 +576,9 @@ def _finish(
         return Result(outcomes, run, remarks=(f"nothing is to be finished before {', '.join(behind)} has caught up",))
     ends: list[FabricState] = []
     why = ""
+    if sequence.assumptions[number - 1].foreign:
+        remark = f"nothing goes on before {names} has left the VLANs of others: they would loop"
+        return Result(outcomes, run, remarks=(remark,))
     if sequence.judged:
         remark = f"a rollout between two fabrics is not finished without {names}: resume it, or take it back"
         return Result(outcomes, run, remarks=(remark,))

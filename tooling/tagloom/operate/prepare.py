@@ -6,6 +6,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
@@ -16,11 +17,14 @@ from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_build, write_rollout
 from tagloom.pipeline.planning import flooding, host_pages, plan, proof_services, prove, rollout
+from tagloom.pipeline.pruning import pruned_first, pruning, pruning_wave, refuse_harm_to_others
 from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
+from tagloom.records.rollout import Rollout
 from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.rollout import keeping, readmission
-from tagloom.verify import Plan, foreign_findings, guard, verify
+from tagloom.rollout.foreign import without_members
+from tagloom.verify import Plan, guard, verify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import WaveSequence
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
-    from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState
 
 
@@ -169,7 +172,13 @@ def _prove_ends(sequence: WaveSequence) -> Findings:
 
 
 def order_change(
-    prepared: PreparedChange, before: FabricState, after: FabricState, site: Site, *, allow_drain: bool = False
+    prepared: PreparedChange,
+    before: FabricState,
+    after: FabricState,
+    site: Site,
+    *,
+    allow_drain: bool = False,
+    foreign: str = "refuse",
 ) -> PreparedChange:
     """Lead a running fabric to a build by a rollout; what nothing else is found for is set up in one go.
 
@@ -177,7 +186,8 @@ def order_change(
     interrupted, a slip of the hand), waves are looked for by which the pairs that work go on working. Where there are
     none (factory default), or none is needed, all its switches change at once, and where one of them fails the others
     finish: the caller says whom that cuts off. `before` and `after` are what was read and what is wanted on top of it.
-    Raises PlanError where no safe order is found.
+    With `foreign` "prune", a first wave takes VLANs of others that would loop off links. Raises PlanError where no safe
+    order is found.
     """
     running = verify(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
@@ -190,13 +200,29 @@ def order_change(
         waves = keeping(prepared.fabric, before, after, proof_services(prepared.fabric))
         return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
-    change = rollout(prepared.fabric, before, after, duplicates_allowed=repeats, allow_drain=allow_drain)
-    if change.after != after:
+    order = partial(rollout, prepared.fabric, duplicates_allowed=repeats, allow_drain=allow_drain)
+    change = pruned_first(prepared.fabric, before, after, order, foreign=foreign)
+    if change.after != without_members(after, change.pruned):
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
             "the build gives ids that are in use to other trees",
             "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
         )
+    return written(prepared, change, site)
+
+
+def prune_alone(prepared: PreparedChange, before: FabricState, after: FabricState, site: Site) -> PreparedChange | None:
+    """Return the one wave that prunes VLANs of others before a fabric that does not prove is set up in one go.
+
+    None where none would loop, or where the fabric proves: then that wave is the first of its rollout. Raises PlanError
+    where the wave does not prove.
+    """
+    running = verify(prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True))
+    cells, assumed = pruning(prepared.fabric, before, after) if not running.proven else ({}, "")
+    if not cells:
+        return None
+    wave = pruning_wave(prepared.fabric, before, cells, floods=True)
+    change = Rollout("prune", before, wave.state, (wave,), running, running, assumed=assumed)
     return written(prepared, change, site)
 
 
@@ -212,17 +238,6 @@ def readmit(prepared: PreparedChange, before: FabricState, after: FabricState, s
     """Lead a switch that came back with an old configuration to its place in a build. Raises PlanError."""
     services = proof_services(prepared.fabric)
     return written(prepared, readmission(prepared.fabric, before, after, services, name), site)
-
-
-def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
-    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts."""
-    harm = foreign_findings(fabric.with_links_up(), after)
-    if harm:
-        raise PlanError(
-            "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts",
-            "; ".join(map(str, harm)),
-            "take those VLANs off the named ports, until what is left of them is a tree",
-        )
 
 
 def read_back(fabric: Fabric, site: Site, only: Collection[str] | None = None) -> dict[str, str]:

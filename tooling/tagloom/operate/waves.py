@@ -10,9 +10,11 @@ from functools import cached_property, partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tagloom import platforms
 from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.build import digest, fabric_file, left_alone, ports_of, read_rollout, read_waves
+from tagloom.apply.build import digest, fabric_file, left_alone, ports_of, pruned_of, read_rollout, read_waves
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
@@ -30,6 +32,7 @@ from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
 from tagloom.records.meeting import shared_part
 from tagloom.records.ownership import left_unnamed, overlay
+from tagloom.records.rollout import cells_to_json
 from tagloom.render import parse_configuration
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
 from tagloom.storage.text import read_text
@@ -62,7 +65,7 @@ class WaveSequence:
     Where nothing is known beforehand (a fabric set up in one go), `states` is empty. `proven` are the digests of the
     texts that the states were read from. Where the waves lead from one fabric to another, `judged` are those that the
     states before and after each wave are of, `owned` the ports of both, by switch, and `left` what switches of the old
-    one hold that are left alone.
+    one hold that are left alone. `pruned` are the memberships in VLANs of others that the waves may change, by switch.
     """
 
     directory: Path
@@ -77,6 +80,7 @@ class WaveSequence:
     judged: tuple[tuple[Fabric, Fabric], ...] = ()
     left: FabricState = field(default_factory=dict)
     owned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pruned: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     @property
     def waves(self) -> int:
@@ -109,7 +113,8 @@ class WaveSequence:
         """Return what a switch must hold after a wave, on top of what is others'."""
         platform, ports = platforms.of(self.fabric.switches[self.fabric.index[switch]]), self.ports[switch]
         leftovers = left_unnamed(running, self._made[switch], ports)
-        return overlay(running, self.states[after][switch], ports, switchwide(platform), leftovers)
+        pruned = self.pruned.get(switch, ())
+        return overlay(running, self.states[after][switch], ports, switchwide(platform), leftovers, pruned)
 
     @cached_property
     def _made(self) -> dict[str, frozenset[int]]:
@@ -184,6 +189,7 @@ def read_sequence(directory: Path) -> WaveSequence:
         digests(texts, fabric),
         *_judged(directory, waves),
         ports_of(directory, fabric),
+        pruned_of(directory),
     )
 
 
@@ -583,30 +589,23 @@ def write_inverse(
     ways: list[tuple[FabricState, int]] = []
     page: list[dict[str, Any]] = []
     files = {order.number: order.fabrics for order in read_waves(sequence.directory)} if sequence.judged else {}
-    here = progress.read
-    texts = [render(fabric, here, templates)]
+    texts = [render(fabric, progress.read, templates)]
     write_texts(directory / "before", texts[0])
-    for number in range(wave, down_to, -1):
-        back = [name for name, at in progress.at.items() if at >= number]
-        there = overlay_wave(sequence, here, number - 1, back)
-        if any(there[name] is not here[name] for name in there):
-            ways.append((there, number))
-            folder = f"waves/{len(ways)}"
-            texts.append(render(fabric, there, templates))
-            write_texts(directory / folder, texts[-1])
-            page.append(
-                {
-                    "name": f"undo {sequence.names[number - 1]}",
-                    "configs": folder,
-                    "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
-                    "paused": number > 1 and sequence.paused[number - 2],
-                    "terms": sequence.assumptions[number - 1].to_json(),
-                    "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][
-                        ::-1
-                    ],
-                }
-            )
-        here = there
+    for here, there, number in _steps_back(sequence, progress, wave, down_to):
+        ways.append((there, number))
+        folder = f"waves/{len(ways)}"
+        texts.append(render(fabric, there, templates))
+        write_texts(directory / folder, texts[-1])
+        page.append(
+            {
+                "name": f"undo {sequence.names[number - 1]}",
+                "configs": folder,
+                "drain_seconds": max(sequence.drains[number - 1], _up_seconds(fabric, here, there)),
+                "paused": number > 1 and sequence.paused[number - 2],
+                "terms": sequence.assumptions[number - 1].to_json(),
+                "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][::-1],
+            }
+        )
     if not page:
         raise PlanError("there is something to undo", "the switches hold what they held before the run", "")
     prove_path(sequence, progress.read, ways, stuck)
@@ -617,6 +616,8 @@ def write_inverse(
     }
     if sequence.judged:
         whole |= {"left": "left", "ports": {name: list(ports) for name, ports in sequence.owned.items()}}
+    if sequence.pruned:
+        whole["pruned"] = cells_to_json(sequence.pruned)
     if any(wave["paused"] for wave in page):
         whole["downtime_seconds"] = downtime(sequence.directory)
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
@@ -643,7 +644,33 @@ def write_inverse(
         tuple(sequence.judged[number - 1][::-1] for _, number in ways) if sequence.judged else (),
         sequence.left,
         sequence.owned,
+        sequence.pruned,
     )
+
+
+def _steps_back(
+    sequence: WaveSequence, progress: SwitchProgress, wave: int, down_to: int
+) -> Iterator[tuple[FabricState, FabricState, int]]:
+    """Yield the states before and after each wave of the way back that changes something, and whose inverse it is."""
+    here = progress.read
+    for number in range(wave, down_to, -1):
+        back = [name for name, at in progress.at.items() if at >= number]
+        for there in _modes_last(here, overlay_wave(sequence, here, number - 1, back)):
+            if any(there[name] is not here[name] for name in there):
+                yield here, there, number
+            here = there
+
+
+def _modes_last(here: FabricState, there: FabricState) -> list[FabricState]:
+    """Return the states of a way back in one wave, or in two where ports' modes change: last, and nothing else.
+
+    A mode bears on nothing where the port is in VLAN 1 alone (see `verify.guard`), as it is once all else is back.
+    """
+    before: FabricState = {}
+    for name, held in there.items():
+        same = np.array_equal(held.mode, here[name].mode)
+        before[name] = held if same else replace(held, mode=here[name].mode)
+    return [there] if all(before[name] is there[name] for name in there) else [before, there]
 
 
 def _up_seconds(fabric: Fabric, here: FabricState, there: FabricState) -> float:

@@ -17,10 +17,10 @@ from tagloom.pipeline.forecasting import (
     traffic_of,
     with_profile,
 )
+from tagloom.pipeline.from_factory import greenfield
 from tagloom.pipeline.growing import rollout_between
 from tagloom.pipeline.planning import (
     Build,
-    greenfield,
     host_pages,
     may_finish,
     own_routes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline.planning import lines_of, plan, proof_services, rollout
+from tagloom.pipeline.pruning import pruned_first, what_runs
 from tagloom.records.meeting import Meeting, link_ends, owned_ports, shared_part
 from tagloom.records.rollout import Growth, Rollout
 from tagloom.records.wave_proof import AS_PLANNED
@@ -41,10 +43,19 @@ WHY = {
 
 
 def rollout_between(
-    old: Build, new: Build, *, strategy: str = "auto", allow_drain: bool = False, allow_duplicates: bool = False
+    old: Build,
+    new: Build,
+    *,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+    allow_duplicates: bool = False,
+    foreign: str = "refuse",
+    running: Path | None = None,
 ) -> Rollout:
     """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
 
+    `running` is a directory of configurations that switches were read to hold, in place of the old build's: what is
+    others' in them stays, but for VLANs that would loop, with `foreign` "prune". Neither is for fabrics that differ.
     Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
     """
     old = by_new_names(old, new.fabric)
@@ -55,8 +66,11 @@ def rollout_between(
         "allow_drain": allow_drain,
     }
     if not alike(a, b):
+        if running is not None or foreign != "refuse":
+            raise InputError([Finding("--running, --foreign", "two builds of one fabric", "they differ in parts")])
         return grow(Meeting(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
-    return rollout(b, old.state, new.state, **wish)  # type: ignore[arg-type]  # as above
+    before, after = what_runs(running, b, old.state, new.state)
+    return pruned_first(b, before, after, partial(rollout, b, **wish), foreign=foreign)  # type: ignore[arg-type]  # as above
 
 
 def by_new_names(old: Build, new: Fabric) -> Build:

@@ -12,7 +12,6 @@ from tagloom import platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.platforms.factory import factory_state
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.meeting import Meeting
 from tagloom.records.switch_state import FlowControl, SwitchEditor
@@ -31,7 +30,7 @@ from tagloom.render import (
 )
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import ProofServices, choose, finish, from_factory, read_back, settled
+from tagloom.rollout import ProofServices, choose, finish
 from tagloom.rollout.growth import numbered_as
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
@@ -43,6 +42,7 @@ from tagloom.verify import (
     broadcasts_once,
     live_vlans,
     missing_entry,
+    prove_foreign,
     prove_frames,
     prove_kept,
     prove_management,
@@ -525,6 +525,8 @@ def proof_services(
         held, possible = stuck_lines(assumptions.stuck)
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
+        if assumptions.foreign:
+            return prove_foreign(fabric.with_links_up(), before | held, after), sum(e.count for e in lines.values())
         if assumptions.keeping:
             less = fabric.with_switches_down(assumptions.apart).with_links_up()
             here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
@@ -569,54 +571,6 @@ def lines_of(fabric: Fabric, before: FabricState, after: FabricState) -> dict[st
         for switch in fabric.live
         if switch.name in after and before[switch.name] is not after[switch.name]
     }
-
-
-def greenfield(
-    build: Build,
-    *,
-    before: FabricState | None = None,
-    root: str | None = None,
-    blocked: Sequence[str] = (),
-    allow_drain: bool = False,
-) -> Rollout:
-    """Order the change from factory default, loops cabled and spanning tree running, to a build.
-
-    `root` names the root of the running spanning tree, by default the first switch; `blocked` lists the ports it
-    blocks, as ``switch:port``, read from the switches. Without them the tree is computed as 802.1D would settle it with
-    equal costs and bridge addresses in the order of the fabric, which is said in the rollout. `before` is what the
-    switches hold, where that was read. Raises InputError, PlanError.
-    """
-    fabric = build.fabric
-    findings: list[Finding] = []
-    top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
-    if top is None or not fabric.switches[top].up:
-        findings.append(Finding("--root", "a switch of the fabric that is up", repr(root)))
-    shut = set()
-    for end in blocked:
-        name, _, word = end.partition(":")
-        s = fabric.index.get(name)
-        port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
-        if s is None or port is None or fabric.port_channel[s, port] < 0:
-            findings.append(Finding("--blocked", "switch:port of a link of the fabric", repr(end)))
-        else:
-            shut.add((s, port))
-    if findings or top is None:
-        raise InputError(findings)
-    held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
-    held = {switch.name: held[switch.name] for switch in fabric.switches}
-    if shut:
-        tree, assumed = read_back(fabric, top, shut), ""
-    else:
-        order = [top, *(s for s in range(len(fabric.switches)) if s != top)]
-        tree = settled(fabric, [order.index(s) for s in range(len(fabric.switches))])
-        ports = [f"{fabric.switches[s].name}:{platforms.of(fabric.switches[s]).port_name(p)}" for s, p in tree.blocked]
-        assumed = (
-            f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
-            "of the fabric: compare with show spanning-tree, or say --blocked; "
-            f"blocked: {' '.join(sorted(ports)) or 'none'}"
-        )
-    services = proof_services(fabric, duplicates_allowed=build.duplicates_allowed)
-    return from_factory(fabric, held, build.state, services, tree, assumed=assumed, allow_drain=allow_drain)
 
 
 def flooding(directory: Path) -> frozenset[int]:

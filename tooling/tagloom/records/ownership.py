@@ -18,6 +18,7 @@ def overlay(
     ports: Collection[int],
     switchwide: Collection[Cell] = (),
     leftovers: Collection[int] = (),
+    pruned: Collection[tuple[int, int]] = (),
 ) -> SwitchState:
     """Return what a switch must hold after an apply: `running`, with what tagloom owns replaced by `target`'s.
 
@@ -25,6 +26,8 @@ def overlay(
     that lost their push before their name (see `left_unnamed`); on the fabric's `ports`
     every field and the membership in owned VLANs and in VLAN 1; the spanning-tree switch, BPDU filtering and the aging
     time; on all ports the cells that the model has one line for, `switchwide`.
+    So are memberships of other VLANs that the operator has allowed to be `pruned`, as (VLAN, port), while both states
+    have the VLAN.
     All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
     ports outside the fabric, VLAN 1 included. Raises ValueError where the states differ in port count.
     """
@@ -42,6 +45,10 @@ def overlay(
         wanted.name_vlan(vlan, model.vlans[vlan])
     for vlan in (DEFAULT_VLAN, *kept):
         for port in ports:
+            wanted.set_member(vlan, port, model.members[vlan].get(port, Membership.NONE))
+
+    for vlan, port in pruned:
+        if vlan in wanted.vlans and vlan in model.vlans:
             wanted.set_member(vlan, port, model.members[vlan].get(port, Membership.NONE))
 
     wanted.pvid = running.pvid.tolist()  # deleting a VLAN moved the PVIDs that named it, on foreign ports too

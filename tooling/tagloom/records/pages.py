@@ -26,10 +26,20 @@ class ProofAssumptionsPage(Form):
     paused: bool = False
     learning: list[Annotated[int, Field(ge=1, le=4094)]] = Field(default_factory=list)
     lossy: bool = False
+    spanning: bool = False
     blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
     guests: list[GuestPage] = Field(default_factory=list)
     keeping: bool = False
+    foreign: bool = False
     apart: list[Index] = Field(default_factory=list)
+
+
+class PrunedPage(Form):
+    """A membership in a VLAN of others that a rollout may change."""
+
+    switch: str
+    port: Index
+    vlan: Annotated[int, Field(ge=2, le=4094)]
 
 
 class WavePage(Form):
@@ -52,7 +62,7 @@ class RolloutPage(Form):
     """The form of rollout.json; `save` names switches that are saved before the first wave.
 
     Between two fabrics, `ports` are all that is ever touched, by switch, and `left` is where the texts stand of
-    switches that are left alone.
+    switches that are left alone. `pruned` are the memberships in VLANs of others that it may change.
     """
 
     before: FileName
@@ -62,6 +72,7 @@ class RolloutPage(Form):
     downtime_seconds: Seconds = 0.0
     left: FileName | None = None
     ports: dict[str, list[Index]] = Field(default_factory=dict)
+    pruned: list[PrunedPage] = Field(default_factory=list)
 
 
 class RoutesPage(Form):

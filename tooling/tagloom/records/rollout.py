@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,20 @@ from tagloom.records.change import Patch, difference
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
     from tagloom.records.wave_proof import WaveProof
+
+
+Cells = Mapping[str, tuple[tuple[int, int], ...]]  # memberships, by switch as (VLAN, port)
+
+
+def cells_to_json(cells: Mapping[str, Collection[tuple[int, int]]]) -> list[dict[str, Any]]:
+    """Return memberships as plain values, an object for each."""
+    return [{"switch": name, "port": port, "vlan": vlan} for name, mine in cells.items() for vlan, port in mine]
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,14 @@ class Rollout:
         return sum(len(patch.changes) for wave in self.waves for patch in wave.patches)
 
     @property
+    def pruned(self) -> Cells:
+        """Return the memberships in VLANs of others that some wave changes, which the operator has allowed."""
+        found: dict[str, set[tuple[int, int]]] = {}
+        for patch in (patch for wave in self.waves if wave.assumptions.foreign for patch in wave.patches):
+            found.setdefault(patch.switch, set()).update((each.vlan, each.port) for each in patch.changes)
+        return {name: tuple(sorted(mine)) for name, mine in found.items()}
+
+    @property
     def proven_states(self) -> int:
         """Count the states of single switches that were proven, one for each line and one to begin with.
 
@@ -148,6 +165,7 @@ class Rollout:
             "pairs_restored": max(0, cut_now - self.after_proof.unreachable_pairs),
             "pairs_added": self.growth.pairs_added if self.growth else 0,
             "pairs_removed": self.growth.pairs_removed if self.growth else 0,
+            "pruned": cells_to_json(self.pruned),
             "broadcast_duplicates_allowed": self.before_proof.duplicates_allowed,
             "downtime_seconds": round(self.downtime_seconds, 3),
             "expected_seconds": round(sum(wave.expected_seconds for wave in self.waves), 3),

@@ -28,6 +28,7 @@ class ProofAssumptions:
     blocked   (switch index, port number) of the ports that spanning tree keeps from forwarding during the whole wave
     keeping   pairs that do not work before the wave, or shall not after it, may do anything; all others work at every
               line, and nothing storms: where some are cut off already
+    foreign   nothing changes but where VLANs of others lead: what is proven is that none storms or is cut at any line
     apart     indices of switches that nothing is proven of: their links are shut, or dead
     stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
     guests    (switch name, port number) of hosts that are leaving or have not come yet: what they send must do no
@@ -40,6 +41,7 @@ class ProofAssumptions:
     spanning: bool = False
     blocked: frozenset[tuple[int, int]] = frozenset()
     keeping: bool = False
+    foreign: bool = False
     apart: frozenset[int] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
     guests: frozenset[tuple[str, int]] = frozenset()
@@ -54,6 +56,7 @@ class ProofAssumptions:
             "blocked": sorted(self.blocked),
             **({"guests": [{"switch": s, "port": p} for s, p in sorted(self.guests)]} if self.guests else {}),
             "keeping": self.keeping,
+            **({"foreign": True} if self.foreign else {}),
             "apart": sorted(self.apart),
         }
 
@@ -68,6 +71,7 @@ class ProofAssumptions:
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
             guests=frozenset((str(guest["switch"]), int(guest["port"])) for guest in plain.get("guests", ())),
             keeping=bool(plain.get("keeping", False)),
+            foreign=bool(plain.get("foreign", False)),
             apart=frozenset(map(int, plain.get("apart", ()))),
         )
 

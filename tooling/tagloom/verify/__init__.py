@@ -1,6 +1,7 @@
 """Prove what a fabric will do from the states of its switches alone."""
 
 from tagloom.verify.assumptions import assumptions
+from tagloom.verify.foreign_wave import prove_foreign
 from tagloom.verify.frame_path import frame_path
 from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
@@ -20,6 +21,7 @@ __all__ = [
     "kept_pairs",
     "live_vlans",
     "missing_entry",
+    "prove_foreign",
     "prove_frames",
     "prove_kept",
     "prove_management",

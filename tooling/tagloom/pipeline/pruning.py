@@ -1,0 +1,186 @@
+"""Order a change of a network that others share: refuse what would harm their VLANs, or prune these to trees first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom import platforms
+from tagloom.errors import InputError, PlanError
+from tagloom.pipeline.files import read_texts
+from tagloom.pipeline.planning import parse, proof_services
+from tagloom.platforms.grammar import switchwide
+from tagloom.platforms.port_names import port_name
+from tagloom.records.ownership import overlay
+from tagloom.records.switch_state import DEFAULT_VLAN
+from tagloom.records.wave_proof import ProofAssumptions
+from tagloom.rollout import settled
+from tagloom.rollout.choose import timed
+from tagloom.rollout.foreign import cells_to_prune, without_members
+from tagloom.rollout.steps import Step
+from tagloom.verify import foreign_findings
+from tagloom.verify.foreign import foreign_frames
+from tagloom.verify.forwarding import forwarding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.rollout import Cells, Rollout, Wave
+    from tagloom.records.switch_state import FabricState
+
+    Order = Callable[[FabricState, FabricState], Rollout]
+
+CHOICES = ("refuse", "prune")
+WHY = "VLANs of others leave links of their rings while nothing else changes: what is left of each is a tree"
+
+
+def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
+    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts."""
+    harm = foreign_findings(fabric.with_links_up(), after)
+    if harm:
+        raise PlanError(
+            "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts",
+            "; ".join(map(str, harm)),
+            "--foreign prune takes those that loop off links until a tree is left"
+            if any(each.expected == "no storm" for each in harm)
+            else "take those VLANs off the hosts' ports",
+        )
+
+
+def laid_over(fabric: Fabric, running: FabricState, target: FabricState) -> FabricState:
+    """Return what switches hold once `target` is laid over what they run: what is others' stays."""
+    found = dict(running)
+    for s, switch in enumerate(fabric.switches):
+        if switch.up:
+            cells = switchwide(platforms.of(switch))
+            found[switch.name] = overlay(running[switch.name], target[switch.name], fabric.used_ports[s], cells)
+    return found
+
+
+def what_runs(
+    directory: Path | None, fabric: Fabric, before: FabricState, after: FabricState
+) -> tuple[FabricState, FabricState]:
+    """Return both ends of a change with what is others': as in a directory of running configurations, else `before`.
+
+    Raises InputError for texts that cannot be read, and for lines in them that bear on the fabric and are not known.
+    """
+    if directory is not None:
+        before, unknown = parse(fabric, read_texts(fabric, directory))
+        if unknown:
+            raise InputError(unknown)
+    return (before, laid_over(fabric, before, after)) if _shared(before) else (before, after)
+
+
+def _shared(state: FabricState) -> bool:
+    """Return whether switches have VLANs of others."""
+    return any(set(held.vlans.tolist()) - {DEFAULT_VLAN, *held.owned_vlans} for held in state.values())
+
+
+def pruning(
+    fabric: Fabric, before: FabricState, after: FabricState, forwards: NDArray[np.bool_] | None = None
+) -> tuple[Cells, str]:
+    """Return the memberships in VLANs of others to take from links before a change, and what is assumed; () where none.
+
+    That is where they would storm `after` it, or while links of both states are on. `forwards` are the links that
+    spanning tree lets forward now, bool[L]; without it they are computed as 802.1D settles them with equal costs and
+    bridge addresses in the order of the fabric, and that is what is assumed.
+    """
+    up = fabric.with_links_up()
+    joint = {
+        name: replace(held, enabled=held.enabled | before[name].enabled)
+        if not np.array_equal(held.enabled, before[name].enabled)
+        else held
+        for name, held in after.items()
+    }
+    cells: Cells = {}
+    assumed, looping = "", set[int]()
+    while more := _looping(up, without_members(joint, cells)) - looping:
+        looping |= more
+        if forwards is None:
+            forwards, assumed = _forwarding(fabric, before)
+        cells = cells_to_prune(up, looping, before, after, forwards)
+    return cells, assumed
+
+
+def _looping(fabric: Fabric, state: FabricState) -> set[int]:
+    """Return the VLANs of others of one storm, none where there is none."""
+    model = forwarding(fabric, state, unicast=False)
+    frames = foreign_frames(model, state)
+    return {int(model.node_vlan[model.egress_node[w]]) for w in frames.storm}.intersection(frames.vlans)
+
+
+def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], str]:
+    """Return the links that spanning tree would let forward, bool[L], and what that assumes, "" where it is off."""
+    running = np.array([_spans(fabric, state, s) for s in range(len(fabric.switches))], np.bool_)
+    tree = settled(fabric, range(len(fabric.switches)), running)
+    shut = np.array([bool(tree.blocked & {(x.a, x.a_port), (x.b, x.b_port)}) for x in fabric.links], np.bool_)
+    named = " ".join(sorted(port_name(fabric, *port) for port in tree.blocked))
+    where = f"spanning tree blocks {named or 'no port'} now: where it is another, a VLAN of others waits for its end"
+    return ~shut, where if running.any() else ""
+
+
+def pruning_wave(fabric: Fabric, before: FabricState, cells: Cells, *, floods: bool = False) -> Wave:
+    """Return the proven wave that takes memberships away. Raises PlanError with what does not prove."""
+    here = ProofAssumptions(foreign=True)
+    state = without_members(before, cells)
+    proof, lines = proof_services(fabric).wave(before, state, here)
+    if not proof.proven:
+        rule = "VLANs of others are pruned where none is cut, and none is left in a loop"
+        raise PlanError(rule, "; ".join(map(str, proof.findings)), "take those VLANs off the named ports by hand")
+    return replace(timed(before, Step("prune", WHY, state, 0.0, here), proof, lines), floods=floods)
+
+
+def pruned_first(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    order: Order,
+    *,
+    foreign: str = "refuse",
+    forwards: NDArray[np.bool_] | None = None,
+    floods: bool = False,
+) -> Rollout:
+    """Return what `order` makes of a change, behind a wave that prunes VLANs of others where they would storm.
+
+    Raises PlanError where they would and `foreign` is not "prune", or where what is left of them does harm.
+    """
+    if not _shared(before):
+        return order(before, after)
+    cells, assumed = pruning(fabric, before, after, forwards) if foreign == "prune" else ({}, "")
+    after = without_members(after, cells)
+    refuse_harm_to_others(fabric, after)
+    if not cells:
+        change = order(before, after)
+    else:
+        first = pruning_wave(fabric, before, cells, floods=floods)
+        change = order(first.state, after)
+        said = "; ".join(each for each in (change.assumed, assumed) if each)
+        change = replace(change, before=before, waves=(first, *change.waves), assumed=said)
+    for wave in change.waves:
+        refuse_harm_to_others(fabric, wave.state)
+    return change
+
+
+def pruned_names(fabric: Fabric, cells: Cells) -> tuple[str, ...]:
+    """Return what is taken from where, a sentence for each VLAN."""
+    ends: dict[int, list[str]] = {}
+    for name, mine in cells.items():
+        for vlan, port in mine:
+            ends.setdefault(vlan, []).append(port_name(fabric, fabric.index[name], port))
+    return tuple(
+        f"VLAN {vlan}, of others, is taken from {', '.join(ports)}: a tree of it is left, which joins what it joined"
+        for vlan, ports in sorted(ends.items())
+    )
+
+
+def _spans(fabric: Fabric, state: FabricState, s: int) -> bool:
+    """Return whether a switch runs spanning tree on some port of a link."""
+    held = state[fabric.switches[s].name]
+    ports = np.flatnonzero(fabric.port_channel[s, 1 : fabric.ports[s] + 1] >= 0)
+    return bool(fabric.switches[s].up and held.spanning_tree and held.port_spanning_tree[ports].any())

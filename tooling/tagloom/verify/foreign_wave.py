@@ -1,0 +1,67 @@
+"""Prove a wave that changes nothing but where VLANs of others lead: no line of it storms, cuts or reaches a host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding
+from tagloom.platforms.port_names import port_name
+from tagloom.records.change import Cell, difference
+from tagloom.records.switch_state import Membership
+from tagloom.records.wave_proof import WaveProof
+from tagloom.verify.foreign import foreign_frames
+from tagloom.verify.foreign_reach import cut_findings
+from tagloom.verify.forwarding import forwarding
+from tagloom.verify.prove import foreign_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+
+
+def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> WaveProof:
+    """Prove every state between two that differ in memberships of VLANs of others on ports of links alone.
+
+    Whatever lines have landed, a VLAN has at least the links that it has in both states, and at most those that it has
+    in either. So nothing storms at any line where nothing storms with all of these, or where lines only take links
+    away from what storms already and no longer does in the end; and what a VLAN joins in both states alike it joins at
+    every line. No frame of the fabric's hosts is in such a VLAN, hence no line bears on them.
+    """
+    either = {
+        name: replace(held, membership=np.maximum(held.membership, after[name].membership))
+        if after[name] is not held and np.array_equal(held.vlans, after[name].vlans)
+        else held
+        for name, held in before.items()
+    }
+    found = [*_others(fabric, before, after, either)]
+    if not found:
+        shrinks = all(np.array_equal(either[name].membership, held.membership) for name, held in before.items())
+        found += foreign_findings(fabric, after if shrinks else either)
+        found += cut_findings(fabric, before, after) + cut_findings(fabric, after, before)
+    none = np.empty(0, np.int64)
+    return WaveProof(0, none, none, (), tuple(found))
+
+
+def _others(fabric: Fabric, before: FabricState, after: FabricState, either: FabricState) -> Iterator[Finding]:
+    """Yield what changes and is no membership in a VLAN of others on a link's port, or is met by a host's frames."""
+    model = forwarding(fabric, either, unicast=False)
+    theirs = set(foreign_frames(model, either).vlans)
+    ends = {(s, int(port)) for s in range(len(fabric.switches)) for port in np.flatnonzero(fabric.port_channel[s] >= 0)}
+    changed: set[int] = set()
+    for s, switch in enumerate(fabric.switches):
+        for each in difference(before[switch.name], after[switch.name]):
+            member = each.cell is Cell.MEMBER and Membership.NONE in {each.before, each.after}
+            if not member or each.vlan not in theirs or (s, each.port) not in ends:
+                where = port_name(fabric, s, each.port) if each.port else switch.name
+                yield Finding(where, "only members of VLANs of others come or go, at links", f"its {each.cell.value}")
+            changed.add(each.vlan)
+    sent = np.flatnonzero(np.isin(model.egress_node, model.inject[model.inject >= 0]))
+    _, _, live = model.followed(np.ones(len(model.egress_node), np.bool_), sent)
+    met = np.unique(model.node_vlan[np.union1d(model.egress_node[live], model.inject[model.inject >= 0])])
+    for vlan in sorted(changed.intersection(met.tolist())):
+        yield Finding(f"VLAN {vlan}, of others", "no frames of the fabric's hosts", "some are in it")
