@@ -349,3 +349,25 @@ def test_learning_is_written_where_its_frames_are_safe_and_refused_elsewhere(tmp
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "c", "--learning", "--assignment", "renamed")
     assert (status, "--assignment fixed" in err) == (1, True)
     assert not (tmp_path / "c").exists()
+
+
+def test_a_whole_switch_is_off_as_if_the_fabric_file_said_so(tmp_path, answer, run):
+    text = "name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [4]}\n"
+    (tmp_path / "f.yml").write_text(text)
+    (tmp_path / "down.yml").write_text(text + "switches: {s1: {state: down}}\n")
+    traffic = tmp_path / "t.csv"
+    traffic.write_text("source,destination,bytes\nh0,h1,5\nh0,h2,7\n")
+    off, down = tmp_path / "off", tmp_path / "down"
+    status, page = answer(
+        "plan", tmp_path / "f.yml", "-o", off, "--off", "s1", "--traffic", traffic, "--prefer", "vlans"
+    )
+    assert (status, page["switches_down"], page["hosts_cut_off"], page["hosts"]) == (0, 1, ["h1"], 3)
+    assert page["max_channel_load"] == 7, "what the hosts that are left send"
+    assert answer("plan", tmp_path / "down.yml", "-o", down)[0] == 0
+    configs = [{path.name: path.read_text() for path in (build / "configs").iterdir()} for build in (off, down)]
+    assert configs[0] == configs[1]
+    assert sorted(configs[0]) == ["s0.cfg", "s2.cfg", "s3.cfg"]
+    assert answer("verify", off)[0] == 0
+    assert "h1: their switch is off" in run("plan", tmp_path / "f.yml", "-o", off, "--off", "s1")[1]
+    status, page = answer("plan", tmp_path / "f.yml", "-o", tmp_path / "no", "--off", "s9", "s0", "s1", "s2", "s3")
+    assert (status, [each["actual"] for each in page["findings"]]) == (2, ["'s9'", "all are named"])

@@ -46,6 +46,8 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     whole = read_fabric(args.fabric, args.templates)
     whole = pipeline.with_trusted_lines(whole) if args.trust_foreign else whole
     fabric = with_links_off(whole, args.off, args.settings)
+    left = {host.name for host in fabric.hosts}
+    gone = [host.name for host in whole.hosts if host.name not in left]
     previous = pipeline.read_build(args.previous) if args.previous else None
     templates = share_directory() / "templates"
     traffic = None
@@ -53,6 +55,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         traffic = traffic_given(
             args.traffic, whole, lambda: pipeline.own_routes(whole, args.routing, args.assignment), args.placement
         )
+        traffic = traffic.of_hosts([h for h, host in enumerate(whole.hosts) if host.name in left])
     regulated = read_result(fabric, args.settings) if args.settings else None
     with screen.waiting("routing, weaving and proving"):
         build, proof, texts = pipeline.plan(
@@ -77,6 +80,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         if proof.proven:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
+    screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
     if args.verbose and not screen.as_json:
         screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
         if build.first_fit_vlans is not None:
@@ -100,7 +104,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
     asked = {} if assumed is None else {"assumptions": assumed}
-    screen.answer({**summary, "texts_proven": proof.proven and not args.no_texts, **asked})
+    screen.answer({**summary, "hosts_cut_off": gone, "texts_proven": proof.proven and not args.no_texts, **asked})
     return GOOD if proof.proven else NO
 
 
@@ -211,7 +215,13 @@ def add(commands: Commands) -> None:
     )
     plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic whose bytes are spread, as for regulate")
     plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
-    plan.add_argument("--off", nargs="+", default=[], metavar="SWITCH:PORT", help="links to turn off, named by one end")
+    plan.add_argument(
+        "--off",
+        nargs="+",
+        default=[],
+        metavar="SWITCH:PORT",
+        help="links to turn off, named by one end; or SWITCH: all of it, which is not contacted, its hosts cut off",
+    )
     plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")
     plan.add_argument(
         "--previous",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -33,3 +35,8 @@ class Traffic:
             raise ValueError("a traffic matrix is square, with nothing on its diagonal")
         self.volume_bytes.setflags(write=False)
         self.messages.setflags(write=False)
+
+    def of_hosts(self, kept: Sequence[int]) -> Traffic:
+        """Return what some hosts send each other, by their indices."""
+        both = np.ix_(kept, kept)
+        return replace(self, volume_bytes=self.volume_bytes[both], messages=self.messages[both])

@@ -15,7 +15,7 @@ from tagloom.regulate.forest import routes_of
 from tagloom.storage.document import checked, read_json, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
     from pathlib import Path
 
     from tagloom.records.fabric import Fabric
@@ -114,20 +114,23 @@ def read_result(fabric: Fabric, path: Path) -> RegulateResult:
     return RegulateResult(routes, asleep, tuple(page.sleeping_hosts))
 
 
-def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -> Fabric:
+def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None) -> Fabric:
     """Want links down: each named by one of its ends, and those of a settings file, which may slow others.
 
-    Raises InputError.
+    The name of a switch wants all of it off: it is dead from then on, and its hosts are gone. Raises InputError.
     """
     findings: list[Finding] = []
-    off: set[int] = set()
+    dead = {fabric.index[end] for end in ends if end in fabric.index}
+    off = {i for i, link in enumerate(fabric.links) if link.a in dead or link.b in dead}
     slowed: dict[int, int] = {}
     for end in ends:
         link = link_at(fabric, end)
-        if link is None:
-            findings.append(Finding("--off", "switch:port of a link of the fabric", repr(end)))
-        else:
+        if link is not None:
             off.add(link)
+        elif end not in fabric.index:
+            findings.append(Finding("--off", "switch:port of a link of the fabric, or a switch", repr(end)))
+    if dead.issuperset(i for i, switch in enumerate(fabric.switches) if switch.up):
+        findings.append(Finding("--off", "a switch that is left", "all are named"))
     if settings is not None:
         page = checked(SettingsPage, read_json(settings, "settings made by tagloom regulate"), str(settings))
         named = [(each.ends, 0) for each in page.off] + [(each.ends, each.mbps) for each in page.slowed]
@@ -147,4 +150,5 @@ def with_links_off(fabric: Fabric, ends: Iterable[str], settings: Path | None) -
         findings.append(Finding("--off, --settings", "links that do not carry the management VLAN", where))
     if findings:
         raise InputError(findings)
-    return fabric.with_links_down(off).with_speeds(slowed)
+    less = fabric.with_links_down(off).with_speeds(slowed)
+    return less.with_switches_down(dead) if dead else less
