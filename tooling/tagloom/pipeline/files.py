@@ -21,8 +21,10 @@ from tagloom.pipeline.planning import (
     parse,
     render,
 )
+from tagloom.platforms.port_names import link_at
 from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
+from tagloom.records.detours import Detour
 from tagloom.records.pages import BuildPage
 from tagloom.records.routes import Relation, Routes
 from tagloom.render import render_configuration, site_lines
@@ -85,6 +87,8 @@ def write_build(
             "reason": routes.reason,
         },
     }
+    if build.detours:
+        page["detours"] = [detour.to_json() for detour in build.detours]
     if not texts:
         page["texts"] = "none: the planned states are proven, no configuration is"
         with _owned(directory, "plan.json") as fresh:
@@ -176,7 +180,27 @@ def read_build(directory: Path, *, states: bool = True) -> Build:
     routes = _read_routes(directory / "routes.npz", page.routes, fabric)
     state = parse(fabric, read_texts(fabric, directory / "configs"))[0] if states else {}
     summary = page.summary
-    return Build(fabric, routes, summary.assignment, summary.vlans, state, summary.broadcast, tuple(summary.remarks))
+    told = summary.broadcast, tuple(summary.remarks)
+    detours = _read_detours(page, fabric, str(where))
+    return Build(fabric, routes, summary.assignment, summary.vlans, state, *told, detours=detours)
+
+
+def _read_detours(page: BuildPage, fabric: Fabric, where: str) -> tuple[Detour, ...]:
+    """Read the detours of a build, which name links, switches and hosts of its fabric. Raises InputError."""
+    hosts = {host.name for host in fabric.hosts}
+    findings: list[Finding] = []
+    detours = tuple(map(Detour.from_json, page.detours))
+    for number, detour in enumerate(detours):
+        place = f"{where}: detours.{number}"
+        links = {link_at(fabric, end) for end in detour.dead}
+        known = len(links) == 1 and None not in links if len(detour.dead) > 1 else detour.dead[0] in fabric.index
+        if not known:
+            findings.append(Finding(f"{place}.dead", "a link or a switch of the fabric", shown(list(detour.dead))))
+        if strangers := sorted(detour.pvids.keys() - hosts):
+            findings.append(Finding(f"{place}.pvids", "hosts of the fabric", " ".join(strangers)))
+    if findings:
+        raise InputError(findings)
+    return detours
 
 
 def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
@@ -79,10 +80,11 @@ SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """A planned fabric as it stands in a build directory; all but the first two and the last three as in VlanPlan.
+    """A planned fabric as it stands in a build directory; all but the first two and the last four as in VlanPlan.
 
     `load_bound` is what the busiest channel carries at least, whatever parallel links and trees were chosen, None where
     nobody asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
+    `detours` are installed too, and no host's PVID names them until something is dead.
     """
 
     fabric: Fabric
@@ -95,6 +97,7 @@ class Build:
     load_bound: float | None = None
     traffic: Traffic | None = None
     first_fit_vlans: int | None = None
+    detours: tuple[Detour, ...] = ()
 
     @property
     def duplicates_allowed(self) -> bool:

@@ -91,11 +91,19 @@ class SummaryPage(Form):
     remarks: list[str] = Field(default_factory=list)
 
 
+class DetourPage(Form):
+    """What plan.json says of one failure."""
+
+    dead: Annotated[list[str], Field(min_length=1, max_length=2)]
+    pvids: dict[str, Annotated[int, Field(ge=1, le=4094)]]
+
+
 class BuildPage(Form):
     """The form of plan.json, as far as it is read again; its format was checked before."""
 
     routes: RoutesPage
     summary: SummaryPage
+    detours: list[DetourPage] = Field(default_factory=list)
 
 
 class EndsPage(Form):

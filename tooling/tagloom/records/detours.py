@@ -1,0 +1,45 @@
+"""Detours installed beforehand: which PVIDs of hosts to change when one link or one switch is dead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from tagloom.records.pages import DetourPage
+from tagloom.storage.document import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """What to change when one part of the fabric is dead, in one wave and in any order.
+
+    dead   the link, named by its two ends as ``switch:port`` in the models' words, or the one switch, by its name
+    pvids  the VLAN that the port of each of these hosts gets as its PVID; hosts not named keep theirs
+    """
+
+    dead: tuple[str, ...]
+    pvids: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it stands in plan.json."""
+        return {"dead": list(self.dead), "pvids": dict(self.pvids)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any] | DetourPage, where: str = "detour") -> Self:
+        """Return it from what `to_json` gave. Raises InputError with everything that differs from that form."""
+        page = plain if isinstance(plain, DetourPage) else checked(DetourPage, dict(plain), where)
+        return cls(tuple(page.dead), dict(page.pvids))
+
+
+def with_vlans(detours: Iterable[Detour], number: Mapping[int, int]) -> tuple[Detour, ...]:
+    """Return detours with other VLAN ids; those that `number` does not have stay.
+
+    >>> with_vlans([Detour(("s0:g1", "s1:g1"), {"h0": 100})], {100: 200})[0].pvids
+    {'h0': 200}
+    """
+    return tuple(
+        Detour(each.dead, {host: number.get(vlan, vlan) for host, vlan in each.pvids.items()}) for each in detours
+    )
