@@ -112,7 +112,7 @@ def test_partial_trees_on_a_triangle_share_two_vlans_where_first_fit_takes_three
     a, b, c, d, e, f = (between[k] for k in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)))
     routes = partial_routes(fabric, [[a], [b], [d, e], [c, f]])
     assert first_fit_count(fabric, routes) == 3
-    merged, place = trees(fabric, routes)
+    merged, place, _ = trees(fabric, routes)
     assert len(merged) == 2
     assert all(_is_tree(fabric, links) for links in merged)
     for source, tree in enumerate(place.tolist()):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
 
+LOSSES = ("entries", "links", "switches")
 DEFAULT_MODEL = "powerconnect-5324"
 
 
@@ -39,7 +40,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
     from tagloom.read import read_fabric
     from tagloom.regulate.settings_file import read_result, with_links_off
-    from tagloom.report import terminal
+    from tagloom.report import losses, terminal
     from tagloom.share import share_directory
 
     start = time.monotonic()
@@ -73,6 +74,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             regulated=regulated,
             learning=args.learning,
             keep=pipeline.read_build(args.keep) if args.keep else None,
+            protect=args.protect,
         )
         summary = build.summary(proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
@@ -81,6 +83,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             pipeline.write_build(build, summary, texts, args.output, proof, hosts)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
     screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
+    screen.say(*losses.detour_lines(summary))
     if args.verbose and not screen.as_json:
         screen.say(*terminal.routing_lines(pipeline.routings(fabric, args.assignment)))
         if build.first_fit_vlans is not None:
@@ -111,21 +114,26 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
 def _verify(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
     from tagloom.read import read_fabric
-    from tagloom.report import terminal
+    from tagloom.report import losses, terminal
 
+    if args.what_if not in {"", *LOSSES} and args.build is None:  # `verify --what-if BUILD`
+        args.build, args.what_if = Path(args.what_if), LOSSES[0]
+    if args.what_if not in {"", *LOSSES}:
+        raise InputError([Finding("--what-if", " or ".join(LOSSES), repr(args.what_if))])
     if (args.build is None) == (args.fabric is None or args.configs is None):
         raise InputError([Finding("verify", "BUILD, or --fabric FABRIC and --configs DIR", "neither or both")])
     if args.build is not None:
         build = pipeline.read_build(args.build)
         fabric, routes, configs = build.fabric, build.routes, args.configs or args.build / "configs"
-        repeats = build.duplicates_allowed
+        repeats, detours = build.duplicates_allowed, build.detours or None
     else:
         all_found = Findings()
-        fabric, routes, configs, repeats = (
+        fabric, routes, configs, repeats, detours = (
             all_found.of(lambda: read_fabric(args.fabric, args.templates)),
             None,
             args.configs,
             False,
+            None,
         )
         all_found.of(lambda: pipeline.folder_of_texts(configs))
         all_found.end()
@@ -136,7 +144,8 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
             fabric,
             texts,
             routes,
-            what_if=args.what_if,
+            loss=args.what_if,
+            detours=detours,
             duplicates_allowed=repeats,
             whole=True,
             trust_foreign=args.trust_foreign,
@@ -145,12 +154,14 @@ def _verify(args: argparse.Namespace, screen: Screen) -> int:
     assumed = pipeline.assumptions(fabric, state, proof) if args.assumptions else None
     screen.say(*terminal.row("read", f"{terminal.count(len(fabric.live), 'configuration')} of {configs}"))
     screen.say(*terminal.proof_lines(proof, len(fabric.hosts)))
+    screen.say(*losses.what_if_lines(proof.what_if))
     screen.say(*terminal.assumption_lines(assumed or []))
     screen.say(*terminal.text_lines(proof))
     if own:
         screen.say(*terminal.row("site", terminal.site_words(own)))
     screen.answer(proof.to_json() | {"site_lines": own} | ({} if assumed is None else {"assumptions": assumed}))
-    return GOOD if proof.proven else NO
+    harmless = proof.what_if is None or proof.what_if.safe
+    return GOOD if proof.proven and harmless else NO
 
 
 def _rollout(args: argparse.Namespace, screen: Screen) -> int:
@@ -247,6 +258,14 @@ def add(commands: Commands) -> None:
         help="the root of --routing up-down; best = the central switch with the shortest paths (default)",
     )
     plan.add_argument(
+        "--protect",
+        choices=["none", "link", "switch"],
+        default="none",
+        help="also install VLANs that go round each single link, or link and switch, that may die: a repair then "
+        "changes PVIDs of hosts alone, and needs no drain (few VLANs, or with --prefer load short detours; default "
+        "none)",
+    )
+    plan.add_argument(
         "--static-arp",
         action="store_true",
         help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
@@ -280,7 +299,13 @@ def add(commands: Commands) -> None:
         help="take lines that tagloom does not know for harmless: name them, and say yes all the same",
     )
     verify.add_argument(
-        "--what-if", action="store_true", help="also say what the loss of each static entry, alone, would do"
+        "--what-if",
+        nargs="?",
+        const="entries",
+        default="",
+        metavar="entries|links|switches",
+        help="also say what the loss of each static entry (default), link or switch, alone, would do; hosts then move "
+        "to the detours of BUILD, or else to VLANs that serve them",
     )
     for command in (plan, verify):
         command.add_argument(

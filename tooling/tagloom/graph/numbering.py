@@ -44,6 +44,12 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
+def new_numbers(before: FabricState, after: FabricState) -> dict[int, int]:
+    """Map the VLANs of `before` to what `after` calls those of the same members and entries."""
+    known = {vlan_fingerprint(after, v): v for v in sorted(owned(after))}
+    return {v: known[c] for v in sorted(owned(before)) if (c := vlan_fingerprint(before, v)) in known}
+
+
 def owned(state: FabricState) -> set[int]:
     """Collect the VLAN ids that tagloom owns on any switch."""
     return {v for switch in state.values() for v in switch.owned_vlans}

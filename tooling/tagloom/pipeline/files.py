@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from tagloom import __version__, platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
+from tagloom.graph.numbering import new_numbers
 from tagloom.graph.paths import check_routes
 from tagloom.pipeline.planning import (
     Build,
@@ -24,7 +25,7 @@ from tagloom.pipeline.planning import (
 from tagloom.platforms.port_names import link_at
 from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
-from tagloom.records.detours import Detour
+from tagloom.records.detours import Detour, Protection, with_vlans
 from tagloom.records.pages import BuildPage
 from tagloom.records.routes import Relation, Routes
 from tagloom.render import render_configuration, site_lines
@@ -182,7 +183,10 @@ def read_build(directory: Path, *, states: bool = True) -> Build:
     summary = page.summary
     told = summary.broadcast, tuple(summary.remarks)
     detours = _read_detours(page, fabric, str(where))
-    return Build(fabric, routes, summary.assignment, summary.vlans, state, *told, detours=detours)
+    guarded = None
+    if summary.protect != "none":
+        guarded = Protection(**{each.name: getattr(summary, each.name) for each in fields(Protection)})
+    return Build(fabric, routes, summary.assignment, summary.vlans, state, *told, detours=detours, protection=guarded)
 
 
 def _read_detours(page: BuildPage, fabric: Fabric, where: str) -> tuple[Detour, ...]:
@@ -249,7 +253,9 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
             waves.append({"configs": folder, "commands": sum(map(len, sent.values())), **wave.to_json()})
             if wave.fabrics is not None:
                 waves[-1]["fabrics"] = [judged.name(each) for each in wave.fabrics]
-        target = replace(plan_of, state={s.name: change.after[s.name] for s in plan_of.fabric.switches})
+        after = {s.name: change.after[s.name] for s in plan_of.fabric.switches}
+        ids = new_numbers(plan_of.state, after) if plan_of.detours else {}
+        target = replace(plan_of, state=after, detours=with_vlans(plan_of.detours, ids))
         more: dict[str, Any] = {}
         if growth is not None:
             (fresh / "fabric.yml").write_text(format_fabric(fabric), "utf-8")

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from tagloom import platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError
+from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
+from tagloom.pipeline.protecting import protection, refuse_protection, with_detours
 from tagloom.platforms.port_names import channel_name
+from tagloom.records.detours import Detour, with_vlans
 from tagloom.records.meeting import Meeting
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
@@ -48,6 +51,7 @@ from tagloom.verify import (
     prove_management,
     prove_wave,
     verify,
+    what_if,
 )
 from tagloom.weave import Alternative, first_fit_count, weave
 
@@ -58,7 +62,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tagloom.records.detours import Detour
+    from tagloom.records.detours import Protection
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.lines import Lines
@@ -84,7 +88,7 @@ class Build:
 
     `load_bound` is what the busiest channel carries at least, whatever parallel links and trees were chosen, None where
     nobody asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
-    `detours` are installed too, and no host's PVID names them until something is dead.
+    `detours` are installed too, and no host's PVID names them until something is dead; `protection` says what they do.
     """
 
     fabric: Fabric
@@ -98,6 +102,7 @@ class Build:
     traffic: Traffic | None = None
     first_fit_vlans: int | None = None
     detours: tuple[Detour, ...] = ()
+    protection: Protection | None = None
 
     @property
     def duplicates_allowed(self) -> bool:
@@ -127,6 +132,7 @@ class Build:
             "max_channel_load": round(float(load.max(initial=0.0))),
             "max_channel_load_bound": math.floor(bound + 1e-6),
             "site_lines": sum(map(len, site_lines(self.fabric).values())),
+            **(self.protection.to_json() if self.protection is not None else {}),
             **proof.to_json(),
         }
 
@@ -150,6 +156,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     regulated: RegulateResult | None = None,
     learning: bool = False,
     keep: Build | None = None,
+    protect: str = "none",
 ) -> tuple[Build, Findings, dict[str, str]]:
     """Route, weave, render, and prove the plan from the rendered texts.
 
@@ -159,12 +166,14 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     turned off for (with fixed assignment and routing auto), and the ports that may sleep; `root` names the switch that
     up*/down* is rooted at. With `learning`, ports of hosts take tagged frames, by which hosts teach the switches, and
     the plan is refused where those are not safe. With `keep`, paths and VLAN ids of hosts that this build has too stay
-    as they are there, where that is possible; the plan's reason says if not. Gives the build, its proof and the text of
-    every switch. Without `texts` nothing is rendered: the proof is of the planned states, and there are no texts.
+    as they are there, where that is possible; the plan's reason says if not. With `protect` "link" or "switch",
+    detours round every single failure are installed along, and proven. Gives the build, its proof and the text of every
+    switch. Without `texts` nothing is rendered: the proof is of the planned states, and there are no texts.
     Raises InputError where a model's command line is not known (unless without `texts`), the links that are up do not
     connect the fabric or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
+    refuse_protection(protect, assignment)
     site_lines(fabric)  # before minutes are spent on a plan that they would stop
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
@@ -197,9 +206,20 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         except PlanError:
             if number == len(choices):
                 raise
-    wanted = _sleeping(fabric, woven.state, regulated.asleep) if regulated is not None else woven.state
+    vlans, unnumbered, detours = woven.vlans, woven.state, tuple[Detour, ...]()
+    if protect != "none":
+        free = routing in {"auto", "any"} and given is None
+        guarded = with_detours(
+            fabric, routes, woven, protect, own=prefer == "load", effort=effort, free=free, hosts_tag=learning
+        )
+        routes, vlans, unnumbered, detours = guarded.routes, guarded.vlans, guarded.state, guarded.detours
+    wanted = _sleeping(fabric, unnumbered, regulated.asleep) if regulated is not None else unnumbered
     if keep is not None:
         wanted = numbered_as(Meeting(keep.fabric, fabric), keep.state, wanted)
+    elif protect != "none" and previous is not None:
+        wanted = renumbered(previous.state, wanted, fabric.first_vlan)
+    if detours:
+        detours = with_vlans(detours, new_numbers(unnumbered, wanted))
     written = render(fabric, wanted, templates) if texts else {}
     if fabric.templates:
         check_templates(fabric, wanted, written)
@@ -209,8 +229,11 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
     told = woven.broadcast, woven.remarks
-    build = Build(fabric, routes, woven.assignment, woven.vlans, state, *told, bound, traffic, first_fit)
+    shown, rank = protection(fabric, woven.state, state, protect, detours) if protect != "none" else (None, None)
+    build = Build(fabric, routes, woven.assignment, vlans, state, *told, bound, traffic, first_fit, detours, shown)
     proof = verify(fabric, state, Plan(routes, build.duplicates_allowed))
+    if rank is not None:  # climbed by what frames do after failures, too
+        proof = replace(proof, channel_rank=rank)
     if learning and woven.assignment == "fixed" and not proof.tagged_frames_safe:
         raise PlanError(
             "hosts that teach the switches send tagged frames, which must close no dependency cycle",
@@ -402,29 +425,44 @@ def prove(
     texts: Mapping[str, str],
     routes: Routes | None,
     *,
-    what_if: bool = False,
+    loss: str = "",
+    detours: Sequence[Detour] | None = None,
     duplicates_allowed: bool = False,
     whole: bool = False,
     trust_foreign: bool = False,
 ) -> tuple[FabricState, Findings]:
     """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
 
-    `what_if` also asks what the loss of each static entry would do. With `whole` the texts are all that a switch will
+    `loss` also asks what the loss of each of the "entries", "links" or "switches" alone would do; hosts then move by
+    `detours`, or to what serves them where there are none. With `whole` the texts are all that a switch will
     hold: a line that may change forwarding and that tagloom does not know is a finding (unless `trust_foreign`), and
     it is told whether the texts work pasted top to bottom. Without it they are what a push adds to lines of others.
     """
     if whole:
         return _prove_whole_texts(
-            fabric, texts, Plan(routes, duplicates_allowed), what_if=what_if, trust_foreign=trust_foreign
+            fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign
         )
     state, unknown = parse(fabric, texts)
     proof = verify(fabric, state, Plan(routes, duplicates_allowed))
-    loss = missing_entry(fabric, state) if what_if else None
-    return state, replace(proof, findings=(*unknown, *proof.findings), missing_entry=loss)
+    return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
+
+
+def _with_losses(
+    fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
+) -> Findings:
+    """Return a proof with what single losses would do, as `prove` is asked."""
+    if loss == "entries":
+        return replace(proof, missing_entry=missing_entry(fabric, state))
+    return replace(proof, what_if=what_if(fabric, state, loss, detours)) if loss else proof
 
 
 def _prove_whole_texts(
-    fabric: Fabric, texts: Mapping[str, str], plan: Plan, *, what_if: bool, trust_foreign: bool
+    fabric: Fabric,
+    texts: Mapping[str, str],
+    plan: Plan,
+    losses: tuple[str, Sequence[Detour] | None],
+    *,
+    trust_foreign: bool,
 ) -> tuple[FabricState, Findings]:
     state = dead_states(fabric)
     readings: list[Reading] = []
@@ -439,9 +477,8 @@ def _prove_whole_texts(
     untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
     refused = [reading.refused for reading in readings if reading.refused is not None]
     return state, replace(
-        proof,
+        _with_losses(fabric, state, proof, *losses),
         findings=(*found, *untrusted, *proof.findings),
-        missing_entry=missing_entry(fabric, state) if what_if else None,
         unknown_lines=unknown,
         paste_order=not any(refused) if len(refused) == len(readings) else None,
         paste_refused=tuple(chain.from_iterable(refused)),

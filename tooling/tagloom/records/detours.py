@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from tagloom.records.pages import DetourPage
@@ -32,6 +32,30 @@ class Detour:
         """Return it from what `to_json` gave. Raises InputError with everything that differs from that form."""
         page = plain if isinstance(plain, DetourPage) else checked(DetourPage, dict(plain), where)
         return cls(tuple(page.dead), dict(page.pvids))
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What the detours of a plan protect, and what they cost.
+
+    protect      "link", or "switch" for links and switches
+    protected, unprotected  (ordered pair of hosts, failure) that are connected, with and without a path after it
+    detour_vlans, detour_entries  VLANs that no host uses before a failure, and static entries for detours in all
+    load_after_failure_max, hops_after_failure  host pairs on the busiest channel, and channels on the way of all pairs
+                 over those without a failure, by the worst failure
+    """
+
+    protect: str
+    protected: int
+    unprotected: int
+    detour_vlans: int
+    detour_entries: int = 0
+    load_after_failure_max: int = 0
+    hops_after_failure: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it with the keys of the command line."""
+        return asdict(self)
 
 
 def with_vlans(detours: Iterable[Detour], number: Mapping[int, int]) -> tuple[Detour, ...]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tagloom.records.what_if import WhatIf
+
 
 @dataclass(frozen=True, slots=True)
 class MissingEntry:
@@ -57,10 +59,10 @@ class Findings:
     `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
     that the hosts do without, and only a broadcast that does not come at all is a finding. `channel_rank` is the
     certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
-    cycle. `missing_entry` is filled in where that was asked for. `tagged_frames_ports` counts the hosts' ports that
-    take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those would
-    close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any switch,
-    `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them;
+    cycle. `missing_entry` and `what_if` are filled in where asked for. `tagged_frames_ports` counts the hosts' ports
+    that take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those
+    would close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any
+    switch, `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them;
     `invented_addresses` counts the hosts whose MAC address tagloom made up: entries for them serve no real host.
     Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
     text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
@@ -79,6 +81,7 @@ class Findings:
     deadlock_cycle: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
     missing_entry: MissingEntry | None = None
+    what_if: WhatIf | None = None
     channel_rank: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
     duplicates_allowed: bool = False
     unknown_lines: tuple[ForeignLine, ...] | None = None
@@ -144,8 +147,14 @@ class Findings:
             "fdb_entries_max": self.fdb_entries_max,
             "findings": [finding.to_json() for finding in self.findings],
             **(self._of_texts() if self.unknown_lines is not None else {}),
-            **({"missing_entry": asdict(self.missing_entry)} if self.missing_entry is not None else {}),
+            **self._what_if(),
         }
+
+    def _what_if(self) -> dict[str, Any]:
+        if self.missing_entry is not None:
+            loss = asdict(self.missing_entry)
+            return {"missing_entry": loss, "what_if": {"kind": "entries", **loss}}
+        return {"what_if": self.what_if.to_json()} if self.what_if is not None else {}
 
     def _of_texts(self) -> dict[str, Any]:
         return {

@@ -87,3 +87,21 @@ class Routes:
     def sources(self) -> int:
         """Count the sources."""
         return len(self.root)
+
+
+@dataclass(frozen=True, eq=False)
+class DetourTrees:
+    """Trees that go round single failures, beside the trees of routes; F failures, S sources, X detours, N switches.
+
+    links, switches  int32, the links and the switches whose loss is a failure each, links first
+    root     int32[X], parent int32[X, N], the trees, as in Routes
+    choice   int32[F, S], the detour that each source takes after each failure, -1 where it keeps its own tree
+    unserved  how many (source, failure) keep it although they lose hosts that some detour reaches
+    """
+
+    links: NDArray[np.int32]
+    switches: NDArray[np.int32]
+    root: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    choice: NDArray[np.int32]
+    unserved: int = 0

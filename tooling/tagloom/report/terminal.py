@@ -119,32 +119,32 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     good_broadcast = proof.storm_free and (proof.broadcast_exactly_once or (proof.duplicates_allowed and not missing))
     broadcasts = f"{hosts:,} hosts" if good_broadcast else ("storm" if not proof.storm_free else "copies differ")
     lines = [
-        _verdict(
+        verdict(
             "proof",
             "every pair arrives on its own path",
             f"{max(on_path, 0):,} of {proof.pairs:,}",
             on_path == proof.pairs,
         ),
-        _verdict("", storm, broadcasts, good_broadcast),
-        _verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
+        verdict("", storm, broadcasts, good_broadcast),
+        verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
     if proof.tagged_frames_safe:
         figure = f"{count(proof.tagged_frames_ports, 'port')} take" if proof.tagged_frames_ports else "refused"
-        lines.append(_verdict("", "no harm by frames that hosts tag themselves", figure, good=True))
+        lines.append(verdict("", "no harm by frames that hosts tag themselves", figure, good=True))
     else:
         around = "; ".join(proof.tagged_frames_cycle)
         ports = count(proof.tagged_frames_ports, "port")
         lines += row("assumed", f"hosts send untagged frames only: tagged ones, which {ports} take, go round {around}")
     if proof.foreign_vlans:
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
-        lines.append(_verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
+        lines.append(verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
     if proof.invented_addresses:
         those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
         lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")
     if proof.paste_order is not None:
         wrong = len({finding.where.partition(":")[0] for finding in proof.paste_refused})
         figure = f"not at {count(wrong, 'switch')}" if wrong else "all lines taken"
-        lines.append(_verdict("paste", "works top to bottom from factory default", figure, proof.paste_order))
+        lines.append(verdict("paste", "works top to bottom from factory default", figure, proof.paste_order))
     if proof.missing_entry is not None:
         lines += missing_lines(proof.missing_entry)
     return lines + finding_lines(proof.findings)
@@ -187,7 +187,8 @@ def missing_lines(loss: MissingEntry) -> list[str]:
     )
 
 
-def _verdict(label: str, what: str, figure: str, good: bool) -> str:
+def verdict(label: str, what: str, figure: str, good: bool) -> str:
+    """Return what was asked, a figure, and yes or no."""
     return f"{label:<{LABEL}}{what:<48}{figure:>15}  {'yes' if good else 'NO'}"
 
 

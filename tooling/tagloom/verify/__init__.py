@@ -9,6 +9,7 @@ from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
 from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
+from tagloom.verify.what_if import what_if
 
 __all__ = [
     "Plan",
@@ -27,5 +28,6 @@ __all__ = [
     "prove_management",
     "prove_wave",
     "verify",
+    "what_if",
     "working_pairs",
 ]

@@ -86,6 +86,36 @@ def flood_tagged(model: Forwarding) -> Broadcast:
     return result
 
 
+def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, NDArray[np.int64]]:
+    """Flood from hosts that enter at `nodes`, by whatever port; return the storm and dependencies, and int64[K] copies.
+
+    A copy at each port of a host is counted, the sender's own too; past group entries.
+    """
+    result = Broadcast()
+    allowed = np.ones(len(model.egress_node), np.bool_)
+    who, first = model.leaving(nodes)
+    before, after = _follow(model, allowed, np.unique(first), result)
+    copies = np.zeros(len(nodes), np.int64)
+    if not result.storm:
+        below = _copies_below(len(allowed), before, after, model.egress_host >= 0)
+        np.add.at(copies, who, below[first])
+    return result, copies
+
+
+def _copies_below(
+    egresses: int, before: NDArray[np.int64], after: NDArray[np.int64], takers: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return how many hosts' ports the steps from each egress lead to, itself included, int64[R]; steps are acyclic."""
+    height = ranks(egresses, after, before)
+    total = takers.astype(np.int64)
+    order = np.argsort(height[before], kind="stable")
+    bounds = np.searchsorted(height[before][order], np.arange(1, int(height.max(initial=0)) + 2))
+    for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        some = order[low:high]
+        np.add.at(total, before[some], total[after[some]])
+    return total
+
+
 def _follow(
     model: Forwarding, allowed: NDArray[np.bool_], start: NDArray[np.int64], result: Broadcast
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

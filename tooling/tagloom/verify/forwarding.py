@@ -102,6 +102,13 @@ class Forwarding:
         hosts = np.flatnonzero(self.inject != NOWHERE)
         return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
 
+    def leaving(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List (place in `nodes`, egress) for frames that flood from nodes, by whatever port they came in."""
+        no_port = np.full(len(nodes), NOWHERE, np.int32)
+        return self._fan_out(
+            np.arange(len(nodes)), nodes.astype(np.int32), no_port, np.ones(len(self.egress_node), np.bool_)
+        )
+
     def tagged_injections(self) -> NDArray[np.bool_]:
         """Mark the first egresses of frames that flood from hosts which tagged them themselves, bool[R]."""
         taking = np.bincount(self.tag_node, minlength=self.nodes)[self.egress_node]

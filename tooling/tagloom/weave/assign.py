@@ -13,14 +13,16 @@ from tagloom.graph.numbering import renumbered
 from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree
-from tagloom.weave.fixed import fixed, trees
+from tagloom.weave.fixed import fixed
 from tagloom.weave.renamed import renamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from numpy.typing import NDArray
+
     from tagloom.records.fabric import Fabric
-    from tagloom.records.routes import Routes
+    from tagloom.records.routes import DetourTrees, Routes
     from tagloom.records.switch_state import FabricState
 
 ASSIGNMENTS = ("fixed", "renamed")
@@ -81,9 +83,25 @@ def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int
     if assignment == "renamed":
         state = renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False)
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
-    vlans = len(trees(fabric, routes)[0])
-    numbers = list(range(fabric.first_vlan, fabric.first_vlan + vlans))
-    return fixed(fabric, routes, numbers).states(tagged_links=True), vlans
+    draft, vlans, _ = fixed(fabric, routes, fabric.first_vlan)
+    return draft.states(tagged_links=True), vlans
+
+
+def weave_detours(
+    fabric: Fabric, routes: Routes, detours: DetourTrees, *, hosts_tag: bool = False
+) -> tuple[FabricState, NDArray[np.int64]]:
+    """Return every switch's target state with the VLANs of detours too, and the VLAN of each detour, int64[X].
+
+    VLANs of fixed assignment are numbered as by `weave`, those of detours after them. Raises PlanError where a model's
+    limits are exceeded.
+    """
+    draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
+    state = draft.states(tagged_links=True)
+    if hosts_tag:
+        state = _taking_tagged(fabric, state)
+    if over := _excess(fabric, state, vlans):
+        raise PlanError(*over, "use --protect none")
+    return state, vlan_of
 
 
 def _taking_tagged(fabric: Fabric, state: FabricState) -> FabricState:

@@ -14,21 +14,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
-    from tagloom.records.routes import Routes
+    from tagloom.records.routes import DetourTrees, Routes
 
 
-def trees(fabric: Fabric, routes: Routes) -> tuple[list[frozenset[int]], NDArray[np.int64]]:
-    """Find the trees that need a VLAN each, as sets of links, and the tree of every source (Steps 1 and 2).
+def trees(
+    fabric: Fabric, routes: Routes, detours: DetourTrees | None = None
+) -> tuple[list[frozenset[int]], NDArray[np.int64], NDArray[np.int64]]:
+    """Find the trees that need a VLAN each, as sets of links, and those of every source and detour (Steps 1 and 2).
 
     Branches that lead to no host are cut first, so that sources which differ only there share a tree. Different trees
     share a VLAN where their union is still a tree: then the path between two switches is the same in all of them, so
     the static entries agree too. Two trees that both reach every switch with hosts never do; what can be merged are
-    partial ones, as few classes as `merge.fewest` finds.
+    partial ones, as few classes as `merge.fewest` finds. A detour shares a VLAN only with the very same tree: what
+    floods in it shall make no other turns.
     """
     distinct, tree_of, conflict = _candidates(fabric, routes)
     place = fewest(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
     merged = [frozenset().union(*(distinct[t] for t in np.flatnonzero(place == m))) for m in range(_classes(place))]
-    return merged, place[tree_of]
+    number = {links: m for m, links in enumerate(merged)}
+    of_detour = [
+        number.setdefault(frozenset((row[row >= 0] // 2).tolist()), len(number))
+        for row in (() if detours is None else _needed(fabric, detours.root, detours.parent))
+    ]
+    return list(number), place[tree_of], np.array(of_detour, np.int64)
 
 
 def first_fit_count(fabric: Fabric, routes: Routes) -> int:
@@ -48,7 +56,7 @@ def _candidates(
     """List the different trees, the tree of each source int64[S], and which two close a cycle bool[T, T]."""
     number: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
-    for source, row in enumerate(_needed(fabric, routes) if parent is None else parent):
+    for source, row in enumerate(_needed(fabric, routes.root, routes.trees) if parent is None else parent):
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = number.setdefault(links, len(number))
     distinct = list(number)
@@ -81,12 +89,11 @@ def _united(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(size[:, None] + size[None, :] - rows @ rows.T, np.float32)
 
 
-def _needed(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
+def _needed(fabric: Fabric, root: NDArray[np.int32], parent: NDArray[np.int32]) -> NDArray[np.int32]:
     """Cut the branches of each tree that lead to no host, int32[S, N]."""
-    parent, sources = routes.trees, np.arange(routes.sources)
     needed = np.zeros(parent.shape, np.bool_)
-    here = np.tile(np.unique(fabric.host_switch), (routes.sources, 1))
-    rows = np.broadcast_to(sources[:, None], here.shape).ravel()
+    here = np.tile(np.unique(fabric.host_switch), (len(root), 1))
+    rows = np.broadcast_to(np.arange(len(root))[:, None], here.shape).ravel()
     here = here.ravel()
     while len(here):  # walk back from every switch with hosts at once, each branch only as far as it is new
         fresh = ~needed[rows, here]
@@ -117,17 +124,21 @@ def _find(top: dict[int, int], s: int) -> int:
     return s
 
 
-def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
-    """Return every switch its part of every tree (Steps 3 to 6).
+def fixed(
+    fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees | None = None
+) -> tuple[Draft, int, NDArray[np.int64]]:
+    """Return every switch its part of every tree (Steps 3 to 6), the count of VLANs, and the VLAN of each detour.
 
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
-    host's PVID is the VLAN of its source. A static entry stands at every switch of a path and nowhere else.
+    host's PVID is the VLAN of its source. A static entry stands at every switch of a path and nowhere else. Trees are
+    numbered from `first_vlan`.
     """
     draft = Draft(fabric)
     blocks: list[tuple[NDArray[np.integer], ...]] = []
-    links_of, tree_of = trees(fabric, routes)
+    links_of, tree_of, of_detour = trees(fabric, routes, detours)
+    at_switch = [np.flatnonzero(fabric.host_switch == s) for s in range(len(fabric.switches))] if len(of_detour) else []
     for tree, links in enumerate(links_of):
-        vlan = vlan_of_tree[tree]
+        vlan = first_vlan + tree
         channels = 2 * np.fromiter(links, np.int64, len(links))
         channels = np.concatenate([channels, channels + 1])
         draft.join(fabric.tail[channels], vlan, fabric.tail_port[channels], Membership.TAGGED)
@@ -136,32 +147,44 @@ def fixed(fabric: Fabric, routes: Routes, vlan_of_tree: list[int]) -> Draft:
         on_tree[fabric.tail[channels]] = True
         here = np.flatnonzero(on_tree[fabric.host_switch])
         draft.join(fabric.host_switch[here], vlan, fabric.host_port[here], Membership.UNTAGGED)
-        sources = np.flatnonzero(tree_of == tree)
-        switch, target = np.nonzero(port := _ports(fabric, routes, sources))
+        rows = [
+            (np.flatnonzero(routes.source_of_host == source), routes.trees[source])
+            for source in np.flatnonzero(tree_of == tree).tolist()
+        ]
+        if detours is not None:
+            taking = np.flatnonzero(of_detour == tree).tolist()
+            rows += [(at_switch[detours.root[each]], detours.parent[each]) for each in taking]
+        switch, target = np.nonzero(port := _ports(fabric, rows))
         blocks.append((switch, np.full(len(switch), vlan), target, port[switch, target]))
     for host, source in zip(fabric.hosts, routes.source_of_host.tolist(), strict=True):
-        draft.pvid[host.switch, host.port] = vlan_of_tree[int(tree_of[source])]
+        draft.pvid[host.switch, host.port] = first_vlan + int(tree_of[source])
     switch, vlan_of, target, port = (np.concatenate(column) for column in zip(*blocks, strict=True))
     mac = fabric.host_mac[target]
     order = np.lexsort((port, mac, vlan_of, switch))
     bounds = np.searchsorted(switch[order], np.arange(len(fabric.switches) + 1))
     for s in range(len(fabric.switches)):
-        rows = order[bounds[s] : bounds[s + 1]]
-        draft.enter(s, vlan_of[rows], mac[rows], port[rows])
-    return draft
+        rows_here = order[bounds[s] : bounds[s + 1]]
+        draft.enter(s, vlan_of[rows_here], mac[rows_here], port[rows_here])
+    return draft, len(links_of), first_vlan + of_detour
 
 
-def _ports(fabric: Fabric, routes: Routes, sources: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the port towards each host where a path of one of the sources needs it, int[N, H], 0 elsewhere."""
+def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> NDArray[np.int64]:
+    """Return the port towards each host where a path of one of the sources needs it, int[N, H], 0 elsewhere.
+
+    `rows` are the sources: the hosts of each, and its tree.
+    """
     hosts = np.arange(len(fabric.hosts))
     port = np.zeros((len(fabric.switches), len(hosts)), np.int64)
-    for source in sources.tolist():
-        mine = np.flatnonzero(routes.source_of_host == source)
-        wanted = hosts if len(mine) > 1 else hosts[hosts != mine[0]]  # a lone host sends nothing to itself
+    for mine, parent in rows:
+        reached = parent[fabric.host_switch] >= 0
+        reached[fabric.host_switch == fabric.host_switch[mine[0]]] = True
+        wanted = (
+            hosts[reached] if len(mine) > 1 else hosts[reached & (hosts != mine[0])]
+        )  # a lone host sends itself nothing
         here, out = fabric.host_switch[wanted], fabric.host_port[wanted].astype(np.int64)
         while len(wanted):  # walk back from every host at once
             port[here, wanted] = out
-            channel = routes.trees[source, here]
+            channel = parent[here]
             going = channel >= 0
             wanted, channel = wanted[going], channel[going]
             here, out = fabric.tail[channel], fabric.tail_port[channel].astype(np.int64)

@@ -12,6 +12,7 @@ from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
+from tagloom.route.any_order.protect import protect
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
@@ -82,6 +83,31 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     what, order, tables = _best(net, effort, seed, trees, respread_trees)
     parent, _ = tree_rows(order, tables[0], n)
     return Routes("any", what, source_of_host, root, parent)
+
+
+def any_protected(fabric: Fabric, kind: str, effort: int = 1, seed: int = 0) -> tuple[Routes, NDArray[np.int32], int]:
+    """Return trees as `any_trees` does, along an order that leaves few pairs without a path after a single failure.
+
+    Return (routes, the fabric's channels in their order, the pairs of switches that failures leave without). `kind` is
+    "link" or "switch". Raises PlanError where two hosts are not connected.
+    """
+    source_of_host, root = per_switch(fabric)
+    net = lay_out(fabric)
+    n = len(fabric.switches)
+    if not len(net.channel):
+        return any_trees(fabric, effort, seed), net.channel, 0
+    _, order, _ = _best(net, max(1, effort), seed, trees, respread_trees)
+    channels, left = protect(net, np.searchsorted(net.channel, order.channel).astype(np.int32), kind, effort, seed)
+    order = ordered(net, channels)
+    rng = np.random.default_rng(seed)
+    shortest = float(net.weight @ total_distance(net))
+    _, tables = _routed(
+        order, _bounds(net, max(1, effort)), shortest, lambda: rng.permutation(len(net.target)), trees, respread_trees
+    )
+    parent, _ = tree_rows(order, tables[0], n)
+    what = "every single failure leaves paths along it" if left == 0 else f"{left} pairs and failures left without one"
+    routes = Routes("any", f"one order of the channels, moved for detours: {what}", source_of_host, root, parent)
+    return routes, order.channel, left
 
 
 def any_relation(
@@ -210,30 +236,43 @@ def _best(
     best: tuple[float, str, Ordered, Tables] | None = None
     for what, channels in finalists:
         order = ordered(net, channels)
-        tables = make(order, sequence())
-        price = _price(tables[2], shortest)
-        for squarings, share, busy in bounds.passes:
-            trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
-            spread(
-                order,
-                sequence(),
-                trial,
-                squarings,
-                _detour_penalty(trial[2], squarings, share),
-                busiest(trial[2], busy),
-            )
-            before, now = price, _price(trial[2], shortest)
-            if now < price:
-                price, tables = now, trial
-            elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
-                spread(order, sequence(), tables, squarings, np.inf, busiest(tables[2], busy))
-                price = _price(tables[2], shortest)
-            if share and now > before - WORTH:
-                break
+        price, tables = _routed(order, bounds, shortest, sequence, make, spread)
         if best is None or price < best[0]:
             best = (price, what, order, tables)
     assert best is not None  # noqa: S101 - some order always is a finalist
     return "one order of the channels: " + best[1], best[2], best[3]
+
+
+def _routed(
+    order: Ordered,
+    bounds: Effort,
+    shortest: float,
+    sequence: Callable[[], NDArray[np.int64]],
+    make: Callable[[Ordered, NDArray[np.int64]], Tables],
+    spread: Callable[..., int],
+) -> tuple[float, Tables]:
+    """Make the paths along an order, and spread their load: (price, tables)."""
+    tables = make(order, sequence())
+    price = _price(tables[2], shortest)
+    for squarings, share, busy in bounds.passes:
+        trial = (tables[0].copy(), tables[1].copy(), tables[2].copy())
+        spread(
+            order,
+            sequence(),
+            trial,
+            squarings,
+            _detour_penalty(trial[2], squarings, share),
+            busiest(trial[2], busy),
+        )
+        before, now = price, _price(trial[2], shortest)
+        if now < price:
+            price, tables = now, trial
+        elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
+            spread(order, sequence(), tables, squarings, np.inf, busiest(tables[2], busy))
+            price = _price(tables[2], shortest)
+        if share and now > before - WORTH:
+            break
+    return price, tables
 
 
 def _price(load: NDArray[np.float64], shortest: float) -> float:

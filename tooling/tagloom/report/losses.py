@@ -1,0 +1,76 @@
+"""Put into words what single failures do, and what detours make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tagloom.report.terminal import count, row, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.records.what_if import WhatIf
+
+SHOWN = 5  # failures named; the counts are complete
+NOUNS = {"links": "link", "switches": "switch"}
+PARTS = {"link": "any single link", "switch": "any single link or switch"}
+
+
+def detour_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return what the detours of a plan protect and cost; nothing for a plan without."""
+    if summary.get("protect", "none") == "none":
+        return []
+    left, cases = summary["unprotected"], summary["protected"] + summary["unprotected"]
+    vlans, entries = count(summary["detour_vlans"], "VLAN"), summary["detour_entries"]
+    hops, load = summary["hops_after_failure"], summary["load_after_failure_max"]
+    cost = (
+        f"{vlans} and {entries:,} static entries more, which no host uses until then; after the worst failure "
+        f"{hops:.2f} times the hops, max channel load {load:,} host pairs"
+    )
+    lines = [*row("detours", cost)]
+    lines.append(
+        verdict(
+            "",
+            f"a way for every pair after {PARTS[summary['protect']]}",
+            f"{summary['protected']:,} of {cases:,}",
+            good=not left,
+        )
+    )
+    if left:
+        lines += row(
+            "", f"{left:,} have none: no one order of the channels was found along which all climb, as on a ring, "
+            "where one turn stays forbidden; tagloom verify BUILD --what-if names them"
+        )  # fmt: skip
+    return lines
+
+
+def what_if_lines(found: WhatIf | None) -> list[str]:
+    """Return what single failures of a kind do, the worst of those that leave pairs without a path by name."""
+    if found is None:
+        return []
+    cases = found.protected + found.unprotected
+    lines = [
+        verdict(
+            "what if",
+            f"a way for all still cabled, any of {count(found.failures, NOUNS[found.kind])} lost",
+            f"{found.protected:,} of {cases:,}",
+            good=not found.unprotected,
+        ),
+        verdict("", "no deadlock, storm or second copy meanwhile", "all states", good=found.safe),
+    ]
+    ports, cut, without = found.pvids_max, found.cut_pairs_max, found.unprotected_pairs_max
+    lines += row(
+        "",
+        f"{found.saved:,} saved by new PVIDs, at most {ports:,} ports each; at most {cut:,} pairs cut by one, "
+        f"{without:,} without a way; max channel load {found.load_before:,} -> {found.load_max:,}",
+    )
+    worst = sorted(found.losses, key=lambda loss: -loss.unprotected)
+    for loss in worst[:SHOWN]:
+        lines += row(
+            "", f"{' - '.join(loss.dead)}: {loss.unprotected:,} pairs without a way: {', '.join(loss.pairs)} ..."
+        )
+    if more := len(worst) - SHOWN:
+        lines += row("", f"and {more:,} failures more") if more > 0 else []
+    if found.deadlock_cycle:
+        lines += row("", f"cycle: {'; '.join(found.deadlock_cycle)}")
+    return lines

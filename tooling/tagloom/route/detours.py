@@ -1,0 +1,93 @@
+"""Find detours beside given trees: an order that all their paths climb, and trees along it round each failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.graph.cycles import ranks
+from tagloom.records.routes import DetourTrees
+from tagloom.route.any_order.detours import OUTSIDE, along, chosen, detour_trees, needed, rerooted
+from tagloom.route.any_order.orders import ordered
+from tagloom.route.any_order.protect import failures, protect
+from tagloom.route.net import lay_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+ROOTS = 64  # switches from which shared trees are tried
+
+
+def order_beside(
+    fabric: Fabric,
+    dependencies: tuple[NDArray[np.int64], NDArray[np.int64]],
+    kind: str,
+    effort: int = 1,
+    seed: int = 0,
+) -> tuple[NDArray[np.int32], int]:
+    """Return the channels in an order that climbs along given dependencies and leaves room for detours, int32[m].
+
+    Returned with it is how many pairs of switches it leaves unprotected over all failures. `dependencies` are (held,
+    wanted) and stay allowed. Raises ValueError where they close a cycle.
+    """
+    net = lay_out(fabric)
+    held, wanted = dependencies
+    rank = ranks(len(fabric.tail), held, wanted)[net.channel]
+    order = np.argsort(rank, kind="stable").astype(np.int32)
+    number = np.full(len(fabric.tail), -1, np.int64)
+    number[net.channel] = np.arange(len(net.channel))
+    slot = np.empty(len(net.channel), np.int64)
+    slot[net.out] = np.arange(len(net.out)) - net.out_start[net.tail[net.out]]
+    locked = np.zeros((len(net.channel), int(np.diff(net.out_start).max(initial=0))), np.bool_)
+    before, after = number[held], number[wanted]
+    inside = (before >= 0) & (after >= 0)
+    locked[before[inside], slot[after[inside]]] = True
+    turned, left = protect(net, order, kind, effort, seed, locked, np.inf)
+    return net.channel[turned], left
+
+
+def find_detours(
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, *, own: bool
+) -> DetourTrees:
+    """Return detours for each source whose tree a single failure breaks, along an order that all its paths climb.
+
+    `order` lists the channels that are up; `kind` is "link" or "switch". At most `most` trees are added: shared by
+    sources and failures, or with `own` made for each source alone, with short paths. Trees of other sources serve too
+    where they are not. Raises PlanError where the routes are no trees.
+    """
+    net = lay_out(fabric)
+    what = failures(net, kind)
+    local = np.searchsorted(net.channel, order).astype(np.int32)
+    climbing = ordered(net, local)
+    paths = along(climbing, local, what)
+    number = np.full(len(fabric.switches), -1, np.int32)
+    number[net.switch] = np.arange(len(net.switch))
+    place = np.full(len(fabric.tail) + 1, OUTSIDE, np.int32)
+    place[order] = np.arange(len(order))
+    sources = number[routes.root]
+    trees = place[np.where(routes.trees >= 0, routes.trees, len(fabric.tail))][:, net.switch]
+    trees[np.arange(len(sources)), sources] = -1
+    wanted = needed(paths, sources, trees)
+    base = trees[:0] if own else np.unique(trees, axis=0)
+    left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0) if len(base) else wanted
+    found = detour_trees(paths, sources, left, most, ROOTS, own=own)
+    pool = np.concatenate([base, found])
+    taken = chosen(paths, sources, net.weight, wanted, pool)
+    rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
+    different = np.unique(rows[rows >= 0])
+    parent = np.full((len(different), len(fabric.switches)), -1, np.int32)
+    for row, (k, t) in enumerate(zip(*np.divmod(different, max(1, len(pool))), strict=True)):
+        hung = rerooted(paths, pool[t], sources[k])
+        parent[row, net.switch] = np.where(hung >= 0, order[hung], -1)
+    return DetourTrees(
+        links=np.unique(net.channel // 2).astype(np.int32),
+        switches=net.switch if kind == "switch" else net.switch[:0],
+        root=routes.root[different // max(1, len(pool))],
+        parent=parent,
+        choice=np.where(rows >= 0, np.searchsorted(different, rows), -1).T.astype(np.int32),
+        unserved=int((wanted & (taken < 0)).sum()),
+    )

@@ -1,0 +1,350 @@
+"""Follow all frames after the loss of each link or switch, hosts moved to VLANs that go round it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import Finding, InputError
+from tagloom.graph.cycles import find_cycle
+from tagloom.graph.search import matrix
+from tagloom.platforms.port_names import channel_name, link_at, link_ends
+from tagloom.records.switch_state import Frames
+from tagloom.records.what_if import Loss, WhatIf
+from tagloom.verify.broadcast import flood_from
+from tagloom.verify.forwarding import NOWHERE, forwarding
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from tagloom.records.detours import Detour
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+    from tagloom.verify.forwarding import Forwarding
+
+CELLS = 1 << 20  # frames followed at once; bounds memory
+WITNESSES = 3  # pairs named of each failure
+KINDS = ("links", "switches")
+
+
+@dataclass(frozen=True, eq=False)
+class _Tours:
+    """All ways out of a host: T nodes that hosts' frames enter by, and what becomes of frames from there.
+
+    node      int64[T]; of_host  the tour of (host, VLAN), where its port takes frames into that VLAN
+    arrives   bool[T, H], the hosts that entries lead to; heard  those, and the ports of hosts on the first switch
+    tour, host, channel  int32[R], a row for each channel on each of those paths, in the order they are taken
+    turns     int64, the dependencies of these frames, as (tour * C + held) * C + wanted
+    load      float64[T, C], how many hosts are reached over each channel
+    """
+
+    node: NDArray[np.int64]
+    of_host: dict[tuple[int, int], int]
+    arrives: NDArray[np.bool_]
+    heard: NDArray[np.bool_]
+    tour: NDArray[np.int32]
+    host: NDArray[np.int32]
+    channel: NDArray[np.int32]
+    turns: NDArray[np.int64]
+    load: NDArray[np.float64]
+
+
+def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Detour] | None = None) -> WhatIf:
+    """Take every link, or switch, away alone; move the hosts by `detours`, and follow every frame.
+
+    Without detours, each host that loses pairs moves to the VLAN, of those its port already takes part in, that serves
+    most of its pairs and closes no dependency cycle with all that is chosen before. Only PVIDs of hosts' ports change.
+    A pair counts as reached where static entries lead its frames all the way. Which states the wave passes through does
+    not matter: a frame keeps the VLAN it entered by, so the dependencies of all states together are those of all VLANs
+    that hosts ever use, and that union is looked at for cycles. Raises InputError where a detour names strangers.
+    """
+    model = forwarding(fabric, state)
+    home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
+    cases = _cases(fabric, kind)
+    moves = None if detours is None else _moves(fabric, detours)
+    vlans = {(h, vlan) for h, vlan in enumerate(home)}
+    if moves is not None:
+        vlans |= {pair for part in cases for pair in moves.get(part, {}).items()}
+    else:
+        vlans |= set(_joined(model))
+    tours = _walked(model, _entered(model, state, sorted(vlans)))
+    legal = _Legal(model, tours, {tours.of_host.get(pair, -1) for pair in enumerate(home)})
+    chosen = _Judge(fabric, tours, legal, home)
+    for part in cases:
+        chosen.lose(part, None if moves is None else moves.get(part, {}))
+    return chosen.answer(kind, len(cases))
+
+
+Part = tuple[int, int]  # (link, -1) or (-1, switch)
+
+
+def _cases(fabric: Fabric, kind: str) -> list[Part]:
+    if kind == "links":
+        return [(i, -1) for i, link in enumerate(fabric.links) if link.up]
+    return [(-1, s) for s, switch in enumerate(fabric.switches) if switch.up]
+
+
+def _moves(fabric: Fabric, detours: Sequence[Detour]) -> dict[Part, dict[int, int]]:
+    """Map each failure to the VLAN of each host that moves. Raises InputError."""
+    index = {host.name: h for h, host in enumerate(fabric.hosts)}
+    moves: dict[Part, dict[int, int]] = {}
+    findings: list[Finding] = []
+    for detour in detours:
+        link = link_at(fabric, detour.dead[0]) if len(detour.dead) > 1 else None
+        switch = fabric.index.get(detour.dead[0]) if len(detour.dead) == 1 else None
+        if (link is None and switch is None) or not index.keys() >= detour.pvids.keys():
+            findings.append(Finding("detours", "parts and hosts of the fabric", " ".join(detour.dead)))
+            continue
+        part = (link, -1) if link is not None else (-1, switch if switch is not None else -1)
+        moves[part] = {index[name]: vlan for name, vlan in detour.pvids.items()}
+    if findings:
+        raise InputError(findings)
+    return moves
+
+
+def _joined(model: Forwarding) -> list[tuple[int, int]]:
+    """List (host, VLAN) for every VLAN that a host gets frames of."""
+    taking = np.flatnonzero(model.egress_host >= 0)
+    vlan = model.node_vlan[model.egress_node[taking]]
+    return list(zip(model.egress_host[taking].tolist(), vlan.tolist(), strict=True))
+
+
+def _entered(model: Forwarding, state: FabricState, vlans: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """Return the node that each (host, VLAN) enters by with that VLAN as its PVID; those it is refused by are left out.
+
+    The rules are those of `forwarding`: the VLAN is on the switch, the port is up, takes untagged frames, and is a
+    member or filters nothing.
+    """
+    fabric = model.fabric
+    node_of = {
+        pair: node for node, pair in enumerate(zip(model.node_switch.tolist(), model.node_vlan.tolist(), strict=True))
+    }
+    member = model.egress_table() != NOWHERE
+    entered: dict[tuple[int, int], int] = {}
+    for h, vlan in vlans:
+        host = fabric.hosts[h]
+        held, node = state[fabric.switches[host.switch].name], node_of.get((host.switch, vlan), NOWHERE)
+        taken = held.enabled[host.port - 1] and held.frames[host.port - 1] != Frames.TAGGED_ONLY
+        if node != NOWHERE and taken and (member[node, host.port] or not held.ingress_filter[host.port - 1]):
+            entered[h, vlan] = node
+    return entered
+
+
+def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
+    """Follow the entries to every host from every node that hosts enter by."""
+    hosts, channels = len(model.fabric.hosts), max(1, len(model.fabric.tail))
+    nodes, tour_of = np.unique(np.array(list(entered.values()), np.int64), return_inverse=True)
+    of_host = {pair: int(t) for pair, t in zip(entered, tour_of.tolist(), strict=True)}
+    pin = np.zeros((model.nodes, hosts), np.int32)
+    pin[model.entry_node, model.entry_host] = model.entry_port
+    table = model.egress_table()
+    arrives = np.zeros((len(nodes), hosts), np.bool_)
+    rows: list[tuple[NDArray[np.int32], ...]] = []
+    turns: list[NDArray[np.int64]] = []
+    block = max(1, CELLS // max(1, hosts))
+    for low in range(0, len(nodes), block):
+        tour, host = (
+            g.ravel()
+            for g in np.meshgrid(np.arange(low, min(low + block, len(nodes))), np.arange(hosts), indexing="ij")
+        )
+        node, held = nodes[tour], np.full(len(tour), -1, np.int64)
+        for _ in range(model.nodes + 1):
+            egress = table[node, pin[node, host]]
+            end = model.egress_host[egress] == host
+            good = (pin[node, host] > 0) & (egress != NOWHERE)
+            arrives[tour[good & end], host[good & end]] = True
+            on = good & (model.egress_to[egress] != NOWHERE) & (model.egress_channel[egress] >= 0)
+            tour, host, held, egress = tour[on], host[on], held[on], egress[on]
+            if not len(tour):
+                break
+            channel = model.egress_channel[egress].astype(np.int64)
+            rows.append((tour.astype(np.int32), host.astype(np.int32), channel.astype(np.int32)))
+            turn = held >= 0
+            turns.append(np.unique((tour[turn] * channels + held[turn]) * channels + channel[turn]))
+            node, held = model.egress_to[egress].astype(np.int64), channel
+    heard = arrives.copy()  # a host that is alone on its switch has no entry for itself
+    near = np.flatnonzero((model.egress_host >= 0) & np.isin(model.egress_node, nodes))
+    heard[np.searchsorted(nodes, model.egress_node[near]), model.egress_host[near]] = True
+    empty = np.empty(0, np.int32)
+    tour32, host32, channel32 = map(np.concatenate, zip(*rows, strict=True)) if rows else (empty, empty, empty)
+    load = np.bincount(tour32.astype(np.int64) * channels + channel32, minlength=len(nodes) * channels)
+    return _Tours(
+        nodes,
+        of_host,
+        arrives,
+        heard,
+        tour32,
+        host32,
+        channel32,
+        np.concatenate(turns) if turns else np.empty(0, np.int64),
+        load.reshape(len(nodes), channels).astype(np.float64),
+    )
+
+
+class _Legal:
+    """The dependencies of all tours that are used, unicasts and floods together, kept acyclic where that is asked."""
+
+    def __init__(self, model: Forwarding, tours: _Tours, used: Collection[int]) -> None:
+        self.model, self.tours = model, tours
+        self.channels = max(1, len(model.fabric.tail))
+        self.once = self.storm_free = True
+        self.used: set[int] = set()
+        self.refused: set[int] = set()
+        self.keys = np.empty(0, np.int64)
+        self.add({t for t in used if t >= 0})
+
+    def _of(self, some: Collection[int]) -> NDArray[np.int64]:
+        """Return the dependencies of tours, as held * channels + wanted, and look at their floods."""
+        few = np.array(sorted(some), np.int64)
+        square = self.channels**2
+        mine = self.tours.turns[np.isin(self.tours.turns // square, few)] % square
+        flooded, copies = flood_from(self.model, self.tours.node[few])
+        self.storm_free &= not flooded.storm
+        # Entries lead over egresses that a flood takes too. So as many copies as hosts that entries lead to are one for
+        # each of these, on the path of the unicasts: it is there, after a failure, where that is.
+        self.once &= bool(np.array_equal(copies, self.tours.heard[few].sum(axis=1)))
+        return np.unique(np.concatenate([mine, flooded.held * self.channels + flooded.wanted]))
+
+    def add(self, some: Collection[int]) -> None:
+        """Use tours, whatever they depend on."""
+        if fresh := set(some) - self.used:
+            self.used |= fresh
+            self.keys = np.union1d(self.keys, self._of(fresh))
+
+    def fits(self, tour: int) -> bool:
+        """Use a tour if it closes no cycle with those in use; return whether it is in use."""
+        if tour in self.used or tour in self.refused:
+            return tour in self.used
+        before = self.once, self.storm_free
+        keys = np.union1d(self.keys, self._of({tour}))
+        harmless = (self.once or not before[0]) and (self.storm_free or not before[1])
+        if harmless and not find_cycle(self.channels, *np.divmod(keys, self.channels)):
+            self.used.add(tour)
+            self.keys = keys
+            return True
+        self.once, self.storm_free = before
+        self.refused.add(tour)
+        return False
+
+    def cycle(self) -> list[int]:
+        """Return the channels of a dependency cycle, [] where there is none."""
+        return find_cycle(self.channels, *np.divmod(self.keys, self.channels))
+
+
+class _Judge:
+    """Judge one failure after another, and add up what they do."""
+
+    def __init__(self, fabric: Fabric, tours: _Tours, legal: _Legal, home: list[int]) -> None:
+        self.fabric, self.tours, self.legal = fabric, tours, legal
+        hosts = len(fabric.hosts)
+        self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
+        self.apart = ~np.eye(hosts, dtype=np.bool_)
+        by_link = np.argsort(tours.channel // 2, kind="stable")
+        self.by_link = by_link, np.searchsorted(tours.channel[by_link] // 2, np.arange(len(fabric.links) + 1))
+        into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
+        by_switch = np.argsort(into, kind="stable")
+        self.by_switch = by_switch, np.searchsorted(into[by_switch], np.arange(len(fabric.switches) + 1))
+        self.options: dict[int, list[int]] = {}
+        for (h, _), t in tours.of_host.items():
+            self.options.setdefault(h, []).append(t)
+        self.protected = self.unprotected = self.saved = self.cut = self.worst = self.pvids = 0
+        self.losses: list[Loss] = []
+        load, hops = self._load(self.home)
+        self.load_before, self.hops_before = int(load.max(initial=0)), int(hops)
+        self.load, self.hops = self.load_before, self.hops_before
+
+    def _load(self, taken: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
+        times = np.bincount(taken[taken >= 0], minlength=len(self.tours.node)).astype(np.float64)
+        load: NDArray[np.float64] = times @ self.tours.load
+        return load, float(load.sum())
+
+    def _connected(self, part: Part) -> NDArray[np.bool_]:
+        """Return the ordered pairs of hosts that are alive and connected, bool[H, H]."""
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - a third of a second few commands need
+
+        fabric, (link, switch) = self.fabric, part
+        up = np.flatnonzero(fabric.channel_up[::2])
+        a, b = fabric.tail[2 * up], fabric.head[2 * up]
+        kept = (up != link) & (a != switch) & (b != switch)
+        near = matrix(len(fabric.switches), a[kept].astype(np.int64), b[kept].astype(np.int64))
+        label = connected_components(near, directed=False)[1][fabric.host_switch]
+        label[fabric.host_switch == switch] = -1
+        together: NDArray[np.bool_] = (label[:, None] == label[None, :]) & (label >= 0)[:, None] & self.apart
+        return together
+
+    def _broken(self, part: Part) -> NDArray[np.bool_]:
+        """Return which (tour, host) no frame passes any more, bool[T + 1, H]; the last row is of no tour."""
+        link, _ = part
+        order, start = self.by_link if link >= 0 else self.by_switch
+        rows = order[start[max(part)] : start[max(part) + 1]]
+        broken = np.append(~self.tours.arrives, np.ones((1, self.apart.shape[0]), np.bool_), axis=0)
+        broken[self.tours.tour[rows], self.tours.host[rows]] = True
+        return broken
+
+    def lose(self, part: Part, moves: dict[int, int] | None) -> None:
+        """Take a part away, move hosts by `moves` or, with None, as serves most pairs, and count."""
+        connected, broken = self._connected(part), self._broken(part)
+        before = broken[self.home] & connected
+        taken = self.home.copy()
+        if moves is not None:
+            for h, vlan in moves.items():
+                taken[h] = self.tours.of_host.get((h, vlan), -1)
+            self.legal.add(set(taken[taken >= 0].tolist()))
+        else:
+            for h in np.flatnonzero(before.any(axis=1)).tolist():
+                options = np.array(self.options.get(h, []), np.int64)
+                left = (broken[options] & connected[h]).sum(axis=1)
+                for i in np.argsort(left, kind="stable").tolist():
+                    if left[i] >= before[h].sum() or self.legal.fits(int(options[i])):
+                        taken[h] = options[i] if left[i] < before[h].sum() else taken[h]
+                        break
+        after = broken[taken] & connected
+        unprotected, total = int(after.sum()), int(connected.sum())
+        cut, saved = self.apart.sum() - total, int((before & ~after).sum())
+        self.protected += total - unprotected
+        self.unprotected += unprotected
+        self.saved += saved
+        self.cut, self.worst = max(self.cut, int(cut)), max(self.worst, unprotected)
+        self.pvids = max(self.pvids, int((taken != self.home).sum()))
+        load, hops = self._load(taken)
+        link, switch = part
+        dead = (np.arange(len(load)) // 2 == link) | (np.append(self.fabric.tail, -1)[: len(load)] == switch)
+        self.load, self.hops = max(self.load, int(load[~dead].max(initial=0))), max(self.hops, int(hops))
+        if unprotected:
+            names = [self.fabric.hosts[h].name for h in range(len(self.fabric.hosts))]
+            pairs = tuple(f"{names[a]} -> {names[b]}" for a, b in np.argwhere(after)[:WITNESSES].tolist())
+            self.losses.append(Loss(named(self.fabric, part), int(cut), saved, unprotected, pairs))
+
+    def answer(self, kind: str, failures: int) -> WhatIf:
+        """Return what all of them together do."""
+        cycle = self.legal.cycle()
+        return WhatIf(
+            kind=kind,
+            failures=failures,
+            protected=self.protected,
+            unprotected=self.unprotected,
+            saved=self.saved,
+            cut_pairs_max=self.cut,
+            unprotected_pairs_max=self.worst,
+            pvids_max=self.pvids,
+            deadlock_free=not cycle,
+            deadlock_cycle=tuple(channel_name(self.fabric, c) for c in cycle),
+            broadcast_exactly_once=self.legal.once if not len(self.legal.model.group_node) else None,
+            storm_free=self.legal.storm_free,
+            load_before=self.load_before,
+            load_max=self.load,
+            hops_before=self.hops_before,
+            hops_max=self.hops,
+            losses=tuple(self.losses),
+            dependencies=np.divmod(self.legal.keys, self.legal.channels),
+        )
+
+
+def named(fabric: Fabric, part: Part) -> tuple[str, ...]:
+    """Return a link by its two ends, or a switch by its name."""
+    link, switch = part
+    return link_ends(fabric, link) if link >= 0 else (fabric.switches[switch].name,)
