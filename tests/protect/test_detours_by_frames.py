@@ -78,8 +78,8 @@ def note(fabric, sent, waits):
             waits.add_edge(int(before) ^ 1, int(after))
 
 
-def holds(fabric, kind):
-    build, proof, texts = pipeline.plan(fabric, ROOT / "templates", protect=kind)
+def holds(fabric, kind, prefer="vlans"):
+    build, proof, texts = pipeline.plan(fabric, ROOT / "templates", protect=kind, prefer=prefer)
     assert proof.proven, [str(finding) for finding in proof.findings]
     state, unknown = pipeline.parse(fabric, texts)
     assert not unknown
@@ -118,13 +118,24 @@ def test_regular_fabrics_of_more_than_one_ring_are_protected(family):
 
 
 @examples(20)
-@given(st.integers(4, 9), st.integers(0, 2**16), st.sampled_from(["link", "switch"]))
-def test_each_failure_of_a_two_connected_fabric_is_what_was_proven(switches, seed, kind):
+@given(
+    st.integers(4, 9), st.integers(0, 2**16), st.sampled_from(["link", "switch"]), st.sampled_from(["vlans", "load"])
+)
+def test_each_failure_of_a_two_connected_fabric_is_what_was_proven(switches, seed, kind, prefer):
     graph = nx.gnm_random_graph(switches, 2 * switches, seed=seed)
     graph.add_edges_from((v, (v + 1) % switches) for v in range(switches))
     hosts = [(seed >> v) % 3 for v in range(switches)]
     hosts[0], hosts[-1] = 1, 2
-    holds(make_irregular(hosts, sorted(graph.edges), "linux-bridge"), kind)
+    holds(make_irregular(hosts, sorted(graph.edges), "linux-bridge"), kind, prefer)
+
+
+@pytest.mark.parametrize("family", FAMILIES[1:4], ids=lambda family: "-".join(map(str, family)))
+def test_short_detours_of_each_source_are_as_good(family):
+    fabric = make_fabric(*family)
+    short, shared = holds(fabric, "link", "load"), holds(fabric, "link")
+    assert short.protection.unprotected == 0
+    assert short.protection.load_after_failure_max <= shared.protection.load_after_failure_max
+    assert short.protection.detour_vlans > shared.protection.detour_vlans
 
 
 def test_what_if_without_a_plan_finds_what_the_vlans_of_the_texts_can_do():

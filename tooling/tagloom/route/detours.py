@@ -8,8 +8,9 @@ import numpy as np
 
 from tagloom.graph.cycles import ranks
 from tagloom.records.routes import DetourTrees
-from tagloom.route.any_order.detours import OUTSIDE, along, chosen, detour_trees, needed, rerooted
+from tagloom.route.any_order.detours import OUTSIDE, along, chosen, needed, rerooted, shared_trees
 from tagloom.route.any_order.orders import ordered
+from tagloom.route.any_order.own_detours import own_detours
 from tagloom.route.any_order.protect import failures, protect
 from tagloom.route.net import lay_out
 
@@ -72,11 +73,15 @@ def find_detours(
     trees = place[np.where(routes.trees >= 0, routes.trees, len(fabric.tail))][:, net.switch]
     trees[np.arange(len(sources)), sources] = -1
     wanted = needed(paths, sources, trees)
-    base = trees[:0] if own else np.unique(trees, axis=0)
-    left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0) if len(base) else wanted
-    found = detour_trees(paths, sources, left, most, ROOTS, own=own)
-    pool = np.concatenate([base, found])
-    taken = chosen(paths, sources, net.weight, wanted, pool)
+    if own:
+        weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
+        weight[np.arange(len(sources)), sources] = 0.0
+        pool, taken = own_detours(paths, sources, weight, trees, wanted, most)
+    else:
+        base = np.unique(trees, axis=0)
+        left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
+        pool = np.concatenate([base, shared_trees(paths, sources, left, most, ROOTS)])
+        taken = chosen(paths, sources, net.weight, wanted, pool)
     rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
     different = np.unique(rows[rows >= 0])
     parent = np.full((len(different), len(fabric.switches)), -1, np.int32)

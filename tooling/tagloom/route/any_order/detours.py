@@ -20,7 +20,8 @@ ROOT, OUTSIDE = -1, -2  # in place of the position of the channel into a switch:
 class Along(NamedTuple):
     """Channels by their positions in an order (m), their failures (F), and what stays reachable.
 
-    tail, head   int32[m]; out_start int32[n + 1], out int32[m]: the channels that leave each switch, ascending
+    tail, head   int32[m]; out_start int32[n + 1], out int32[m], in_start, into: the channels that leave and enter each
+                 switch, ascending
     back         int32[m], the position of the channel that leads the other way
     first, second, third  int32[m], the failures that kill each channel, as in Failures
     links        failures of links; those of switches come after
@@ -32,6 +33,8 @@ class Along(NamedTuple):
     head: NDArray[np.int32]
     out_start: NDArray[np.int32]
     out: NDArray[np.int32]
+    in_start: NDArray[np.int32]
+    into: NDArray[np.int32]
     back: NDArray[np.int32]
     first: NDArray[np.int32]
     second: NDArray[np.int32]
@@ -47,7 +50,7 @@ def along(order: Ordered, net_order: NDArray[np.int32], what: Failures) -> Along
     place = np.empty(len(net_order), np.int32)
     place[net_order] = np.arange(len(net_order), dtype=np.int32)
     found = Along(
-        order.tail, order.head, order.out_start, order.out, place[net_order ^ 1],
+        order.tail, order.head, order.out_start, order.out, order.in_start, order.into, place[net_order ^ 1],
         what.first[net_order], what.second[net_order], what.third[net_order],
         what.links, what.hosts, np.empty((len(what.cut), n, len(what.hosts)), np.uint64),
     )  # fmt: skip
@@ -102,6 +105,12 @@ def needed(net: Along, sources: NDArray[np.int32], trees: NDArray[np.int32]) -> 
 
 
 @kernel
+def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
+    """Return whether a channel's link is to be avoided, or the switch it leaves."""
+    return bool(avoided[net.first[c]]) or (net.second[c] >= 0 and bool(avoided[net.second[c]]))
+
+
+@kernel
 def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part would take all of its arrays
     net: Along,
     root: int,
@@ -132,7 +141,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
             if c <= time[u] or net.first[c] == dead or net.second[c] == dead or net.third[c] == dead:
                 continue
             v = net.head[c]
-            if avoided[net.first[c]] or v == root:
+            if _avoids(net, c, avoided) or v == root:
                 continue
             if level[v] < 0:
                 level[v], time[v] = level[u] + 1, c
@@ -147,7 +156,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
         for c in range(m):
             if net.first[c] == dead or net.second[c] == dead or net.third[c] == dead:
                 continue
-            if careful and avoided[net.first[c]]:
+            if careful and _avoids(net, c, avoided):
                 continue
             if early[net.tail[c]] < c < early[net.head[c]]:
                 early[net.head[c]] = c
@@ -357,56 +366,19 @@ def _shared(
     return taken
 
 
-@kernel
-def _own(
-    net: Along,
-    sources: NDArray[np.int32],
-    wanted: NDArray[np.bool_],
-    most: int,
-    room: Room,
-    found: NDArray[np.int32],
-) -> int:
-    """Grow each source trees of its own until each failure is gone round by one, up to `most` in all."""
-    open_cases = wanted.copy()
-    count, taken = open_cases.shape[1], 0
-    avoided = np.zeros(count, np.bool_)
-    more = True
-    while more:
-        more = False
-        for k in range(len(sources)):
-            dead = -1
-            for f in range(count):
-                avoided[f] = f < net.links and open_cases[k, f]
-                if dead < 0 and open_cases[k, f]:
-                    dead = f
-            if dead < 0 or taken == most:
-                continue
-            more = True
-            time = found[taken]
-            _grow(net, sources[k], dead, avoided, time, room.level, room.early, room.queue, 0)
-            taken += 1
-            one = sources[k : k + 1]
-            _serve(net, one, time, open_cases[k : k + 1], room)
-            open_cases[k] &= ~room.covered[0]
-    return taken
-
-
-def detour_trees(
-    net: Along, sources: NDArray[np.int32], wanted: NDArray[np.bool_], most: int, roots: int, *, own: bool
+def shared_trees(
+    net: Along, sources: NDArray[np.int32], wanted: NDArray[np.bool_], most: int, roots: int
 ) -> NDArray[np.int32]:
     """Return trees that serve the wanted (source, failure), as positions of channels into switches, int32[T, n].
 
-    At most `most`: what is then not served is not. With `own`, each source gets trees grown for it alone; else the
-    tree that serves most comes first, rooted at one of `roots` switches.
+    The tree that serves most comes first, rooted at one of `roots` switches; at most `most`: what is then not served is
+    not.
     """
     n = len(net.out_start) - 1
-    room = _room(net, len(sources))
     limit = int(min(most, wanted.sum()))
     found = np.empty((limit, n), np.int32)
-    if own:
-        return found[: _own(net, sources, wanted, limit, room, found)]
     some = np.unique(np.linspace(0, n - 1, min(n, roots)).astype(np.int32))
-    return found[: _shared(net, sources, wanted, some, limit, room, found)]
+    return found[: _shared(net, sources, wanted, some, limit, _room(net, len(sources)), found)]
 
 
 @kernel

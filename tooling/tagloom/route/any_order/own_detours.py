@@ -1,0 +1,260 @@
+"""Make each source detours of its own: a branch of its tree that is hit hangs elsewhere, with the load evened out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.graph.kernel import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.route.any_order.detours import Along
+
+SWEEPS = 4  # times each switch of a detour chooses its channel
+HOP = 0.25  # what one hop more weighs against the most loaded channel on the way
+AVOIDED = 16.0  # what a channel weighs that this detour shall go round, though it does not die
+PASSES = 3  # times each detour is made, the others known from the second on
+
+
+def own_detours(
+    net: Along,
+    sources: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    trees: NDArray[np.int32],
+    wanted: NDArray[np.bool_],
+    most: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return trees grown for one source each, int32[T, n], and which of them each wanted (source, failure) takes.
+
+    What a failure cuts off a source's tree hangs elsewhere, all else stays. One tree goes round all links as far from
+    the root, if it can, as each moves little. `trees` (int32[S, n]) are the sources' own, `weight` (float64[S, n]) the
+    pairs of hosts between each source and switch. At most `most` trees are made; the choice is int32[S, F], -1 where
+    none is.
+    """
+    count, n, m = wanted.shape[1], trees.shape[1], len(net.tail)
+    choice = np.full(wanted.shape, -1, np.int32)
+    flows = np.zeros((len(sources), m), np.float32)
+    for k in range(len(sources)):
+        _flows(net, trees[k], weight[k], flows[k])
+    load = np.tile(flows.sum(axis=0), (count, 1))  # after each failure, by what is chosen so far
+    found: list[NDArray[np.int32]] = []
+    made: list[tuple[int, int]] = []  # the source and the failure that each tree was made for
+    carried: list[NDArray[np.float32]] = []
+
+    def grown(k: int, dead: int, cases: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        time, served = trees[k].copy(), np.zeros(count, np.bool_)
+        most_loaded = load[cases].max(axis=0).astype(np.float64)
+        _rehang(net, _below(net, trees[k], cases), dead, cases, most_loaded, weight[k], time)
+        _goes_round(net, time, int(sources[k]), cases, served)
+        return time, served
+
+    for k in range(len(sources)):
+        left = wanted[k].copy()
+        while left.any() and len(found) < most:
+            dead = int(np.argmax(left))
+            cases = _alike(net, trees[k], dead, left)
+            load[cases] -= flows[k]
+            time, served = grown(k, dead, cases)
+            flow = np.empty(m, np.float32)
+            _flows(net, time, weight[k], flow)
+            load[cases & ~served] += flows[k]
+            load[served] += flow
+            left &= ~served
+            left[dead] = False
+            if served.any():
+                choice[k, served] = len(found)
+                found.append(time)
+                made.append((k, dead))
+                carried.append(flow)
+    for t in list(range(len(found))) * (PASSES - 1):  # anew, now that what the others do is known
+        k, dead = made[t]
+        cases = choice[k] == t
+        load[cases] -= carried[t]
+        time, served = grown(k, dead, cases)
+        if served[cases].all():
+            found[t] = time
+            _flows(net, time, weight[k], carried[t])
+        load[cases] += carried[t]
+    return np.array(found, np.int32).reshape(len(found), n), choice
+
+
+@kernel
+def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flow: NDArray[np.float32]) -> None:
+    """Put into `flow` what a tree carries over each channel, float32[m]."""
+    below = weight.copy()
+    for c in range(len(net.tail) - 1, -1, -1):
+        flow[c] = 0.0
+        if time[net.head[c]] == c:
+            flow[c] = below[net.head[c]]
+            below[net.tail[c]] += below[net.head[c]]
+
+
+@kernel
+def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark the failures that one detour shall go round together with `dead`, bool[F], of those that are `left`.
+
+    Links as far from the root, where what hangs on each finds another place near by; a link at the root alone, and of
+    switches those on one branch of the root.
+    """
+    n = len(time)
+    first, depth = np.full(n, -1, np.int32), np.zeros(n, np.int64)
+    at = dead - net.links
+    for c in range(len(net.tail)):
+        v = net.head[c]
+        if time[v] == c:
+            depth[v] = depth[net.tail[c]] + 1
+            first[v] = v if depth[v] == 1 else first[net.tail[c]]
+            if net.first[c] == dead:
+                at = v
+    marked = np.zeros(len(left), np.bool_)
+    for v in range(n):
+        if first[v] < 0:
+            continue
+        if dead < net.links:
+            marked[net.first[time[v]]] |= v == at or (depth[v] == depth[at] > 1)
+        elif first[v] == first[at]:
+            marked[net.links + v] = True
+    return marked & left
+
+
+@kernel
+def _below(net: Along, time: NDArray[np.int32], cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark the switches that some of the failures cut off a tree, bool[n]."""
+    cut = np.zeros(len(time), np.bool_)
+    for c in range(len(net.tail)):
+        v, u = net.head[c], net.tail[c]
+        if time[v] == c:
+            beside = net.links + u < len(cases) and cases[net.links + u]
+            cut[v] = cut[u] or cases[net.first[c]] or beside
+    return cut
+
+
+@kernel
+def _dies(net: Along, c: int, dead: int) -> bool:
+    return bool(net.first[c] == dead or net.second[c] == dead or net.third[c] == dead)
+
+
+@kernel
+def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
+    """Return whether a channel's link is to be avoided, or the switch it leaves."""
+    return bool(avoided[net.first[c]]) or (net.second[c] >= 0 and bool(avoided[net.second[c]]))
+
+
+@kernel
+def _arrive(
+    net: Along, moving: NDArray[np.bool_], dead: int, avoided: NDArray[np.bool_], time: NDArray[np.int32]
+) -> None:
+    """Hang the moving switches by the earliest arrivals, which reach everything, round what is avoided if it can be."""
+    n, m = len(time), len(net.tail)
+    hung = np.empty(n, np.bool_)
+    for v in range(n):
+        if moving[v]:
+            time[v] = -2
+        hung[v] = time[v] != -2
+    early = np.empty(n, np.int64)
+    for careful in (True, False):
+        for v in range(n):
+            early[v] = -1 if time[v] == -1 else m
+        for c in range(m):
+            free = not _dies(net, c, dead) and not (careful and _avoids(net, c, avoided))
+            if free and early[net.tail[c]] < c < early[net.head[c]]:
+                early[net.head[c]] = c
+        for i in range(n):
+            v = i
+            if hung[v] or early[v] == m:
+                continue
+            while True:
+                c = early[v]
+                hung[v], time[v], moving[v] = True, c, True
+                v = net.tail[c]
+                if hung[v] and time[v] < c:
+                    break
+
+
+@kernel
+def _rehang(
+    net: Along,
+    moving: NDArray[np.bool_],
+    dead: int,
+    avoided: NDArray[np.bool_],
+    load: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    time: NDArray[np.int32],
+) -> None:
+    """Hang the moving switches anew, where few hops and little loaded channels lead; the others stay if they can.
+
+    From the earliest arrivals on, each switch chooses its channel again, those that are reached last first: any that
+    comes after the one into its tail and before those that leave it for its branches. Times climb along the tree, so it
+    stays one.
+    """
+    n, m = len(time), len(net.tail)
+    _arrive(net, moving, dead, avoided, time)
+    heaviest = max(1.0, load.max())
+    depth, cost, latest, below = np.zeros(n), np.zeros(n), np.empty(n, np.int64), np.empty(n)
+    for _ in range(SWEEPS):
+        for c in range(m):
+            v = net.head[c]
+            if time[v] == c:
+                x = load[c] / heaviest
+                depth[v] = depth[net.tail[c]] + 1.0
+                cost[v] = cost[net.tail[c]] + x * x * x * x + (AVOIDED if _avoids(net, c, avoided) else 0.0)
+        for v in range(n):
+            latest[v], below[v] = m, weight[v]
+        old = time.copy()
+        for k in range(m - 1, -1, -1):
+            v = net.head[k]
+            if old[v] != k:
+                continue
+            if moving[v]:
+                least = np.inf
+                for j in range(net.in_start[v], net.in_start[v + 1]):
+                    c = net.into[j]
+                    u = net.tail[c]
+                    if time[u] == -2 or time[u] >= c or c >= latest[v] or _dies(net, c, dead):
+                        continue
+                    x = (load[c] + below[v]) / heaviest
+                    price = cost[u] + HOP * (depth[u] + 1.0) + x * x * x * x
+                    price += AVOIDED if _avoids(net, c, avoided) else 0.0
+                    if price < least:
+                        time[v], least = c, price
+            latest[net.tail[time[v]]] = min(latest[net.tail[time[v]]], time[v])
+            below[net.tail[time[v]]] += below[v]
+
+
+@kernel
+def _goes_round(
+    net: Along, time: NDArray[np.int32], source: int, cases: NDArray[np.bool_], round_: NDArray[np.bool_]
+) -> int:
+    """Mark the cases, bool[F], of which a tree loses no host that climbing paths still reach, and count them."""
+    count, n, words = net.reach.shape
+    below = np.zeros((n, words), np.uint64)
+    whole = np.zeros(words, np.uint64)
+    hit = np.zeros(count, np.bool_)
+    for v in range(n):
+        if time[v] != -2:
+            own = (np.uint64(1) << np.uint64(v & 63)) & net.hosts[v >> 6]
+            below[v, v >> 6] = own
+            whole[v >> 6] |= own
+    for c in range(len(net.tail) - 1, -1, -1):
+        v = net.head[c]
+        if time[v] != c:
+            continue
+        f, g = net.first[c], net.links + v
+        for w in range(words):
+            own = np.uint64(1) << np.uint64(v & 63) if v >> 6 == w else np.uint64(0)
+            if below[v, w] & net.reach[f, source, w]:
+                hit[f] = True
+            if g < count and below[v, w] & ~own & net.reach[g, source, w]:
+                hit[g] = True
+            below[net.tail[c], w] |= below[v, w]
+    total = 0
+    for f in range(count):
+        round_[f] = cases[f] and not hit[f]
+        for w in range(words):
+            if net.reach[f, source, w] & net.hosts[w] & ~whole[w]:
+                round_[f] = False
+        total += round_[f]
+    return total
