@@ -130,6 +130,9 @@ class Bench:
     def connection(self, switch, **changes):
         return SshSwitch(switch, platforms.load(self.models[switch]), self.access(switch, **changes))
 
+    def language(self, switch):
+        return language(self.models[switch])
+
     def state(self, switch):
         return language(self.models[switch]).parse(self.configurations()[switch])[0]
 

@@ -80,6 +80,8 @@ COVERING = [
     ("render/shell*.py", "render/test_linux_bridge.py"),
     ("render/*", f"{TEXTS} render/test_hostile_lines.py laws/test_paste_order.py laws/test_render_parse.py"),
     ("apply/gate.py", "apply/test_gate.py apply/test_push.py apply/test_runs.py"),
+    ("apply/own_lines.py", "apply/test_own_lines.py"),
+    ("apply/session.py", "apply/test_push.py apply/test_own_lines.py"),
     (
         "apply/*",
         (
