@@ -114,3 +114,15 @@ def test_a_name_that_no_file_can_have_is_a_finding(tmp_path):
     (found,) = raised.value.findings
     assert found.expected == "a settings file, or all-on"
     assert len(str(found)) < 500
+
+
+@pytest.mark.parametrize(("said", "repair"), [("", "propose"), ("repair: auto\n", "auto"), ("repair: off\n", "off")])
+def test_what_becomes_of_what_dies_stands_in_the_timetable(tmp_path, said, repair):
+    path = tmp_path / "t.yml"
+    path.write_text(f'{said}rules: [{{when: "0 0 * * *", settings: all-on}}]\n')
+    assert read_timetable(path).repair == repair
+    path.write_text(path.read_text() + "repair_hold_seconds: -1\n" + ("" if said else "repair: always\n"))
+    with pytest.raises(InputError) as caught:
+        read_timetable(path)
+    wrong = [str(each.where).rpartition(" ")[2] for each in caught.value.findings]
+    assert wrong == (["repair_hold_seconds"] if said else ["repair", "repair_hold_seconds"])

@@ -188,6 +188,13 @@ def test_what_was_begun_and_not_ended_leaves_unknown_what_runs(tmp_path):
         TimetableMemory(tmp_path / "other.db")
 
 
+def test_what_repair_decides_is_kept_and_leaves_known_what_runs(memory):
+    memory.remember(TimetableProgress(("night.json",)))
+    memory.note(1.0, "done", ("night.json",), "the timetable")
+    memory.note(2.0, "dead", ("s0:g1 - s1:g2",), "as SNMP shows it")
+    assert (memory.standing().settings, memory.counts()) == (("night.json",), (1, 0))
+
+
 def test_a_failed_change_is_tried_again_later_and_later(fabric, home, monkeypatch):
     tried = []
 

@@ -1,9 +1,15 @@
 """A cable that is pulled and a switch that dies: tagloom repair names them and restores every pair that it can."""
 
+import json
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from tagloom.lab import process
-from terminal import Terminal
+from terminal import HEARS_INTERRUPTS, Terminal
 
 REPAIRED = ("dead_links", "dead_switches", "pairs_cut", "pairs_restored", "pairs_apart", "means")
 CABLE, SECOND = "s3:g3 - s0:g1", "s3:g4 - s0:g2"
@@ -87,3 +93,49 @@ def test_a_dead_switch_is_named_and_led_around_and_joins_again_when_it_is_back(t
     assert (page["dead_switches"], page["pairs_restored"], page["failed"]) == ([], 6, [])
     assert lost(terminal) == 0
     assert terminal.answer("apply", "b")["changed"] == []
+
+
+@pytest.fixture
+def daemon(terminal):
+    """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
+    home = terminal.home
+    (home / "day.yml").write_text(
+        'rules: [{when: "0 0 * * *", settings: all-on}]\nrepair: auto\nrepair_hold_seconds: 1\n'
+    )
+    (home / "hook.py").write_text(
+        f"import sys\nwith open({str(home / 'events')!r}, 'a') as file: file.write(sys.stdin.read())\n"
+    )
+    (home / "events").write_text("")
+    words = ["run", "day.yml", "--every", "2s", "--repair-every", "0.5s", "--on-event", f"{sys.executable} hook.py"]
+    log = (home / "run.log").open("w")
+    with log, subprocess.Popen(
+        [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words], cwd=home, stdout=log, stderr=log
+    ) as running:  # fmt: skip
+
+        def event(kind, count=1):
+            while True:
+                events = [json.loads(line) for line in (home / "events").read_text().splitlines()]
+                found = [each for each in events if each["event"] == kind]
+                if len(found) >= count:
+                    return found[count - 1]
+                assert running.poll() is None, (home / "run.log").read_text()
+                assert not [each for each in events if each["event"] == "repair-failed"], events
+                time.sleep(0.2)
+
+        yield event
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == 0, (home / "run.log").read_text()
+
+
+def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon):
+    while terminal.answer("lab", "ping", expect=0)["lost"] or not (terminal.rack / "run" / "state.db").exists():
+        time.sleep(0.2)
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    assert daemon("dead")["parts"] == [SECOND]
+    repaired = daemon("repaired")
+    assert (repaired["means"], repaired["dead_links"]) == ("replan", [SECOND])
+    assert lost(terminal) == 0
+    process.mend(terminal.rack)
+    assert daemon("back")["parts"] == [SECOND]
+    assert daemon("repaired", 2)["dead_links"] == []
+    assert lost(terminal) == 0

@@ -82,6 +82,9 @@ class ClockMetrics(Collector):
             "busiest_channel_share": (s.busiest_share, "Of its speed, on the busiest channel at the last reading"),
             "jobs": (s.jobs, "Jobs that ask for settings"),
             "next_change_timestamp_seconds": (s.next_at, "When the timetable next begins something"),
+            "dead_links": (s.dead.dead_links, "Links that are dead"),
+            "dead_switches": (s.dead.dead_switches, "Switches that are dead"),
+            "pairs_cut": (s.dead.pairs_cut, "Ordered pairs of hosts that are cut off, after the last repair"),
             "looked_timestamp_seconds": (s.at, "When it last looked"),
         }
         for name, (value, what) in gauges.items():
@@ -89,3 +92,5 @@ class ClockMetrics(Collector):
                 yield GaugeMetricFamily(f"tagloom_run_{name}", what, value=value)
         yield CounterMetricFamily("tagloom_run_changes", "Changes of settings", value=s.changes)
         yield CounterMetricFamily("tagloom_run_failures", "Changes that failed", value=s.failures)
+        yield CounterMetricFamily("tagloom_run_repairs", "Repairs since the start", value=s.dead.repairs)
+        yield CounterMetricFamily("tagloom_run_repair_failures", "Repairs that failed", value=s.dead.failures)

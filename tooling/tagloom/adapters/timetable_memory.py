@@ -21,14 +21,17 @@ _SCHEMA = """
 CREATE TABLE event (
   id INTEGER PRIMARY KEY,
   at REAL NOT NULL,        -- seconds since the epoch
-  kind TEXT NOT NULL,      -- begun, done, failed, stopped
-  settings TEXT NOT NULL,  -- JSON list of names
+  kind TEXT NOT NULL,      -- begun, done, failed, stopped; of repair: dead, back, repaired, repair-...
+  settings TEXT NOT NULL,  -- JSON list of names; of repair: of what is dead
   why TEXT NOT NULL
 );
 CREATE TABLE standing (id INTEGER PRIMARY KEY CHECK (id = 1), page TEXT NOT NULL);
 """
 
 
+_LAST_OF_SETTINGS = (
+    "SELECT kind FROM event WHERE kind IN ('begun', 'done', 'failed', 'stopped') ORDER BY id DESC LIMIT 1"
+)
 _FORM = Form("a state file of tagloom run", _APPLICATION_ID, SCHEMA_VERSION, _SCHEMA)
 _STANDING = TypeAdapter(TimetableProgress)
 
@@ -52,7 +55,7 @@ class TimetableMemory:
             return TimetableProgress()
         where = f"{self._file.path}: standing"
         standing = checked(_STANDING, parse_json(rows[0][0], where, "what tagloom run remembers"), where)
-        last = self._file.rows(tuple[str], "SELECT kind FROM event ORDER BY id DESC LIMIT 1")
+        last = self._file.rows(tuple[str], _LAST_OF_SETTINGS)
         return standing if last == [("done",)] else replace(standing, settings=())
 
     def remember(self, standing: TimetableProgress) -> None:

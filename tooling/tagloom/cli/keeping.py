@@ -17,6 +17,11 @@ from tagloom.errors import Finding
 if TYPE_CHECKING:
     import argparse
 
+    from tagloom.adapters.event_hook import EventHook
+    from tagloom.operate.clock import LoadProbe, TimetableController
+    from tagloom.operate.repair_watch import RepairWatch
+    from tagloom.records.timetable import Timetable
+
 
 class _WallClock:
     """The computer's own time, and wait by it."""
@@ -36,6 +41,7 @@ class _WallClock:
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
+    from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock
     from tagloom.pipeline import observing, timetabling
@@ -45,13 +51,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     all_found = Findings()
     checked = all_found.of
     every = checked(lambda: seconds_of(args.every), 0.0)
+    repair_every = checked(lambda: seconds_of(args.repair_every, "--repair-every"), 0.0)
+    hook = checked(lambda: EventHook(args.on_event), None) if args.on_event else None
     hold = checked(lambda: seconds_of(args.hold, "--hold"), 0.0)
     listening = checked(lambda: listening_at(args.metrics_port, "--metrics-port"), None) if args.metrics_port else None
-    if not 0 < args.lower_below < args.raise_above <= 1:
-        shares = f"{args.lower_below:g} and {args.raise_above:g}"
-        all_found.findings.append(
-            Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)
-        )
+    all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
     site = checked(lambda: site_of(args), None)
     fabric = checked(lambda: observing.fabric_of(site.inventory), None) if site is not None else None
@@ -73,7 +77,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         if not args.no_watch:
             settings = snmp_settings_of(args, site.inventory)
             agents = observing.agents_of(fabric, settings.addresses, settings.port)
-            probe = clock.LoadProbe(agents, stack.enter_context(snmp_reader(args, settings)).ask)
+            snmp = stack.enter_context(snmp_reader(args, settings))
+            probe = clock.LoadProbe(agents, snmp.ask)
         memory = stack.enter_context(closing(TimetableMemory(Path(":memory:") if args.dry_run else home / "state.db")))
         metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
@@ -98,19 +103,68 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             allow_interrupt=args.allow == "interrupt",
         )
 
-        def end(*_: object) -> None:
-            controller.ending = True
-            raise KeyboardInterrupt
+        if hook is not None:
+            stack.callback(hook.close)
+        if probe is not None and table.repair != "off":
+            controller.repairs = _repair_watch(args, controller, probe, table, hook, repair_every)
 
-        before = signal.signal(signal.SIGTERM, end)
-        stack.callback(signal.signal, signal.SIGTERM, before)
-        stack.callback(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, end))
-        try:
-            controller.run(once=args.once)
-        except KeyboardInterrupt:
-            tell(time.time(), "told to end: ended")
+        _run_until_told(controller, once=args.once)
     screen.answer({"told": told, "dry_run": args.dry_run})
     return GOOD
+
+
+def _run_until_told(controller: TimetableController, *, once: bool) -> None:
+    """Run until a signal says to end, after the wave that is under way."""
+
+    def end(*_: object) -> None:
+        controller.ending = True
+        raise KeyboardInterrupt
+
+    before = [(number, signal.signal(number, end)) for number in (signal.SIGTERM, signal.SIGINT)]
+    try:
+        controller.run(once=once)
+    except KeyboardInterrupt:
+        controller.tell(time.time(), "told to end: ended")
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _wrong_shares(args: argparse.Namespace) -> list[Finding]:
+    """Find shares of load that are none."""
+    if 0 < args.lower_below < args.raise_above <= 1:
+        return []
+    shares = f"{args.lower_below:g} and {args.raise_above:g}"
+    return [Finding("--lower-below and --raise-above", "shares of 1, the first the lower", shares)]
+
+
+def _repair_watch(
+    args: argparse.Namespace,
+    controller: TimetableController,
+    probe: LoadProbe,
+    table: Timetable,
+    hook: EventHook | None,
+    every_seconds: float,
+) -> RepairWatch:
+    """Return what looks for dead parts beside a timetable, and acts on them as its file says."""
+    from tagloom.observe import CARRIER
+    from tagloom.operate.repair_watch import RepairWatch
+    from tagloom.pipeline import observing
+
+    return RepairWatch(
+        "propose" if args.dry_run else table.repair,
+        controller.fabric,
+        lambda judged: observing.observe_all(judged, probe.agents, probe.ask, CARRIER),
+        controller.next_site,
+        controller.context,
+        time.monotonic,
+        lambda text: controller.tell(time.time(), text),
+        controller.note_repair,
+        hook or (lambda _event: None),
+        table.repair_hold_seconds,
+        every_seconds,
+        allow_interrupt=args.allow == "interrupt",
+    )
 
 
 def add(commands: Commands) -> None:
@@ -127,6 +181,14 @@ def add(commands: Commands) -> None:
     )
     run.add_argument("--once", action="store_true", help="apply what should hold now, and end")
     run.add_argument("--every", default="30s", metavar="TIME", help="look every 30s, 5m or 1h (default 30s)")
+    run.add_argument(
+        "--repair-every", default="5s", metavar="TIME", help="look for what is dead every 5s (default; `repair:` there)"
+    )
+    run.add_argument(
+        "--on-event",
+        metavar="COMMAND",
+        help="begin this command, no shell between, for all that dies, is back or is repaired: JSON on its input",
+    )
     run.add_argument("--no-watch", action="store_true", help="do not read load over SNMP: clock and jobs alone")
     run.add_argument(
         "--raise-above", type=float, default=0.7, metavar="SHARE", help="of a channel: all links come on (default 0.7)"

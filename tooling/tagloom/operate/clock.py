@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
     from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.repair_watch import RepairWatch
     from tagloom.operate.waves import ApplyContext
     from tagloom.pipeline.observing import Ask
     from tagloom.pipeline.planning import Build
@@ -69,7 +70,7 @@ class Memory(Protocol):
         ...
 
     def note(self, at: float, kind: str, settings: tuple[str, ...], why: str) -> None:
-        """Append an event: begun, done, failed or stopped."""
+        """Append an event: begun, done, failed or stopped, or one of repair's."""
         ...
 
     def counts(self) -> tuple[int, int]:
@@ -120,6 +121,7 @@ class TimetableController:
     every_seconds: float = 30.0
     dry_run: bool = False
     allow_interrupt: bool = False
+    repairs: RepairWatch | None = None
     ending: bool = False  # set by who interrupts: nothing more is begun
     _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
@@ -171,10 +173,22 @@ class TimetableController:
                 return
             now = self.clock.now()
             coming = [at - now for at, _ in upcoming(self.table, now, self.every_seconds / 86_400)]
-            self.clock.sleep(max(0.0, min([self.every_seconds, *coming])))
+            self._wait(max(0.0, min([self.every_seconds, *coming])))
+
+    def _wait(self, seconds: float) -> None:
+        """Wait, and look for what dies meanwhile."""
+        part = self.repairs.every_seconds if self.repairs is not None else seconds
+        while self.repairs is not None and seconds > part:
+            self.clock.sleep(part)
+            seconds -= part
+            self.repairs.look()
+        self.clock.sleep(seconds)
 
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
+        if self.repairs is not None and self.repairs.look():  # settings wait until paths are home again
+            self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
+            return
         load = self._look() if self.probe is not None else None
         now, waited = self.clock.now(), self._now()
         scheduled = due(self.table, now)
@@ -320,7 +334,7 @@ class TimetableController:
         """
         build, prepared = self._prepared(fabric, regulated, None)
         options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt)
-        with self.context(self._next_site()) as context:
+        with self.context(self.next_site()) as context:
             run = context.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
                 return 0, True
@@ -366,7 +380,7 @@ class TimetableController:
             raise PlanError("settings must prove before they are pushed", str(prepared.proof.findings[0]))
         return build, prepared
 
-    def _next_site(self) -> Site:
+    def next_site(self) -> Site:
         """Return a name of its own to each run, so that none writes over another's outcomes and backups."""
         self._runs += 1
         return replace(self.site, run=f"{self.site.run}-{self._runs}")
@@ -386,6 +400,10 @@ class TimetableController:
         self._standing = standing
         if not self.dry_run:
             self._keep(lambda: self.memory.remember(standing))
+
+    def note_repair(self, kind: str, parts: tuple[str, ...], why: str) -> None:
+        """Keep what repair has decided, and why."""
+        self._note(kind, parts, why)
 
     def _note(self, kind: str, names: tuple[str, ...], why: str) -> None:
         self._keep(lambda: self.memory.note(self.clock.now(), kind, names, why))
@@ -427,6 +445,7 @@ class TimetableController:
                     jobs,
                     coming[0][0] if coming else None,
                     *self._counts,
+                    *([self.repairs.status] if self.repairs is not None else []),
                 )
             )
             self._unshown = False

@@ -72,8 +72,12 @@ class Repair:
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
         pushed = self.result.to_json() if self.result is not None else {"changed": [], "unchanged": [], "failed": []}
+        return {**pushed, **self.figures, "proposed": self.proposed}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Return what is dead and what became of its pairs, with the keys of the command line."""
         return {
-            **pushed,
             "dead_links": list(self.dead_links),
             "dead_switches": list(self.dead_switches),
             "silent_switches": list(self.silent),
@@ -86,7 +90,6 @@ class Repair:
             "reason": self.reason,
             "waiting": {name: round(seconds, 1) for name, seconds in self.waiting.items()},
             "seconds": round(self.seconds, 3),
-            "proposed": self.proposed,
         }
 
 

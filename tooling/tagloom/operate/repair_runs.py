@@ -75,6 +75,12 @@ class Assessment:
         return self.runs.run.unfinished or not same_target(self.wanted.fabric, self.runs.fabric)
 
     @property
+    def is_away(self) -> bool:
+        """Return whether a repair leads paths elsewhere than they go without one."""
+        runs = self.runs
+        return runs.ours and (runs.run.unfinished or not same_target(runs.fabric, runs.home.fabric))
+
+    @property
     def dead_links(self) -> tuple[str, ...]:
         """Name the dead links by their ends."""
         return tuple(" - ".join(link_ends(self.runs.home.fabric, i)) for i in sorted(self.dead.links))

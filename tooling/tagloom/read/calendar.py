@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules"}
+KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds"}
+REPAIRS = ("auto", "propose", "off")
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
@@ -27,9 +28,10 @@ MOST_A_DAY = 288  # times a rule may begin
 def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
 
-    The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds` and
-    `changes_a_day`. `settings` is a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``.
-    Raises InputError with all findings; that no settings are readable is found by who plans with them.
+    The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
+    `changes_a_day`, `repair` (auto, propose or off) and `repair_hold_seconds`. `settings` is a file beside the
+    timetable, made by tagloom regulate or timetable, or ``all-on``. Raises InputError with all findings; that no
+    settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
     page = {"rules": raw} if isinstance(raw, list) else raw
@@ -66,12 +68,16 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
                 findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
     dwell = _least(path, page, "dwell_seconds", Timetable.dwell_seconds, findings)
     most = _least(path, page, "changes_a_day", Timetable.changes_a_day, findings)
+    hold = _least(path, page, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
+    repair = {False: "off"}.get(page.get("repair", Timetable.repair), page.get("repair", Timetable.repair))
+    if repair not in REPAIRS:
+        findings.append(Finding(f"{path}: repair", "one of " + ", ".join(REPAIRS), shown(repair)))
     name = timezone or str(page.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files)
+    table = Timetable(tuple(rules), name, dwell, int(most), files, str(repair), hold)
     findings += _clashes(path, table, zone, dwell)
     if findings:
         raise InputError(sorted(findings))

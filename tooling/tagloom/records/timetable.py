@@ -83,7 +83,8 @@ class Timetable:
     """Rules and the settings files they name.
 
     `dwell_seconds` is the least time between two changes on purpose, `changes_a_day` the most of them in 24 hours;
-    a link that must come back up waits for neither.
+    a link that must come back up waits for neither. `repair` says what becomes of what dies: auto, propose or off;
+    paths go home once it has been back for `repair_hold_seconds`.
     """
 
     rules: tuple[Rule, ...]
@@ -91,6 +92,8 @@ class Timetable:
     dwell_seconds: float = 900.0
     changes_a_day: int = 12
     files: dict[str, Path] = field(default_factory=dict)
+    repair: str = "propose"
+    repair_hold_seconds: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,21 @@ class TimetableProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadStatus:
+    """How repair stands: what is dead, pairs that are cut off, repairs done and failed since the start.
+
+    `away` tells that something is dead, or that paths have not gone home yet: settings of links wait.
+    """
+
+    dead_links: int = 0
+    dead_switches: int = 0
+    pairs_cut: int = 0
+    repairs: int = 0
+    failures: int = 0
+    away: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ClockStatus:
     """How a running timetable stands, for those who watch it."""
 
@@ -140,3 +158,4 @@ class ClockStatus:
     next_at: float | None
     changes: int
     failures: int
+    dead: DeadStatus = field(default_factory=DeadStatus)

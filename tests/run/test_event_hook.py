@@ -1,0 +1,36 @@
+"""A command of the operator's hears of every event, and holds up nothing."""
+
+import json
+import sys
+import time
+
+import pytest
+
+from tagloom.adapters.event_hook import EventHook
+from tagloom.errors import InputError
+
+
+def test_each_event_reaches_the_command_as_json_and_nobody_waits_for_it(tmp_path):
+    heard = tmp_path / "heard"
+    script = tmp_path / "hook.py"
+    script.write_text(f"import sys, time\ntext = sys.stdin.read()\nopen({str(heard)!r}, 'a').write(text)\n")
+    hook = EventHook(f"{sys.executable} {script}")
+    hook({"event": "dead", "parts": ["s0:g1 - s1:g2"]})
+    while not heard.exists() or not heard.read_text().endswith("\n"):
+        time.sleep(0.02)
+    assert json.loads(heard.read_text()) == {"event": "dead", "parts": ["s0:g1 - s1:g2"]}
+    hook.close()
+
+
+def test_a_command_that_takes_nothing_or_hangs_is_ended():
+    hook = EventHook("sleep 3600")
+    hook({"event": "dead", "parts": ["x" * 10]})
+    hook.close()
+    hook({"event": "back"})
+    hook.close()
+
+
+@pytest.mark.parametrize("command", ["no-such-command --here", "'", ""])
+def test_a_command_that_is_none_is_a_finding(command):
+    with pytest.raises(InputError, match="--on-event"):
+        EventHook(command)

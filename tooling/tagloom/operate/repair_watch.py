@@ -1,0 +1,179 @@
+"""Watch a running fabric for what dies, and repair it by itself or propose to: at each look, beside the timetable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tagloom.apply.abort import JOURNAL, at_work
+from tagloom.errors import InputError, TagloomError
+from tagloom.operate.repair import RepairOptions, repair
+from tagloom.operate.repair_runs import assess, what_runs
+from tagloom.records.timetable import DeadStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from tagloom.apply.site import Site
+    from tagloom.operate.repair import Repair
+    from tagloom.operate.repair_runs import Assessment, Poll, Runs
+    from tagloom.operate.waves import ApplyContext
+    from tagloom.records.fabric import Fabric
+
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 900.0
+
+
+class Note(Protocol):
+    """Keep a decision: what happened, to which parts, and why."""
+
+    def __call__(self, kind: str, parts: tuple[str, ...], why: str) -> None:
+        """Write it down."""
+        ...
+
+
+@dataclass(eq=False)
+class RepairWatch:
+    """Look for dead parts, and act on them as the operator wants: `mode` auto or propose.
+
+    `next_site` names each run; `context` takes the fabric's lock for one of them; `steady` is a clock nobody sets.
+    `tell` takes a line for people, `note` every decision for the journal, `event` the same for a command of the
+    operator's. `status` is how it stands.
+    """
+
+    mode: str
+    whole: Fabric
+    poll: Poll
+    next_site: Callable[[], Site]
+    context: Callable[[Site], AbstractContextManager[ApplyContext]]
+    steady: Callable[[], float]
+    tell: Callable[[str], None]
+    note: Note
+    event: Callable[[Mapping[str, Any]], None]
+    hold_seconds: float = 300.0
+    every_seconds: float = 5.0
+    allow_interrupt: bool = False
+    status: DeadStatus = field(default_factory=DeadStatus)
+    _site: Site | None = None
+    _runs: Runs | None = None
+    _journal_at: int = -1
+    _seen: tuple[str, ...] = ()
+    _tried: object = None
+    _retry_at: float = 0.0
+    _retry_seconds: float = FIRST_RETRY_SECONDS
+    _said: str = ""
+
+    def look(self) -> bool:
+        """Look once and act; return whether something is dead or paths are not home, so that settings have to wait.
+
+        What fails is told, and tried again later. While another command works on the switches nothing is done.
+        """
+        if self._site is None:
+            self._site = self.next_site()
+        if at_work(self._site.home):
+            return self.status.away
+        try:
+            runs = self._what_runs(self._site)
+            if runs is None:
+                return False
+            found = assess(runs, self.whole, self.poll, self.hold_seconds)
+        except (TagloomError, OSError) as error:
+            self._say_once(f"not known what is dead: {_one_line(error)}")
+            return self.status.away
+        self._said = ""
+        self._heed(found)
+        if found.to_do:
+            self._do(found)
+        return self.status.away
+
+    def _what_runs(self, site: Site) -> Runs | None:
+        """Return what runs, read anew where the journal was written since; None where nothing was applied yet."""
+        path = site.home / JOURNAL
+        if not path.exists():
+            return None
+        at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
+        if self._runs is None or at != self._journal_at:
+            with self.context(site) as context:
+                try:
+                    self._runs = what_runs(context)
+                except InputError:
+                    self._runs = None
+            self._journal_at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
+        return self._runs
+
+    def _heed(self, found: Assessment) -> None:
+        """Announce what died and what is back since the last look, and note how it stands."""
+        dead = (*found.dead_switches, *found.dead_links)
+        for kind, parts in (("dead", [p for p in dead if p not in self._seen]), ("back", self._back(dead))):
+            if parts:
+                self._announce(kind, tuple(parts), "as SNMP shows it")
+        self._seen = dead
+        self.status = replace(
+            self.status,
+            dead_links=len(found.dead_links),
+            dead_switches=len(found.dead_switches),
+            away=bool(dead) or found.is_away,
+        )
+
+    def _back(self, dead: tuple[str, ...]) -> list[str]:
+        return [part for part in self._seen if part not in dead]
+
+    def _do(self, found: Assessment) -> None:
+        """Repair, or propose to, once for each thing that is to be done; what failed is tried again after a while."""
+        wanted = found.wanted.fabric
+        key = tuple((link.up, link.dead) for link in wanted.links), tuple(s.up for s in wanted.switches)
+        if key != self._tried:
+            self._retry_at, self._retry_seconds = 0.0, FIRST_RETRY_SECONDS
+        elif self.mode != "auto" or self.steady() < self._retry_at:
+            return
+        self._tried = key
+        self._retry_at = self.steady() + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
+        options = RepairOptions(self.mode != "auto", self.hold_seconds, self.allow_interrupt)
+        try:
+            with self.context(self.next_site()) as context:
+                done = repair(context, self.whole, self.poll, options)
+        except (TagloomError, OSError) as error:
+            self.status = replace(self.status, failures=self.status.failures + 1)
+            self._announce("repair-failed", self._seen, _one_line(error))
+            return
+        self._runs = None  # what runs is another thing now
+        self._told(done)
+
+    def _told(self, done: Repair) -> None:
+        """Announce what became of a repair."""
+        good = done.result is None or (done.result.good and not done.pairs_left)
+        kind = "repair-proposed" if done.proposed else "repaired" if good else "repair-failed"
+        figures = f"{done.pairs_restored} of {done.pairs_cut} pairs restored by {done.means or 'nothing'}"
+        if done.pairs_apart:
+            figures += f", {done.pairs_apart} joined by no cable ({', '.join(done.hosts_apart)})"
+        why = f"{done.reason}; {figures} in {done.seconds:.1f} s"
+        if done.proposed:
+            why = f"{why.replace('pairs restored', 'pairs would be restored')}: tagloom repair does it"
+        elif not good and done.result is not None:
+            cut, outcomes = done.result.interrupted, done.result.outcomes
+            failed = f"failed: {', '.join(outcomes.failed)}" if outcomes.failed else outcomes.error
+            why += f"; {cut.rule}" if done.result.refused else f"; {failed}" if failed else ""
+        self.status = replace(
+            self.status,
+            pairs_cut=done.pairs_cut if done.proposed else done.pairs_cut - done.pairs_restored,
+            repairs=self.status.repairs + (kind == "repaired"),
+            failures=self.status.failures + (kind == "repair-failed"),
+        )
+        self._announce(kind, (*done.dead_switches, *done.dead_links), why, done)
+
+    def _announce(self, kind: str, parts: tuple[str, ...], why: str, done: Repair | None = None) -> None:
+        what = ", ".join(parts) or "nothing is dead"
+        self.tell(f"{kind}: {what}: {why}")
+        self.note(kind, parts, why)
+        more = {} if done is None else done.figures
+        self.event({"event": kind, "fabric": self.whole.name, "parts": list(parts), "why": why, **more})
+
+    def _say_once(self, text: str) -> None:
+        if text != self._said:
+            self._said = text
+            self.tell(text)
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).replace("\n", "; ")
