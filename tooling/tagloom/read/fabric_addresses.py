@@ -1,0 +1,126 @@
+"""Write hosts' MAC addresses into the text of a fabric file, and leave every other character of it as it is."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from tagloom.errors import Finding, InputError
+from tagloom.read.fabric_text import word
+from tagloom.storage.document import parse_yaml
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_INDENT = 2
+
+
+def with_addresses(text: str, macs: Mapping[str, int], source: str) -> str:
+    """Return the text of a fabric file with hosts' addresses set; `source` names it in findings.
+
+    Only addresses are replaced or added, at the places where the parser saw their hosts. The new text is read again:
+    where it says anything else than the old one with these addresses, InputError is raised (aliases, merged keys).
+    """
+    if not macs:
+        return text
+    document = parse_yaml(text, source)
+    edits = _Edits(text)
+    if isinstance(document.node, yaml.MappingNode):
+        _edit(edits, document.node, macs)
+    wanted = copy.deepcopy(document.value)
+    if isinstance(wanted, dict):
+        hosts = wanted["hosts"] = dict(wanted.get("hosts") or {})
+        for name, mac in macs.items():
+            hosts[name] = {**(hosts.get(name) or {}), "mac": format_mac(mac)}
+    written = edits.apply()
+    try:
+        same = parse_yaml(written, source).value == wanted
+    except InputError:
+        same = False
+    if not same:
+        hint = "hosts: with a mapping of its own for each host, without aliases"
+        raise InputError([Finding(source, hint, "hosts that cannot be edited in their place")])
+    return written
+
+
+class _Edits:
+    """Replacements in a text, gathered in the order in which they shall stand where several begin at one place."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._made: list[tuple[int, int, str]] = []
+
+    def put(self, start: int, end: int, words: str) -> None:
+        """Put words in the place of text[start:end], apart from a colon that stands directly before."""
+        glued = start > 0 and self.text[start - 1] in ":?"
+        self._made.append((start, end, " " + words if glued and not words.startswith("\n") else words))
+
+    def apply(self) -> str:
+        """Return the text with all replacements made."""
+        parts, at = [], 0
+        for start, end, words in sorted(self._made, key=lambda edit: edit[:2]):
+            parts += [self.text[at:start], words]
+            at = end
+        return "".join([*parts, self.text[at:]])
+
+    def add(self, mapping: yaml.MappingNode, entries: list[str], lines: list[str]) -> None:
+        """Add entries behind a mapping's own: `entries` where it is in braces, else `lines` of the same depth."""
+        if mapping.flow_style:
+            end = mapping.end_mark.index - 1
+            while self.text[end - 1] == " ":
+                end -= 1
+            comma = ", " if mapping.value and self.text[end - 1] not in ",{" else " " if mapping.value else ""
+            self.put(end, end, comma + ", ".join(entries))
+        else:
+            end = self.text.find("\n", _last(mapping).end_mark.index)
+            end = len(self.text) if end < 0 else end
+            margin = "\n" + " " * mapping.value[0][0].start_mark.column
+            self.put(end, end, "".join(margin + line for line in lines))
+
+
+def _edit(edits: _Edits, root: yaml.MappingNode, macs: Mapping[str, int]) -> None:
+    hosts = _under(root, "hosts")
+    known = {key.value: value for key, value in hosts.value} if isinstance(hosts, yaml.MappingNode) else {}
+    for name, mac in macs.items():
+        written = f'mac: "{format_mac(mac)}"'
+        host = known.get(name)
+        if isinstance(host, yaml.MappingNode) and host.value:
+            address = _under(host, "mac")
+            if address is None:
+                edits.add(host, [written], [written])
+            else:
+                edits.put(address.start_mark.index, address.end_mark.index, f'"{format_mac(mac)}"')
+        elif host is not None:
+            edits.put(host.start_mark.index, host.end_mark.index, f"{{{written}}}")
+    missing = [f'{word(name)}: {{mac: "{format_mac(mac)}"}}' for name, mac in macs.items() if name not in known]
+    if not missing:
+        return
+    block = "".join(f"\n{' ' * _INDENT}{line}" for line in missing)
+    if known:
+        edits.add(hosts, missing, missing)
+    elif root.flow_style:
+        flow = f"{{{', '.join(missing)}}}"
+        if hosts is None:
+            edits.add(root, [f"hosts: {flow}"], [])
+        else:
+            edits.put(hosts.start_mark.index, hosts.end_mark.index, flow)
+    elif hosts is None:
+        edits.add(root, [], ["hosts:", *(" " * _INDENT + line for line in missing)])
+    else:
+        edits.put(hosts.start_mark.index, hosts.end_mark.index, block)
+
+
+def _under(mapping: yaml.MappingNode, name: str) -> Any:
+    """Return the node of a key, None where the mapping lacks it."""
+    return next((value for key, value in mapping.value if key.value == name), None)
+
+
+def _last(node: yaml.Node) -> yaml.Node:
+    """Return the last part of a node whose end the parser knows: of a block, it knows the beginning of what follows."""
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node
