@@ -24,6 +24,15 @@ def parse_mac(text: str) -> int:
     return int(digits, 16)
 
 
+def is_host_address(mac: int) -> bool:
+    """Return whether a MAC address can be a network card's: an individual one (IEEE 802-2014, 8.2.2), and not 0.
+
+    >>> is_host_address(0x001EC9000001), is_host_address(0x01005E000001), is_host_address(0)
+    (True, False, False)
+    """
+    return 0 < mac < 1 << 48 and not mac >> 40 & 1
+
+
 def format_mac(mac: int, style: str = "colon") -> str:
     """Write a 48-bit integer as a MAC address; style is ``colon`` or ``dotted`` (upper-case quads).
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import __version__
 from tagloom.cli import (
+    addressing,
     applying,
     completing,
     forecasting,
@@ -44,6 +45,7 @@ GROUPS = (
     regulating,
     forecasting,
     observing,
+    addressing,
     keeping,
     measuring,
     rack,

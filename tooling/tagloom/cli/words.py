@@ -36,6 +36,8 @@ EXAMPLES = {
     "report": "tagloom report build --traffic matrix.csv --seconds 3600 -o report.html",
     "observe": "tagloom observe -o history.db --every 30s",
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
+    "hosts": "tagloom hosts learn fabric.yml --check",
+    "hosts learn": "tagloom hosts learn fabric.yml -i inventory/testbed",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
     "measure": "tagloom measure pingpong --local",
     "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",

@@ -243,8 +243,11 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
             mac = int.from_bytes(bytes(index[1:7]), "big")
             at = tuple(sorted(bridge[p] for p in _listed(listed) if p in bridge))
             entries[index[0], mac] = tuple(sorted({*entries.get((index[0], mac), ()), *at}))
-    for name, part in (("dot1qPvid", pvid), ("dot1qVlanStaticTable", members)):
-        if not part:
+    for name, asked, part in (
+        ("dot1qPvid", "dot1qPvid", pvid),
+        ("dot1qVlanStaticTable", "dot1qVlanStaticEgressPorts", members),
+    ):
+        if not part and reader.asked(asked):
             reader.complain(f"{name}: missing")
     return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
 

@@ -387,7 +387,7 @@ def refuse_invented_addresses(fabric: Fabric, switches: Mapping[str, Address]) -
         raise PlanError(
             "entries on real switches are for the addresses that hosts have",
             f"{invented[0]} and {len(invented) - 1} more have addresses that tagloom made up; {real[0]} is no rack's",
-            'hosts: {NAME: {mac: "..."}} in the fabric file, then plan again',
+            'tagloom hosts learn FABRIC, or hosts: {NAME: {mac: "..."}} in it, then plan again',
         )
 
 

@@ -709,3 +709,27 @@ def discovery_lines(page: Mapping[str, Any], against: str) -> list[str]:
         same = not page["missing"] and not page["unexpected"]
         lines += row("cabling", f"as {against} has it" if same else f"not as {against} has it")
     return lines
+
+
+def address_lines(page: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
+    """Return what addresses of hosts are new, which are others than the file's, and what is to be looked at."""
+    lines = []
+    for label in ("learned", "changed"):
+        rows = page[label]
+        for each in rows[:SHOWN_FINDINGS]:
+            before = f", before {each['before']}" if each["before"] else ""
+            lines += row(label, f"{each['host']:<10} {each['mac']}  ({each['where']}{before})")
+        if len(rows) > SHOWN_FINDINGS:
+            lines += row(label, f"and {len(rows) - SHOWN_FINDINGS} more (all with --json)")
+    beside = [each for each in page["unknown"] if each["host"]]
+    for each in beside[:SHOWN_FINDINGS]:
+        lines += row("remark", f"{each['mac']} at {each['where']} too, where {each['host']} is")
+    silent = page["silent"]
+    if silent:
+        named = ", ".join(silent[:5]) + (", ..." if len(silent) > 5 else "")
+        lines += row("silent", f"{count(len(silent), 'host')} without an address from here: {named}")
+    for name, why in page["unread"].items():
+        lines += row("failed", f"{name}: {why}")
+    lines += finding_lines(findings)
+    known = page["hosts"] - page["invented"]
+    return lines + row("hosts", f"{known} of {page['hosts']} have addresses of their own")

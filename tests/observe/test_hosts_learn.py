@@ -1,0 +1,183 @@
+"""tagloom hosts learn on a running rack: addresses that switches have learnt go into the operator's fabric file."""
+
+import contextlib
+import hashlib
+
+import pytest
+
+from fabrics import ROOT, make_fabric
+from tagloom.cli import main
+from tagloom.errors import InputError
+from tagloom.lab import process
+from tagloom.lab.directory import Order
+from tagloom.pipeline.addressing import FabricText, choose, to_write
+from tagloom.read import read_fabric
+from tagloom.records.addresses import SeenAddress
+
+SHAPE = "shape: {family: ring, dims: [4], parallel: 2}\nswitches: {s1: {model: powerconnect-6224}}\n"
+HEAD = f"# ours\nname: four\nmodel: powerconnect-5324\n{SHAPE}"
+MACS = {f"h{n}": f"00:1e:c9:00:00:0{n}" for n in range(4)}
+STRANGER = "00:1e:c9:00:00:09"
+
+
+@pytest.fixture(scope="module")
+def rack(tmp_path_factory):
+    """Give the directory of a running rack from factory, whose hosts have sent, and one that no fabric file has."""
+    home = tmp_path_factory.mktemp("learn")
+    hosts = "".join(f'  {name}: {{mac: "{mac}"}}\n' for name, mac in MACS.items())
+    path = home / "rack.yml"
+    path.write_text(f'{HEAD}hosts:\n{hosts}  x: {{switch: s2, port: g20, mac: "{STRANGER}"}}\n')
+    process.up(Order(read_fabric(path), ROOT / "templates"), home / "lab")
+    with contextlib.redirect_stdout(None):
+        assert main(["lab", "ping", "--dir", str(home / "lab")]) == 0
+    yield home / "lab"
+    process.down(home / "lab")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Give a function that writes a fabric file with some words about hosts."""
+
+    def write(hosts, reserved="reserved: {s2: [g20]}\n"):
+        path = tmp_path / "f.yml"
+        path.write_text(HEAD + reserved + hosts)
+        return path
+
+    return write
+
+
+def macs_of(path):
+    return {host.name: host.mac for host in read_fabric(path).hosts}
+
+
+WANTED = {name: int(mac.replace(":", ""), 16) for name, mac in MACS.items()}
+
+
+def test_hosts_without_an_address_get_the_one_that_is_learnt_and_the_rest_of_the_file_stays(rack, file, answer):
+    path = file("hosts:\n  # the gateway\n  h2: {mac: 001e.c900.0002}   # card of May\n")
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, page["findings"], page["changed"], page["unknown"], page["silent"]) == (0, [], [], [], [])
+    assert page["learned"][0] == {"host": "h0", "mac": MACS["h0"], "before": None, "where": "s0:g5"}
+    assert [each["host"] for each in page["learned"]] == ["h0", "h1", "h3"]
+    assert (page["wrote"], page["invented"], page["hosts"]) == (str(path), 0, 4)
+    assert path.read_text() == (
+        f"{HEAD}reserved: {{s2: [g20]}}\nhosts:\n  # the gateway\n  h2: {{mac: 001e.c900.0002}}   # card of May\n"
+        f'  h0: {{mac: "{MACS["h0"]}"}}\n  h1: {{mac: "{MACS["h1"]}"}}\n  h3: {{mac: "{MACS["h3"]}"}}\n'
+    )
+    assert macs_of(path) == WANTED
+    assert not any(host.invented for host in read_fabric(path).hosts)
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, page["learned"], page["wrote"]) == (0, [], "")
+
+
+def test_check_writes_nothing_and_another_file_is_written_beside(rack, file, answer, tmp_path):
+    path = file("")
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    status, page = answer("hosts", "learn", path, "-i", rack, "--check")
+    assert (status, len(page["learned"]), page["wrote"]) == (0, 4, "")
+    assert answer("hosts", "learn", path, "-i", rack, "-o", tmp_path / "new.yml")[0] == 0
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert macs_of(tmp_path / "new.yml") == WANTED
+
+
+def test_another_address_than_the_files_is_named_and_written_when_asked_for(rack, file, answer, run):
+    path = file('hosts:\n  h1: {mac: "00:1e:c9:ff:ff:ff"}\n')
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert status == 1
+    assert page["changed"] == [{"host": "h1", "mac": MACS["h1"], "before": "00:1e:c9:ff:ff:ff", "where": "s1:1/g5"}]
+    assert [each["where"] for each in page["findings"]] == ["h1 at s1:1/g5"]
+    assert macs_of(path) == WANTED | {"h1": 0x001E_C9FF_FFFF}
+    status, shown, _ = run("hosts", "learn", path, "-i", rack, "--replace")
+    assert status == 0
+    assert "changed" in shown
+    assert macs_of(path) == WANTED
+
+
+def test_two_hosts_that_changed_places_are_written_together(rack, file, answer):
+    path = file(f'hosts:\n  h0: {{mac: "{MACS["h1"]}"}}\n  h1: {{mac: "{MACS["h0"]}"}}\n')
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, len(page["changed"])) == (1, 2)
+    assert answer("hosts", "learn", path, "-i", rack, "--replace")[0] == 0
+    assert macs_of(path) == WANTED
+
+
+def test_an_address_at_a_port_without_a_host_is_named(rack, file, answer):
+    path = file("", reserved="")
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert status == 1
+    assert page["unknown"] == [{"mac": STRANGER, "where": "s2:g20", "host": "", "name": ""}]
+    assert "s2:g20" in page["findings"][0]["where"]
+    assert macs_of(path) == WANTED
+
+
+def test_a_host_of_which_nothing_is_learnt_is_named(rack, file, answer):
+    path = file("hosts:\n  h4: {switch: s3, port: g12}\n  h5: {switch: s3, port: g13, mac: '00:1e:c9:00:00:05'}\n")
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, page["silent"], page["invented"]) == (1, ["h4", "h5"], 1)
+    assert [each["where"] for each in page["findings"]] == ["h4 at s3:g12"]
+
+
+def test_a_switch_that_does_not_answer_costs_its_own_hosts(rack, file, answer):
+    process.quirks(rack, {"s3": {"mute": True}})
+    try:
+        path = file("")
+        status, page = answer("hosts", "learn", path, "-i", rack, "--timeout", 0.5, "--retries", 0)
+    finally:
+        process.quirks(rack, {"s3": {"mute": False}})
+    assert (status, page["failed"], page["silent"], page["invented"]) == (3, ["s3"], [], 1)
+    assert {name: macs_of(path)[name] for name in ("h0", "h1", "h2")} == {n: WANTED[n] for n in ("h0", "h1", "h2")}
+
+
+def test_bad_input_changes_nothing(rack, file, answer):
+    path = file("hosts:\n  h0: &a {mac: '00:1e:c9:ff:ff:ff'}\n  h1: {mac: zz}\n")
+    digest = hashlib.sha256(path.read_bytes()).digest()
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, len(page["findings"])) == (2, 1)
+    assert hashlib.sha256(path.read_bytes()).digest() == digest
+
+
+def test_a_file_that_somebody_changed_meanwhile_is_left_alone(file):
+    path = file("hosts: {}\n")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    read = FabricText(path)
+    read.write(WANTED, path)
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf#")
+    assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n")
+    with pytest.raises(InputError, match="changed by somebody else"):
+        read.write(WANTED, path)
+
+
+A, B, C = 0x001E_C900_000A, 0x001E_C900_000B, 0x001E_C900_000C
+
+
+def chosen(*rows, change=False, extra=""):
+    """Give what addresses, as (host, MAC), change in a ring of three hosts, and who is spoken of in findings."""
+    fabric = make_fabric("ring", 3, extra=extra)
+    seen = [SeenAddress(mac, f"at-{host}", host) for host, mac in rows]
+    at = {host.name: host.name for host in fabric.hosts}
+    changes = choose(fabric, seen, at, "an address", change=change)
+    return changes, to_write(changes, change=change), [finding.where for finding in changes.findings]
+
+
+OWN = "hosts: {h0: {mac: 00:1e:c9:00:00:0a}, h1: {mac: 00:1e:c9:00:00:0b}}\n"
+
+
+def test_of_several_addresses_none_is_chosen_but_that_of_the_file_stays():
+    changes, written, named = chosen(("h0", A), ("h0", C), ("h1", C + 1), ("h1", C + 2), ("h2", C + 3), extra=OWN)
+    assert written == {"h2": C + 3}
+    assert named == ["h1"]
+    assert [(each.host, each.mac) for each in changes.unknown] == [("h0", C), ("h1", C + 1), ("h1", C + 2)]
+
+
+def test_an_address_at_two_hosts_is_nobodys():
+    changes, written, named = chosen(("h0", A), ("h1", A), ("h2", C))
+    assert written == {"h2": C}
+    assert named == ["00:1e:c9:00:00:0a"]
+    assert changes.changed == ()
+
+
+def test_no_host_takes_the_address_that_another_keeps():
+    """A card of h0 was moved to h2, and h0 is off."""
+    _, written, named = chosen(("h1", B), ("h2", A), extra=OWN, change=True)
+    assert written == {}
+    assert named == ["h2"]

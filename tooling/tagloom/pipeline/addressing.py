@@ -1,0 +1,168 @@
+"""Lead hosts' addresses, as switches have learnt them or as lists name them, into a fabric file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom import observe
+from tagloom.errors import Finding, InputError
+from tagloom.pipeline import observing
+from tagloom.platforms.port_names import port_name
+from tagloom.read.fabric_addresses import with_addresses
+from tagloom.read.fabric_file import parse_fabric
+from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
+from tagloom.storage.document import YAML_BYTES
+from tagloom.storage.text import decode, read_bytes
+from tagloom.storage.whole import write_whole
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tagloom.pipeline.observing import Ask
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.snmp import Address
+
+_BOM = "\ufeff"
+
+
+class FabricText:
+    """The text of a fabric file, its fabric, and where it is; its bytes are kept, to be changed at addresses alone.
+
+    Raises InputError for what is no fabric.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._content = read_bytes(path, "a readable fabric file", YAML_BYTES)
+        self.text = decode(self._content, str(path), "a readable fabric file")
+        self.fabric = parse_fabric(self.text, str(path))
+
+    def write(self, macs: Mapping[str, int], output: Path) -> None:
+        """Write the file with these addresses to `output`. Raises InputError, and leaves the old one as it is.
+
+        So it does where somebody has changed the file since it was read.
+        """
+        text = with_addresses(self.text, macs, str(self.path))
+        written = {host.name: host.mac for host in parse_fabric(text, str(self.path)).hosts}
+        if any(written.get(name) != mac for name, mac in macs.items()):
+            raise InputError(
+                [Finding(str(self.path), "a file whose hosts can be edited", "another fabric, once edited")]
+            )
+        if read_bytes(self.path, "a readable fabric file", YAML_BYTES) != self._content:
+            raise InputError(
+                [Finding(str(self.path), "the file as it was read", "changed by somebody else: try again")]
+            )
+        if self._as_kept(self.text).encode() != self._content:
+            raise InputError([Finding(str(self.path), "lines that all end alike", "some with a carriage return")])
+        write_whole(output, self._as_kept(text))
+
+    def _as_kept(self, text: str) -> str:
+        """Return a text with the byte order mark and the ends of lines that the file has."""
+        mark = _BOM if self._content.startswith(_BOM.encode()) else ""
+        return mark + (text.replace("\n", "\r\n") if b"\r\n" in self._content else text)
+
+
+def learn(fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bool = False) -> AddressChanges:
+    """Return what the addresses that switches have learnt at hosts' ports change; `change` takes other ones too."""
+    seen = observing.observe_all(fabric, agents, ask, observe.LEARNED)
+    failed = {name: shown.error for name, shown in seen.items() if shown.error}
+    found, missing = observe.learned_addresses(fabric, seen)
+    at = {host.name: f"{host.name} at {port_name(fabric, host.switch, host.port)}" for host in fabric.hosts}
+    unread = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
+    changes = choose(fabric, found, at, "an address, learnt when the host sends", unread=unread, change=change)
+    return replace(changes, findings=(*missing, *changes.findings), failed=failed)
+
+
+def choose(
+    fabric: Fabric,
+    found: list[SeenAddress],
+    at: Mapping[str, str],
+    wanted: str,
+    *,
+    unread: frozenset[str] | set[str] = frozenset(),
+    change: bool = False,
+) -> AddressChanges:
+    """Return what found addresses change in a fabric: only what is beyond doubt.
+
+    A host with one address that no other host has takes it. The one that the file has is kept, whatever else is found
+    beside it. `at` names each host in findings, `wanted` says what is missing of one without any address; `unread` are
+    hosts that nothing could be found of. Where the file has another address, `change` takes the new one.
+    """
+    hosts = {host.name: host for host in fabric.hosts}
+    owner = {host.mac: host.name for host in fabric.hosts}
+    of_host: dict[str, dict[int, str]] = {name: {} for name in hosts}
+    of_mac: dict[int, dict[str, str]] = {}
+    for each in found:
+        of_mac.setdefault(each.mac, {}).setdefault(each.host or each.where, each.where)
+        if each.host:
+            of_host[each.host].setdefault(each.mac, each.where)
+    findings: list[Finding] = []
+    unknown = [each for each in found if not each.host]
+    for each in unknown:
+        whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
+        said = f"{each.name} with {format_mac(each.mac)}" if each.name else format_mac(each.mac)
+        findings.append(Finding(each.where, "an address of a host of the fabric", said + whose))
+    twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
+    for mac, places in twice.items():
+        findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
+    chosen: dict[str, AddressChange] = {}
+    silent: list[str] = []
+    for name, host in hosts.items():
+        macs = of_host[name]
+        if not macs and name not in unread:
+            silent.append(name)
+            if host.invented:
+                findings.append(Finding(at[name], wanted, "none"))
+        elif host.mac in macs or len(macs) > 1:
+            rest = [SeenAddress(mac, where, name) for mac, where in macs.items() if mac != host.mac]
+            unknown += rest
+            if host.mac not in macs:
+                several = " and ".join(format_mac(each.mac) for each in rest)
+                findings.append(Finding(at[name], "one address, or that of the fabric file among them", several))
+        elif macs.keys() - twice.keys():
+            [(mac, where)] = macs.items()
+            chosen[name] = AddressChange(name, mac, None if host.invented else host.mac, where)
+    return _settle(fabric, chosen, AddressChanges((), (), tuple(unknown), tuple(silent), tuple(findings)), at, change)
+
+
+def _settle(
+    fabric: Fabric, chosen: dict[str, AddressChange], rest: AddressChanges, at: Mapping[str, str], change: bool
+) -> AddressChanges:
+    """Part what was chosen into learned and changed, without what would give two hosts one address."""
+    findings = list(rest.findings)
+    if not change:
+        findings += [
+            Finding(
+                at[name],
+                f"{format_mac(each.before)}, as the fabric file has it",
+                f"{format_mac(each.mac)} (--replace writes it)",
+            )
+            for name, each in chosen.items()
+            if each.before is not None
+        ]
+    written = {name: each for name, each in chosen.items() if change or each.before is None}
+    while True:
+        kept = {host.mac: host.name for host in fabric.hosts if host.name not in written}
+        clash = {name: kept[each.mac] for name, each in written.items() if each.mac in kept}
+        if not clash:
+            break
+        for name, other in clash.items():
+            mac = written.pop(name).mac
+            chosen.pop(name)
+            findings.append(
+                Finding(at[name], "an address of its own", f"{format_mac(mac)} (that of {other} in the file)")
+            )
+    return replace(
+        rest,
+        learned=tuple(each for each in chosen.values() if each.before is None),
+        changed=tuple(each for each in chosen.values() if each.before is not None),
+        findings=tuple(findings),
+    )
+
+
+def to_write(changes: AddressChanges, *, change: bool) -> dict[str, int]:
+    """Return the addresses that go into the file, by host."""
+    return {each.host: each.mac for each in (*changes.learned, *(changes.changed if change else ()))}

@@ -1,0 +1,76 @@
+"""MAC addresses of hosts as they were seen or listed, and what they change in a fabric file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tagloom.units import format_mac
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.errors import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAddress:
+    """One address: the host it is said to be of, "" for none of the fabric, and where that was seen or stands.
+
+    `name` is what a list calls it, where that is not the host's name.
+    """
+
+    mac: int
+    where: str
+    host: str = ""
+    name: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """Return it with the keys of the command line."""
+        return {"mac": format_mac(self.mac), "where": self.where, "host": self.host, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class AddressChange:
+    """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why."""
+
+    host: str
+    mac: int
+    before: int | None
+    where: str
+
+    def to_json(self) -> dict[str, str | None]:
+        """Return it with the keys of the command line."""
+        before = None if self.before is None else format_mac(self.before)
+        return {"host": self.host, "mac": format_mac(self.mac), "before": before, "where": self.where}
+
+
+@dataclass(frozen=True, slots=True)
+class AddressChanges:
+    """What addresses change in a fabric file.
+
+    learned   of hosts whose address tagloom had made up
+    changed   of hosts whose address in the file is another; written only where that was asked for
+    unknown   addresses that are no host's, or one of several of a host
+    silent    hosts of which no address is known from here, by name
+    findings  what is not written and should be looked at
+    failed    switches that did not answer, and why
+    """
+
+    learned: tuple[AddressChange, ...] = ()
+    changed: tuple[AddressChange, ...] = ()
+    unknown: tuple[SeenAddress, ...] = ()
+    silent: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them with the keys of the command line."""
+        return {
+            "learned": [each.to_json() for each in self.learned],
+            "changed": [each.to_json() for each in self.changed],
+            "unknown": [each.to_json() for each in self.unknown],
+            "silent": list(self.silent),
+            "findings": [each.to_json() for each in self.findings],
+            "failed": list(self.failed),
+        }
