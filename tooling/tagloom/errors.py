@@ -47,13 +47,19 @@ class InputError(TagloomError):
         super().__init__("\n".join(map(str, self.findings)))
 
 
+AT_ONCE = "apply BUILD --allow interrupt"  # a build goes to all switches at the same time, whatever they hold
+
+
 class PlanError(TagloomError):
-    """The answer is no: what was asked cannot be planned or proven; says the rule, the witness and a way out."""
+    """The answer is no: what was asked cannot be planned or proven; says the rule, the witness and a way out.
+
+    `advice` is that way for programs: options to add, or commands, any one of which leads on; none where only hands do.
+    """
 
     exit_status = 1
 
-    def __init__(self, rule: str, witness: str = "", way_out: str = "") -> None:
-        self.rule, self.witness, self.way_out = rule, witness, way_out
+    def __init__(self, rule: str, witness: str = "", way_out: str = "", advice: tuple[str, ...] = ()) -> None:
+        self.rule, self.witness, self.way_out, self.advice = rule, witness, way_out, advice
         super().__init__("; ".join(part for part in (rule, witness, way_out) if part))
 
 

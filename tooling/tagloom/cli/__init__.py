@@ -101,7 +101,13 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         )
         finding = Finding("plan", error.rule, error.witness or "otherwise")
         screen.answer(
-            {"findings": [finding.to_json()], "refused": error.rule, "witness": error.witness, "next": error.way_out}
+            {
+                "findings": [finding.to_json()],
+                "refused": error.rule,
+                "witness": error.witness,
+                "next": error.way_out,
+                "advice": list(error.advice),
+            }
         )
         return NO
     except DeviceError as error:

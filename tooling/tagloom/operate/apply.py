@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
+_OVERWRITE = "--drift overwrite"
 ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 
 
@@ -108,6 +109,7 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
             "a run that was interrupted is finished or undone before another begins",
             f"{run.kind} {run.name} of {run.source} stands in wave {run.wave} of {run.waves}",
             f"{words('apply --resume')}, or {words('rollback')} (or --drift overwrite, to start from what runs)",
+            ("apply --resume", "rollback", "--drift overwrite"),
         )
 
 
@@ -248,6 +250,7 @@ def apply_new(
             "hosts are paused only with --allow drain",
             f"this rollout pauses them for about {seconds:.0f} s",
             "tagloom apply with --allow drain, when they can bear it",
+            ("--allow drain",),
         )
     sequence = prepared.sequence
     if is_rollout and sequence.holds(found.read, sequence.waves):
@@ -325,7 +328,7 @@ def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
 def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
     """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read."""
     for wave in range(1, sequence.waves + 1):
-        refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave))
+        refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave), prunable=False)
 
 
 def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
@@ -409,7 +412,7 @@ def _ordered(
                 way = f"where it is dead: tagloom apply {prepared.source} --without {outcome.switch}"
                 raise DeviceError(outcome.switch, outcome.command, f"{outcome.error}; {rule}; {way}")
     if kept and not prepared.is_rollout:
-        raise PlanError("what was changed by hand is kept only in a fabric that proves", "", "--drift overwrite")
+        raise PlanError("what was changed by hand is kept only in a fabric that proves", "", _OVERWRITE, (_OVERWRITE,))
     return prepared
 
 
@@ -458,6 +461,7 @@ def detect_drift(
                     "a rollout is applied where it starts from, and the last run has led the fabric elsewhere",
                     str(sequence.findings(name, ours)[0]),
                     f"tagloom apply {prepared.source / 'build'} orders the change anew, from what runs",
+                    (f"apply {prepared.source / 'build'}",),
                 )
     else:
         wanted = found.wanted
@@ -515,14 +519,15 @@ def _keeping(prepared: PreparedChange, after: FabricState, drifted: Mapping[str,
         if lasting := [c for c in homeless if c.after]:  # else the VLAN's end takes it along
             name_of = platforms.of(prepared.fabric.switches[prepared.fabric.index[name]]).port_name
             rule = "what was changed by hand is kept only in a VLAN that stays"
-            raise PlanError(rule, str(cell_finding(name, lasting[0], name_of)), "--drift overwrite")
+            raise PlanError(rule, str(cell_finding(name, lasting[0], name_of)), _OVERWRITE, (_OVERWRITE,))
         kept[name] = apply_changes(after[name], tuple(c for c in changes if c not in homeless))
     proof = verify(prepared.fabric.with_links_up(), kept, Plan(duplicates_allowed=prepared.proof.duplicates_allowed))
     if not proof.proven:
         raise PlanError(
             "what was changed by hand is kept only where the fabric proves with it",
             str(proof.findings[0]) if proof.findings else "pairs are cut off",
-            "--drift overwrite",
+            _OVERWRITE,
+            (_OVERWRITE,),
         )
     return kept
 
@@ -767,7 +772,7 @@ def rollback(
     if not run.proven:
         rule = "every state on the way back must be proven"
         witness = f"run {run.name} set {run.fabric} up in one go, from a state that did not prove"
-        raise PlanError(rule, witness, "tagloom apply of a former build")
+        raise PlanError(rule, witness, "tagloom apply of a former build", ("apply BUILD",))
     if source is None and not run.unfinished:
         own_lines.refuse_for_alone(context, run)
     left = own_lines.left_behind(context, run)

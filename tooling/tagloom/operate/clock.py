@@ -355,9 +355,11 @@ class TimetableController:
         outcomes = result.outcomes
         if result.drift:
             way_out = "tagloom apply with --drift keep or --drift overwrite"
-            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out)
+            advice = tuple(f"apply BUILD --drift {each}" for each in ("keep", "overwrite"))
+            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out, advice)
         if result.refused:
-            raise PlanError(result.interrupted.rule, result.interrupted.sentence, "tagloom run with --allow interrupt")
+            way_out, advice = "tagloom run with --allow interrupt", ("run --allow interrupt",)
+            raise PlanError(result.interrupted.rule, result.interrupted.sentence, way_out, advice)
         if outcomes.failed or outcomes.error:
             bad = next((each for each in outcomes.outcomes if each.failed), None)
             raise DeviceError(

@@ -59,6 +59,7 @@ def from_what_runs(
                 "a VLAN id must not be reused for a changed tree while hosts are using it",
                 f"the build gives ids that are in use to other trees: {name}",
                 "plan again with --keep and the build that runs, or: tagloom rollout OLD NEW",
+                ("plan --keep BUILD", "rollout OLD NEW"),
             )
     directory = context.site.directory("growth") / "rollout"
     write_rollout(new, change, context.site.share / "templates", directory)

@@ -193,7 +193,7 @@ def order_change(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
     )  # the hosts may have static ARP
     if not running.proven:
-        refuse_harm_to_others(prepared.fabric, after)
+        refuse_harm_to_others(prepared.fabric, after, prunable=foreign != "prune")
         unproven = guard(prepared.fabric, before, {}, AS_PLANNED)  # such as spanning tree, from factory default
         if unproven or interrupted_at_once(prepared.fabric, before, after).hitless:
             return prepared
@@ -207,6 +207,7 @@ def order_change(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
             "the build gives ids that are in use to other trees",
             "plan again with --previous and the build that runs, or: tagloom rollout OLD NEW",
+            ("plan --previous BUILD", "rollout OLD NEW"),
         )
     return written(prepared, change, site)
 

@@ -347,7 +347,8 @@ class ApplyContext:
     def _heed_abort(self, run: Run) -> None:
         if RunDirectory(self.site.home).stop.exists():
             self.journal.move(run.id, Move.STOP, "as asked")
-            raise PlanError("a command that was asked to stop sends nothing more", "", "tagloom apply --resume")
+            rule, way_out = "a command that was asked to stop sends nothing more", "tagloom apply --resume"
+            raise PlanError(rule, "", way_out, ("apply --resume",))
 
     def _settle(self, run: Run, sequence: WaveSequence, outcomes: Outcomes, *, whole: bool) -> None:
         if outcomes.good:
@@ -527,6 +528,7 @@ def check_wave(
             f"every state on the way must be proven, and {title} is not from what the switches hold",
             str(proof.findings[0]),
             "tagloom apply BUILD --drift overwrite starts anew from what they hold",
+            ("apply BUILD --drift overwrite",),
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.pipeline.planning import lines_of, plan, proof_services, rollout
 from tagloom.pipeline.pruning import pruned_first, what_runs
 from tagloom.records.meeting import Meeting, link_ends, owned_ports, shared_part
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.rollout.growth import Stages
     from tagloom.rollout.services import ProofServices
 
+_IN_ONE_GO = f"tagloom {AT_ONCE} sets it up in one go"
 WHY = {
     "leave": "hosts that go are closed off; ports that are taken for something new are shut before they get VLANs",
     "prepare": "VLANs, members and entries of what comes, on switches and ports that nothing leads to yet",
@@ -130,7 +131,7 @@ def grow(
             refused.append(error)
     first, last = refused
     witness = last.witness if last.witness == first.witness else f"{last.witness}; with VLANs kept: {first.witness}"
-    raise PlanError(last.rule, witness, last.way_out)
+    raise PlanError(last.rule, witness, last.way_out, last.advice)
 
 
 def refuse_unlike(meeting: Meeting) -> None:
@@ -195,9 +196,7 @@ def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy
     first = proof_services(old, duplicates_allowed=duplicates_allowed).verify(parts.before)
     if not first.proven:
         witness = str(first.findings[0]) if first.findings else "unreachable pairs"
-        raise PlanError(
-            "a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go"
-        )
+        raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
     waves: list[Wave] = []
     allowed = duplicates_allowed
     steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
@@ -238,7 +237,7 @@ def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy
     last = proof_services(new, duplicates_allowed=allowed).verify(parts.end)
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
-        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan")
+        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
     growth = _growth(meeting, waves, left)
     names = [switch.name for switch in growth.fabric.switches]
     waves = [
@@ -304,13 +303,16 @@ def _own(
         for s, switch in enumerate(part.switches):
             if not both_fit(services.room(s), here[switch.name], state[switch.name]):
                 rule = "an order of waves that fits the switches' tables was not found (there may be one)"
-                raise PlanError(rule, f"wave {step.name}: {switch.name} has no room for both at once", "")
+                witness = f"wave {step.name}: {switch.name} has no room for both at once"
+                raise PlanError(rule, witness, _IN_ONE_GO, (AT_ONCE,))
         proof, lines = services.wave(here, state)
         judged = proof_services(other, duplicates_allowed=duplicates_allowed, guests=guests).verify(state)
         for found in (*proof.findings, *judged.findings):
-            raise PlanError("every line of a rollout must be proven", f"wave {step.name}: {found}", "")
+            rule = "every line of a rollout must be proven"
+            raise PlanError(rule, f"wave {step.name}: {found}", _IN_ONE_GO, (AT_ONCE,))
         if not judged.proven:
-            raise PlanError("every wave of a rollout must prove", f"wave {step.name}: unreachable pairs", "")
+            witness = f"wave {step.name}: unreachable pairs"
+            raise PlanError("every wave of a rollout must prove", witness, _IN_ONE_GO, (AT_ONCE,))
         wave = timed(here, replace(step, state=state), proof, lines)
         waves.append(replace(wave, fabrics=(fabric, other), assumptions=replace(AS_PLANNED, guests=guests)))
         here, fabric = state, other
@@ -333,7 +335,8 @@ def _over_less(meeting: Meeting, before: FabricState, after: FabricState, wish: 
         raise PlanError(
             "what both fabrics have must hold together while links are moved from port to port",
             _said(error),
-            "a rollout that adds links at free ports first, and another that takes the old ones away",
+            f"a rollout that adds links at free ports first, and another that takes the old ones away; or {_IN_ONE_GO}",
+            (AT_ONCE,),
         ) from error
     first = grow(Meeting(old, less), before, build.state, **wish)  # type: ignore[arg-type]  # keywords of its own
     second = grow(Meeting(less, meeting.new), first.after, after, **wish)  # type: ignore[arg-type]  # likewise

@@ -36,21 +36,24 @@ if TYPE_CHECKING:
 
     Order = Callable[[FabricState, FabricState], Rollout]
 
-CHOICES = ("refuse", "prune")
+_PRUNE = "--foreign prune"
 WHY = "VLANs of others leave links of their rings while nothing else changes: what is left of each is a tree"
 
 
-def refuse_harm_to_others(fabric: Fabric, after: FabricState) -> None:
-    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts."""
+def refuse_harm_to_others(fabric: Fabric, after: FabricState, *, prunable: bool = True) -> None:
+    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts.
+
+    `prunable` says that the command can prune them, and was not asked to.
+    """
     harm = foreign_findings(fabric.with_links_up(), after)
-    if harm:
-        raise PlanError(
-            "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts",
-            "; ".join(map(str, harm)),
-            "--foreign prune takes those that loop off links until a tree is left"
-            if any(each.expected == "no storm" for each in harm)
-            else "take those VLANs off the hosts' ports",
-        )
+    if not harm:
+        return
+    rule = "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts"
+    witness = "; ".join(map(str, harm))
+    if all(each.expected == "no storm" for each in harm) and prunable:
+        way_out = f"{_PRUNE} takes those that loop off links, until a tree of each is left"
+        raise PlanError(rule, witness, way_out, (_PRUNE,))
+    raise PlanError(rule, witness, "take those VLANs off the named ports, until what is left of each is a tree")
 
 
 def laid_over(fabric: Fabric, running: FabricState, target: FabricState) -> FabricState:
@@ -154,7 +157,7 @@ def pruned_first(
         return order(before, after)
     cells, assumed = pruning(fabric, before, after, forwards) if foreign == "prune" else ({}, "")
     after = without_members(after, cells)
-    refuse_harm_to_others(fabric, after)
+    refuse_harm_to_others(fabric, after, prunable=foreign != "prune")
     if not cells:
         change = order(before, after)
     else:
@@ -163,7 +166,7 @@ def pruned_first(
         said = "; ".join(each for each in (change.assumed, assumed) if each)
         change = replace(change, before=before, waves=(first, *change.waves), assumed=said)
     for wave in change.waves:
-        refuse_harm_to_others(fabric, wave.state)
+        refuse_harm_to_others(fabric, wave.state, prunable=foreign != "prune")
     return change
 
 

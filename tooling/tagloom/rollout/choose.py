@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.errors import Finding, InputError, PlanError
+from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.graph.cycles import find_cycle, ranks
 from tagloom.graph.numbering import renumbered
 from tagloom.records.carrier import links_on
@@ -75,15 +75,14 @@ def choose(
     before_proof, after_proof = services.verify(before), None
     if not before_proof.proven:
         witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
-        raise PlanError(
-            "a rollout starts from a fabric that proves", witness, "tagloom apply BUILD sets it up in one go"
-        )
+        rule, way_out = "a rollout starts from a fabric that proves", f"tagloom {AT_ONCE} sets it up in one go"
+        raise PlanError(rule, witness, way_out, (AT_ONCE,))
     if before == after:
         return Rollout("unchanged", before, after, (), before_proof, before_proof)
     after_proof = services.verify(after)
     if not after_proof.proven:
         witness = str(after_proof.findings[0]) if after_proof.findings else "unreachable pairs"
-        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan")
+        raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
     asked = _Asked(fabric, before, after, services)
     for plan in _candidates(asked, strategy, allow_drain=allow_drain):
         waves = _proven(asked, plan)
@@ -135,7 +134,7 @@ def from_factory(
     end = plain_end(before, after)
     before_proof, end_proof = services.verify(before), services.verify(end)
     if not end_proof.proven:
-        raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan")
+        raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan", ("plan",))
     asked = _Asked(fabric, before, end, services)
     fresh = asked.fresh_vlans(1)
     if not fresh:
@@ -144,7 +143,8 @@ def from_factory(
     steps = greenfield(asked.change, tree, fresh[0])
     waves = _proven(asked, _Plan("greenfield", steps))
     if waves is None:
-        raise PlanError("every wave from the factory's state must prove", "; ".join(asked.refused))
+        rule, way_out = "every wave from the factory's state must prove", f"tagloom {AT_ONCE} sets it up in one go"
+        raise PlanError(rule, "; ".join(asked.refused), way_out, (AT_ONCE,))
     last = choose(fabric, end, after, services, allow_drain=allow_drain)
     return Rollout(
         "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
@@ -462,7 +462,10 @@ def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
     witness = "; ".join([*names, *dict.fromkeys(asked.refused)])
     if allow_drain:
-        return PlanError(rule, witness, "change it in two rollouts, over a plan with --routing tree")
+        way_out = "change it in two rollouts, over a plan with --routing tree"
+        return PlanError(rule, witness, way_out, ("plan --routing tree",))
     seconds = asked.change.drain_seconds + 2 * (SESSION_SECONDS + LINE_SECONDS * 10)
     way_out = f"--allow drain pauses the hosts for about {seconds:.0f} s"
-    return PlanError(rule, witness, way_out if strategy in {"auto", "drain"} else f"--strategy auto, or {way_out}")
+    if strategy in {"auto", "drain"}:
+        return PlanError(rule, witness, way_out, ("--allow drain",))
+    return PlanError(rule, witness, f"--strategy auto, or {way_out}", ("--strategy auto", "--allow drain"))

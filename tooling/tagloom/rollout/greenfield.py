@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.errors import PlanError
+from tagloom.errors import AT_ONCE, PlanError
 from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Membership, PortMode
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout.layers import RETRAINING, beside, leaving, with_cells
@@ -25,6 +25,7 @@ _STRIP = (
     "VLANs come, which nothing names yet"
 )
 _OFF = "spanning tree goes off where no other switch hangs below: no root port moves, and nothing is blocked anew"
+_PAUSE = f"pause the hosts, and: tagloom {AT_ONCE}"
 
 
 def factory_like(fabric: Fabric, state: FabricState) -> bool:
@@ -97,21 +98,19 @@ def _check(change: Change) -> None:
     fabric = change.fabric
     if not factory_like(fabric, change.before):
         rule = "greenfield starts from the factory's VLAN 1, untagged on every port, under spanning tree"
-        raise PlanError(
-            rule, "a port or a switch is set otherwise", "tagloom rollout OLD NEW, from the build that runs"
-        )
+        way_out = f"tagloom rollout OLD NEW, from the build that runs; where none does, tagloom {AT_ONCE}"
+        raise PlanError(rule, "a port or a switch is set otherwise", way_out, (AT_ONCE,))
     flooding = [s for s in fabric.live if not platforms.of(s).drops_bpdus]
     if flooding:
         rule = "a switch whose spanning tree goes off must drop BPDUs: passed on, they make others block links in use"
         title = platforms.of(flooding[0]).title
-        raise PlanError(
-            rule, f"{flooding[0].name} ({title}) passes them on", "pause the hosts, and: tagloom apply BUILD"
-        )
+        raise PlanError(rule, f"{flooding[0].name} ({title}) passes them on", _PAUSE, (AT_ONCE,))
     if any(link.members for link in fabric.links):
         rule = "aggregated links are not led from the factory under traffic"
-        raise PlanError(rule, "the fabric has some", "pause the hosts, and: tagloom apply BUILD")
+        raise PlanError(rule, "the fabric has some", _PAUSE, (AT_ONCE,))
     if any((held.flow_control != FlowControl.OFF).any() for held in change.before.values()):
-        raise PlanError("greenfield starts without PAUSE", "flow control is on at some port", "turn it off first")
+        rule = "greenfield starts without PAUSE"
+        raise PlanError(rule, "flow control is on at some port", f"turn it off first, or {_PAUSE}", (AT_ONCE,))
 
 
 def _without_default(held: SwitchState, at: list[int]) -> SwitchState:

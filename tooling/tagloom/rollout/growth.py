@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.errors import PlanError
+from tagloom.errors import AT_ONCE, PlanError
 from tagloom.graph.numbering import owned, with_numbers
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
@@ -323,7 +323,8 @@ def _numbered(fabric: Fabric, before: FabricState, after: FabricState, keeps: Ma
             fresh += 1
         if fresh > MAX_VLAN:
             rule = "a VLAN id that no switch uses for each tree that is not an old one"
-            raise PlanError(rule, "none is left", "a plan with fewer VLANs")
+            way_out = f"a plan with fewer VLANs, or tagloom {AT_ONCE} sets it up in one go"
+            raise PlanError(rule, "none is left", way_out, (AT_ONCE,))
         number[v] = fresh
         taken.add(fresh)
     return {name: with_numbers(name, state, number) for name, state in after.items()}

@@ -52,9 +52,8 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     elif others:
         rule = "the others are led to the build together with the switch that came back"
         way_out = f"tagloom plan --previous BUILD-THAT-RUNS, and apply that with --readmit {name}"
-        raise PlanError(
-            rule, f"no waves were found that keep all pairs; {', '.join(others)} hold something else", way_out
-        )
+        witness = f"no waves were found that keep all pairs; {', '.join(others)} hold something else"
+        raise PlanError(rule, witness, way_out, ("plan --previous BUILD",))
     else:
         up = max((services.up_seconds(t, "on_off") for t in range(len(fabric.switches))), default=0.0)
         _add(waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS)
@@ -77,7 +76,8 @@ def _add(
     proof, lines = services.wave(here, there, assumptions)
     if not proof.proven:
         rule = f"every pair that works goes on working while {name} is readmitted"
-        raise PlanError(rule, f"wave {way}: {proof.findings[0]}", f"tagloom apply BUILD --without {name}, then again")
+        advice = f"apply BUILD --without {name}"
+        raise PlanError(rule, f"wave {way}: {proof.findings[0]}", f"tagloom {advice}, then again", (advice,))
     why = {
         "isolate": f"the neighbours of {name} shut their ports to it: what it holds bears on nobody",
         "bring": f"{name} takes its configuration, apart from all others",

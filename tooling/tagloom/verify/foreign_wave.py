@@ -28,9 +28,10 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
     """Prove every state between two that differ in memberships of VLANs of others on ports of links alone.
 
     Whatever lines have landed, a VLAN has at least the links that it has in both states, and at most those that it has
-    in either. So nothing storms at any line where nothing storms with all of these, or where lines only take links
-    away from what storms already and no longer does in the end; and what a VLAN joins in both states alike it joins at
-    every line. No frame of the fabric's hosts is in such a VLAN, hence no line bears on them.
+    in either. So nothing storms at any line, and no host hears it, where that is so with all of these, or where lines
+    only take links away: what storms already is left to the judge of the state that all leads to. And what a VLAN joins
+    in both states alike it joins at every line. No frame of the fabric's hosts is in such a VLAN, hence no line bears
+    on them.
     """
     either = {
         name: replace(held, membership=np.maximum(held.membership, after[name].membership))
@@ -41,7 +42,7 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
     found = [*_others(fabric, before, after, either)]
     if not found:
         shrinks = all(np.array_equal(either[name].membership, held.membership) for name, held in before.items())
-        found += foreign_findings(fabric, after if shrinks else either)
+        found += [] if shrinks else foreign_findings(fabric, either)
         found += cut_findings(fabric, before, after) + cut_findings(fabric, after, before)
     none = np.empty(0, np.int64)
     return WaveProof(0, none, none, (), tuple(found))
