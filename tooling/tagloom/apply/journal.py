@@ -82,6 +82,7 @@ class Run:
              (by a later run), LEFT (for a later one)
     waves    how many there are; `wave`, the last one begun (0 = none)
     proven   whether every state on the way is: not so where a fabric is set up in one go
+    began, ended   seconds since the epoch; `ended` is None while it runs
     """
 
     id: int
@@ -98,6 +99,7 @@ class Run:
     wave: int
     proven: bool
     undoes: int | None
+    ended: float | None
 
     @property
     def unfinished(self) -> bool:
@@ -139,7 +141,11 @@ class SwitchRow:
 _RUN_COLUMNS = ", ".join(Run.__dataclass_fields__)
 _State = Literal["running", "interrupted", "done", "stopped", "failed", "undone", "left"]
 _RUNS: TypeAdapter[list[Any]] = TypeAdapter(
-    list[tuple[int, str, str, str, str, str, str, FiniteFloat, _State, str, int, int, bool, int | None]]
+    list[
+        tuple[
+            int, str, str, str, str, str, str, FiniteFloat, _State, str, int, int, bool, int | None, FiniteFloat | None
+        ]
+    ]
 )
 _SWITCHES: TypeAdapter[list[Any]] = TypeAdapter(list[tuple[int, str, str, tuple[str, ...], str, str, int, str]])
 _LINES = TypeAdapter(tuple[str, ...])
@@ -214,6 +220,12 @@ class Journal:
             if run.state == DONE and run.kind != "undo":
                 return None
         return None
+
+    def applied(self) -> Run | None:
+        """Return the apply that switches hold, all of it or part: the newest that reached them and was not undone."""
+        return next(
+            (r for r in self.runs() if r.wave and r.kind == "apply" and (r.unfinished or r.state == DONE)), None
+        )
 
     def switches(self, run: int, wave: int | None = None) -> list[SwitchRow]:
         """List what became of switches, by wave and then by name."""

@@ -124,11 +124,16 @@ def snmp_reader(args: argparse.Namespace, settings: Any) -> Any:
     """Make the reader of counters, with the limits that were asked for. Raises InputError."""
     from tagloom.adapters.snmp import Snmp
 
+    check_snmp_limits(args)
+    return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
+
+
+def check_snmp_limits(args: argparse.Namespace) -> None:
+    """Raise InputError with all limits that no reader of counters can have."""
     limits = (("--in-flight", args.in_flight, 1), ("--timeout", args.timeout, 0.01), ("--retries", args.retries, 0))
     low = [Finding(flag, f"{least} or more", str(value)) for flag, value, least in limits if not value >= least]
     if low:
         raise InputError(low)
-    return Snmp(settings.credentials, in_flight=args.in_flight, timeout=args.timeout, retries=args.retries)
 
 
 def counting(note: Callable[[int, int], None], of: int | None) -> Callable[[object], None]:

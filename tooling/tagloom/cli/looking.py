@@ -1,19 +1,32 @@
-"""`path`: the path of a frame, offline, by the texts of a build."""
+"""Answer the commands that look and change nothing: path, status."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import Findings, with_parts_dead
-from tagloom.cli.screen import GOOD, NO
+from tagloom.cli.inputs import (
+    Findings,
+    check_snmp_limits,
+    inventory_words,
+    site_of,
+    snmp_reader,
+    snmp_settings_of,
+    with_parts_dead,
+)
+from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO
+from tagloom.cli.words import snmp_words
 from tagloom.errors import Finding
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from tagloom.cli.screen import Screen
     from tagloom.cli.words import Commands
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
 
 
 def _path(args: argparse.Namespace, screen: Screen) -> int:
@@ -42,6 +55,52 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD if there.reaches and back.reaches else NO
 
 
+def _status(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.operate import status
+    from tagloom.pipeline import observing
+    from tagloom.report.status import status_lines
+
+    wrong = Findings()
+    site = wrong.of(lambda: site_of(args))
+    wrong.of(lambda: check_snmp_limits(args))
+    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    agents = None
+    if fabric is not None and not args.offline:
+        settings = wrong.of(lambda: snmp_settings_of(args, site.inventory))
+        agents = wrong.of(lambda: _agents(fabric, settings)) if settings is not None else None
+    known = wrong.of(lambda: status.recorded(site.home)) if site is not None else None
+    wrong.end()
+    assert fabric is not None and known is not None  # noqa: S101, PT018 - else there are findings
+    seen = None
+    if agents is not None:
+        with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(fabric.live)} switches"):
+            seen = status.look(known, fabric, lambda every: _poll(every, agents, settings, snmp.ask), site)
+    words = status.next_words(known, seen or status.Look())
+    again = f"tagloom {words}{inventory_words(args)}" if words else ""
+    if known.last is None and not known.locked_by:
+        again = f"tagloom plan {observing.fabric_path(site.inventory)} -o build"
+    page = status.status_page(fabric.name, known, seen) | {"next": again}
+    screen.say(*status_lines(page, time.time()), *([f"next      {again}"] if again else []))
+    screen.answer(page)
+    if seen is not None and not seen.answered:
+        return DEVICE_FAILED
+    return GOOD if status.is_as_built(known, seen) and not again else NO
+
+
+def _agents(fabric: Fabric, settings: Any) -> Any:
+    from tagloom.pipeline import observing
+
+    return observing.agents_of(fabric, settings.addresses, settings.port)
+
+
+def _poll(every: Fabric, agents: Any, settings: Any, ask: Any) -> dict[str, Observation]:
+    """Read the switches of a fabric, which may be another than the inventory's: switches have come or gone since."""
+    from tagloom.pipeline import observing
+
+    own = {name: address for name, address in settings.addresses.items() if name in every.index}
+    return observing.observe_all(every, {**observing.agents_of(every, own, settings.port), **agents}, ask)
+
+
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     path = commands.add("path", _path, "show the path of a frame from one host to another, and of the answer")
@@ -55,3 +114,6 @@ def add(commands: Commands) -> None:
         metavar="FAILURE",
         help="as it would be with these dead: SWITCH or SWITCH:PORT",
     )
+
+    status = commands.add("status", _status, "say in one look what runs, what differs, what is dead", snmp_words())
+    status.add_argument("--offline", action="store_true", help="ask no switch: what the journal and the lock say")

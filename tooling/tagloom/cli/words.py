@@ -21,6 +21,7 @@ EXAMPLES = {
     "plan": "tagloom plan fabric.yml -o build",
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
     "path": "tagloom path h0 h5 --build build --after s0:g1",
+    "status": "tagloom status",
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",

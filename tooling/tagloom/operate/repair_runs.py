@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import observe
-from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_target import same_target, target
 from tagloom.pipeline.files import read_build, read_texts
@@ -125,20 +124,25 @@ def what_runs(context: ApplyContext) -> Runs:
     if runs and runs[0].unfinished and runs[0].kind != "apply":
         rule = "a rollback that was interrupted is finished before a repair"
         raise PlanError(rule, runs[0].standing, "tagloom apply --resume")
-    last = next((run for run in runs if run.kind == "apply" and (run.unfinished or run.state == DONE)), None)
+    last = context.journal.applied()
     if last is None:
         raise InputError([Finding("repair", "a build that tagloom apply has brought to the switches", "none")])
     sequence = context.own_sequence(last).build
     texts = read_texts(sequence.fabric, sequence.directory / "configs")
     state, _ = parse(sequence.fabric, texts)
     folder = context.site.home / FOLDER
-    ours = Path(last.source).parent == folder.absolute()
+    ours = is_repair(last, context.site.home)
     directory = folder / "home" if ours else _kept_source(Path(last.source), sequence.fabric, texts)
     if directory is not None:
         home = read_build(directory, states=ours)
     else:  # nobody has its routes any more
         home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
     return Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours)
+
+
+def is_repair(run: Run, home: Path) -> bool:
+    """Return whether a run of an inventory, whose runs are in `home`, brought a repair to the switches."""
+    return Path(run.source).parent == (home / FOLDER).absolute()
 
 
 def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:

@@ -144,11 +144,16 @@ def check_discovery(name: str, model: str | None) -> None:
 
 
 def fabric_of(inventory: Path) -> Fabric:
-    """Read the fabric file of an inventory: the one its tagloom.yml names. Raises InputError where there is none."""
+    """Read the fabric file of an inventory. Raises InputError where there is none."""
+    return read_fabric(fabric_path(inventory))
+
+
+def fabric_path(inventory: Path) -> Path:
+    """Return where the fabric file of an inventory is: the one its tagloom.yml names. Raises InputError."""
     page = inventory / "tagloom.yml" if inventory.is_dir() else inventory
     named = read_yaml(page, "an inventory of tagloom's")
     name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
-    return read_fabric(page.parent / str(name))
+    return page.parent / str(name)
 
 
 def page(

@@ -1,0 +1,170 @@
+"""One look: tagloom status says what runs, since when and by whom, what differs, what is dead and what to type next."""
+
+import getpass
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import FabricLock
+from tagloom.lab import process
+from terminal import HEARS_INTERRUPTS, Terminal
+
+KEYS = {
+    *("fabric", "build", "source", "applied_at", "applied_by", "state", "run", "wave", "locked_by", "clock"),
+    *("dead_switches", "dead_links", "differs", "armed", "next", "findings"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Start a ring of three with two links between neighbours, that runs a build; plan one with half of them off."""
+    terminal = Terminal(tmp_path_factory.mktemp("status"))
+    terminal("new", "ring", "--dims", 3, "--parallel", 2, "-o", "f.yml")
+    terminal("plan", "f.yml", "-o", "b")
+    terminal("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(3)), "--previous", "b", "-o", "night")
+    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+        yield terminal
+
+
+@pytest.fixture
+def terminal(running):
+    """Return a terminal whose rack runs the build, with nothing dead."""
+    process.mend(running.rack)
+    return running.fresh()
+
+
+def look(terminal, *words, expect=1):
+    return terminal.answer("status", *words, expect=expect)
+
+
+def test_what_runs_since_when_and_by_whom(terminal):
+    page = look(terminal, expect=0)
+    assert page.keys() >= KEYS
+    assert (page["fabric"], page["build"], page["source"]) == ("ring", str(terminal.home / "b"), page["build"])
+    assert 0 <= (datetime.now(UTC) - datetime.fromisoformat(page["applied_at"])).total_seconds() < 3600
+    assert page["applied_by"] == f"{getpass.getuser()}@{socket.gethostname()}"
+    assert (page["state"], page["wave"], page["locked_by"], page["clock"]) == ("done", 1, "", None)
+    assert [page[key] for key in ("dead_switches", "dead_links", "differs", "findings")] == [[], [], [], []]
+    assert (page["armed"], page["next"]) == (None, "")
+    assert "applied just now by" in terminal("status", "--offline")
+    files = sorted(terminal.runs.iterdir())
+    look(terminal, expect=0)
+    assert sorted(terminal.runs.iterdir()) == files, "a look leaves nothing behind"
+
+
+def test_who_works_on_the_switches_is_named(terminal):
+    with FabricLock(terminal.runs / "lock", "tagloom apply night", print):
+        page = look(terminal, "--offline", expect=1)
+    assert f"process {os.getpid()}" in page["locked_by"]
+    assert "tagloom apply night" in page["locked_by"]
+    assert page["next"] == ""
+
+
+def test_a_cable_that_is_pulled_is_dead(terminal):
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    page = look(terminal)
+    assert (page["dead_links"], page["dead_switches"], page["differs"]) == (["s2:g4 - s0:g2"], [], [])
+    assert page["next"] == "tagloom repair"
+
+
+@pytest.mark.long
+def test_a_link_that_repair_led_around_stays_named_and_is_called_home_when_it_is_back(terminal):
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    terminal("repair")
+    page = look(terminal)
+    assert (page["dead_links"], page["differs"], page["next"]) == (["s2:g4 - s0:g2"], [], "")
+    assert page["build"] == str(terminal.runs / "repair" / "build")
+    process.mend(terminal.rack)
+    page = look(terminal)
+    assert (page["dead_links"], page["next"]) == ([], "tagloom repair")
+
+
+def test_what_was_changed_by_hand_differs_from_the_build(terminal):
+    terminal.type("s0", "interface ethernet g5", "switchport general pvid 1", "exit")
+    page = look(terminal)
+    assert (page["differs"], page["dead_links"]) == (["s0: g5 PVID"], [])
+    assert [each["actual"] for each in page["findings"]] == ["1 over SNMP"]
+    assert page["next"] == f"tagloom apply {terminal.home / 'b'} --check --diff"
+
+
+def test_a_run_that_nobody_works_on_any_more_is_to_be_resumed_or_gone_round_what_died(terminal):
+    source = str(terminal.home / "b")
+    with Journal(terminal.runs / "journal.db") as journal:
+        what = {"fabric": "ring", "source": source, "command": "tagloom apply b", "operator": "eve@desk"}
+        run = journal.begin(name="r2", kind="apply", waves=1, proven=False, order=terminal.home / "b", **what)
+        journal.begin_wave(run.id, 1)
+    page = look(terminal, "--offline")
+    assert (page["run"], page["state"], page["wave"], page["applied_by"]) == ("r2", "interrupted", 1, "eve@desk")
+    assert page["next"] == "tagloom apply --resume"
+    with Journal(terminal.runs / "journal.db") as journal:
+        assert journal.run(run.id).state == "running", "a look writes nothing"
+    process.fault(terminal.rack, "s1", "reboot", lasts=3600.0)
+    page = look(terminal, "--timeout", 0.3)
+    assert page["next"] == f"tagloom apply {source} --without s1 --drift overwrite"
+
+
+@pytest.mark.long
+def test_a_run_that_failed_is_to_be_resumed_and_then_taken_back(terminal):
+    process.quirks(terminal.rack, {"s2": {"reject_line": "shutdown"}})
+    terminal("apply", "night", expect=3)
+    process.quirks(terminal.rack, {"s2": {"reject_line": ""}})
+    page = look(terminal)
+    assert (page["state"], page["source"]) == ("failed", str(terminal.home / "night"))
+    assert (page["wave"] > 0, page["next"]) == (True, "tagloom apply --resume")
+    terminal("rollback")
+    page = look(terminal, expect=0)
+    assert (page["kind"], page["state"], page["source"]) == ("rollback", "done", str(terminal.home / "b"))
+
+
+def test_a_switch_that_does_not_answer_is_named_and_where_none_does_the_journal_still_speaks(terminal):
+    process.fault(terminal.rack, "s1", "reboot", lasts=3600.0)
+    page = look(terminal, "--timeout", 0.3)
+    assert (page["dead_switches"], len(page["dead_links"]), page["differs"]) == (["s1"], 4, [])
+    assert page["next"] == "tagloom repair"
+    process.mend(terminal.rack)
+    process.quirks(terminal.rack, {"s1": {"mute": True}})
+    page = look(terminal, "--timeout", 0.3)
+    assert (page["dead_switches"], page["silent_switches"], page["next"]) == ([], ["s1"], "")
+    process.quirks(terminal.rack, {"*": {"mute": True}})
+    page = look(terminal, "--timeout", 0.1, "--retries", 0, expect=3)
+    assert (page["state"], page["silent_switches"]) == ("done", ["s0", "s1", "s2"])
+    assert look(terminal, "--offline", expect=0)["silent_switches"] == []
+
+
+def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):
+    (terminal.home / "day.yml").write_text('- {when: "0 7 * * *", settings: all-on}\n')
+    words = [sys.executable, "-m", "tagloom.cli", "run", "day.yml", "--no-watch", "--every", "1h"]
+    told = terminal.runs / "clock.json"
+    with subprocess.Popen([*HEARS_INTERRUPTS, *words], cwd=terminal.home, stdout=subprocess.DEVNULL) as running:
+        try:
+            while not told.exists() and running.poll() is None:
+                time.sleep(0.05)
+            page = look(terminal, "--offline", expect=0)
+        finally:
+            running.send_signal(signal.SIGTERM)
+    assert (page["clock"]["settings"], page["clock"]["links_off"]) == (["all-on"], 0)
+    assert (page["clock"]["at_work"], page["clock"]["timetable"]) == (True, str(terminal.home / "day.yml"))
+    assert datetime.fromisoformat(page["clock"]["next_at"]).astimezone(UTC).hour == 7
+    assert running.returncode == 0
+    assert look(terminal, "--offline", expect=0)["clock"] is None
+
+
+def test_all_that_is_wrong_is_told_at_once_and_nothing_applied_is_no_yes(tmp_path, run):
+    status, out, _ = run("status", "-i", tmp_path / "nowhere", "--timeout", "0", "--json")
+    assert status == 2
+    assert [each["where"] for each in json.loads(out)["findings"]] == ["-i", "--timeout"]
+    (tmp_path / "fabric.yml").write_text("name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3]}\n")
+    (tmp_path / "tagloom.yml").write_text("plugin: tagloom.network.fabric\nfabric: fabric.yml\n")
+    status, out, _ = run("status", "-i", tmp_path, "--offline", "--json")
+    page = json.loads(out)
+    assert (status, page["build"], page["state"], page["applied_at"]) == (1, None, "", None)
+    assert page["next"] == f"tagloom plan {tmp_path / 'fabric.yml'} -o build"
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,71 @@
+"""Keep, beside an inventory's runs, what tagloom run does while it is at work, for others who look."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from tagloom.apply.lock import alive
+from tagloom.apply.private_files import write_private
+from tagloom.errors import InputError
+from tagloom.records.timetable import ClockStatus  # noqa: TC001 - pydantic reads it
+from tagloom.storage.document import checked, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Show = Callable[[ClockStatus], None]
+
+CLOCK = "clock.json"  # in the home of an inventory's runs
+
+
+@dataclass(frozen=True, slots=True)
+class ClockPage:
+    """Who keeps a fabric to which timetable, and how it stood when it last looked."""
+
+    user: str
+    host: str
+    pid: int
+    timetable: str
+    status: ClockStatus
+
+    @property
+    def at_work(self) -> bool:
+        """Return whether its process runs still; of another computer's nobody knows, and it counts as if."""
+        return self.host != socket.gethostname() or alive(self.pid)
+
+
+@contextmanager
+def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
+    """Return what shows a status by `show` and writes it for others, whole or not at all, until the context ends.
+
+    What it returns raises OSError.
+    """
+    user, host, pid = getpass.getuser(), socket.gethostname(), os.getpid()
+
+    def show_and_write(status: ClockStatus) -> None:
+        show(status)
+        page = ClockPage(user, host, pid, str(timetable.absolute()), status)
+        write_private(home / CLOCK, json.dumps(asdict(page)) + "\n")
+
+    try:
+        yield show_and_write
+    finally:
+        page = read_clock(home)
+        if page is not None and (page.host, page.pid) == (host, pid):
+            with suppress(OSError):
+                (home / CLOCK).unlink()
+
+
+def read_clock(home: Path) -> ClockPage | None:
+    """Return what the last tagloom run wrote that was not told to end; None where there is none, or no whole one."""
+    try:
+        return checked(ClockPage, read_json(home / CLOCK, "what tagloom run does"), CLOCK)
+    except InputError:
+        return None

@@ -1,0 +1,247 @@
+"""Read what runs from the journal, and what of it differs or is dead from the switches; nothing is changed."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom import observe
+from tagloom.apply.abort import JOURNAL, LOCK, at_work
+from tagloom.apply.build import fabric_file
+from tagloom.apply.journal import Journal
+from tagloom.apply.lock import holder
+from tagloom.apply.run_states import INTERRUPTED, RUNNING
+from tagloom.operate import prepare
+from tagloom.operate.clock_page import read_clock
+from tagloom.operate.repair_runs import is_repair
+from tagloom.pipeline import observing
+from tagloom.pipeline.files import read_texts
+from tagloom.pipeline.planning import parse
+from tagloom.platforms.port_names import link_ends, port_name
+from tagloom.read import read_fabric
+from tagloom.records.dead_parts import DeadParts
+
+if TYPE_CHECKING:
+    from tagloom.apply.journal import Run
+    from tagloom.apply.site import Site
+    from tagloom.errors import Finding
+    from tagloom.operate.clock_page import ClockPage
+    from tagloom.operate.repair_runs import Poll
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What an inventory's files say of its runs.
+
+    last        the run that was not finished, else the newest; None where the journal has none
+    applied     the run that brought what switches hold, with its fabric and state; None where none did
+    repaired    whether that was a repair
+    locked_by   who works on the switches now, "" for nobody
+    """
+
+    last: Run | None = None
+    applied: Run | None = None
+    fabric: Fabric | None = None
+    state: FabricState = field(default_factory=dict)
+    repaired: bool = False
+    locked_by: str = ""
+    clock: ClockPage | None = None
+
+    @property
+    def build(self) -> Path | None:
+        """Return the build that was applied, where it was then; it may be gone."""
+        if self.applied is None:
+            return None
+        source = Path(self.applied.source)
+        return source / "build" if (source / "rollout.json").is_file() else source
+
+
+@dataclass(frozen=True)
+class Look:
+    """What switches answered over SNMP, beside what they should hold.
+
+    silent     names of switches that do not answer, with a cable to them up, which those that are dead have not
+    unhandled  those of the dead that the build that runs does not leave out
+    back       those that it leaves out, and that are there again
+    differs    where the findings are that no dead part explains
+    """
+
+    dead_switches: tuple[str, ...] = ()
+    dead_links: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    unhandled: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    differs: tuple[str, ...] = ()
+    answered: bool = True
+
+
+def recorded(home: Path) -> Recorded:
+    """Return what the files of an inventory's runs, in `home`, say; they are only read. Raises InputError."""
+    if not (home / JOURNAL).exists():
+        return Recorded(locked_by=_locked_by(home), clock=read_clock(home))
+    journal = Journal(home / JOURNAL)
+    last, locked_by = _last(journal), _locked_by(home)
+    if last is not None and last.state == RUNNING and not locked_by:
+        last = _last(journal)  # which may have ended between the two looks
+        if last is not None and last.state == RUNNING:
+            last = replace(last, state=INTERRUPTED)
+    applied = journal.applied()
+    told = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home))
+    if applied is None:
+        return told
+    with tempfile.TemporaryDirectory() as place:
+        order = Path(place) / "order"
+        journal.unpack(applied.id, order)
+        build = order / "build" if (order / "rollout.json").is_file() else order
+        fabric = read_fabric(fabric_file(build))
+        state, _ = parse(fabric, read_texts(fabric, build / "configs"))
+    return replace(told, fabric=fabric, state=state, repaired=is_repair(applied, home))
+
+
+def _last(journal: Journal) -> Run | None:
+    return journal.unfinished() or next(iter(journal.runs()), None)
+
+
+def _locked_by(home: Path) -> str:
+    return str(holder(home / LOCK) or "a command that has just begun") if at_work(home) else ""
+
+
+def look(known: Recorded, whole: Fabric, poll: Poll, site: Site) -> Look:
+    """Ask the switches over SNMP, and return what is dead, and what differs from the build that runs.
+
+    `whole` is the inventory's fabric, judged alone where nothing was applied. Switches whose agents show factory values
+    are judged by their command lines.
+    """
+    runs = known.fabric or whole
+    left_out = frozenset(
+        s
+        for s, switch in enumerate(runs.switches)
+        if not switch.up and switch.name in whole.index and whole.switches[whole.index[switch.name]].up
+    )
+    switches = (replace(switch, up=switch.up or s in left_out) for s, switch in enumerate(runs.switches))
+    every = replace(runs, switches=tuple(switches))
+    before = DeadParts(frozenset(i for i, link in enumerate(runs.links) if link.dead), left_out)
+    seen = poll(every)
+    dead = observe.dead_parts(every, seen, before)
+    silent = {name for name, shown in seen.items() if shown.error}
+    findings: tuple[Finding, ...] = ()
+    if known.state:
+        _, found = observing.findings_of(
+            [(runs, known.state)],
+            seen,
+            lambda names: observing.states_of(runs, prepare.read_back(runs, site, names)),
+        )
+        findings = (*found, *observe.link_findings(runs, known.state, seen))
+    explained = silent | _cables(runs, dead)
+    links = {i: " - ".join(link_ends(runs, i)) for i in dead.links | before.links}
+    names = {s: runs.switches[s].name for s in dead.switches | before.switches}
+    return Look(
+        dead_switches=tuple(names[s] for s in sorted(dead.switches)),
+        dead_links=tuple(links[i] for i in sorted(dead.links)),
+        silent=dead.silent,
+        unhandled=(
+            *(names[s] for s in sorted(dead.switches - before.switches)),
+            *(links[i] for i in sorted(dead.links - before.links)),
+        ),
+        back=(
+            *(names[s] for s in sorted(before.switches - dead.switches)),
+            *(links[i] for i in sorted(before.links - dead.links) if known.repaired),
+        ),
+        findings=findings,
+        differs=tuple(dict.fromkeys(each.where for each in findings if each.where not in explained)),
+        answered=not seen or len(silent) < len(seen),
+    )
+
+
+def _cables(fabric: Fabric, dead: DeadParts) -> set[str]:
+    """Name the cables of dead links, as findings do."""
+    each = (fabric.links[i] for i in dead.links)
+    return {f"{port_name(fabric, x.a, a)} - {port_name(fabric, x.b, b)}" for x in each for a, b in x.cables}
+
+
+def next_words(known: Recorded, seen: Look) -> str:
+    """Return the command to type next, without its first word, "" where there is nothing to do but to wait."""
+    build, last = known.build, known.last
+    if known.locked_by:
+        return ""
+    dead = [name for name in seen.unhandled if name in seen.dead_switches]
+    if last is not None and last.unfinished:
+        if dead and last.kind == "apply" and build is not None:
+            return " ".join([f"apply {build}", *(f"--without {name}" for name in dead), "--drift overwrite"])
+        return "apply --resume"
+    if build is None:
+        return ""
+    if seen.unhandled or (seen.back and known.repaired):
+        return "repair"
+    if seen.back:
+        return f"apply {build} --readmit {seen.back[0]}"
+    return f"apply {build} --check --diff" if seen.differs else ""
+
+
+def is_as_built(known: Recorded, seen: Look | None) -> bool:
+    """Return whether a build runs that nobody is changing, and nothing that was seen is dead or differs from it."""
+    shown = seen or Look()
+    wrong = (shown.dead_switches, shown.dead_links, shown.silent, shown.findings, known.locked_by)
+    unfinished = known.last is not None and known.last.unfinished
+    return known.applied is not None and not unfinished and not any(wrong)
+
+
+def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, Any]:
+    """Return it with the keys of the command line, all but `next`; `seen` is None where no switch was asked."""
+    run, last, shown = known.applied, known.last, seen or Look()
+    at = None if run is None else run.ended or run.began
+    return {
+        "fabric": fabric,
+        "build": str(known.build) if known.build else None,
+        "source": run.source if run else None,
+        "applied_at": moment(at),
+        "applied_by": run.operator if run else None,
+        **(last.to_json() if last else {"run": "", "kind": "", "state": "", "wave": 0, "waves": 0}),
+        "stands": last.standing if last else "no run is in the journal",
+        "unfinished": last is not None and last.unfinished,
+        "locked_by": known.locked_by,
+        "clock": _clock_page(known.clock),
+        "looked": seen is not None,
+        "dead_switches": list(shown.dead_switches),
+        "dead_links": list(shown.dead_links),
+        "silent_switches": list(shown.silent),
+        "back": list(shown.back),
+        "differs": list(shown.differs),
+        "armed": None,
+        "findings": [finding.to_json() for finding in shown.findings],
+    }
+
+
+def _clock_page(clock: ClockPage | None) -> dict[str, Any] | None:
+    if clock is None:
+        return None
+    status = clock.status
+    return {
+        "at_work": clock.at_work,
+        "by": f"{clock.user} on {clock.host}, process {clock.pid}",
+        "timetable": clock.timetable,
+        "at": moment(status.at),
+        "settings": list(status.settings),
+        "scheduled": status.scheduled,
+        "raised": status.raised,
+        "links_off": status.links_off,
+        "jobs": status.jobs,
+        "next_at": moment(status.next_at),
+        "changes": status.changes,
+        "failures": status.failures,
+    }
+
+
+def moment(at: float | None) -> str | None:
+    """Return seconds since the epoch as ISO 8601, by the computer's own time zone; None for None.
+
+    >>> moment(None) is None
+    True
+    """
+    return None if at is None else datetime.fromtimestamp(at, UTC).astimezone().isoformat(timespec="seconds")

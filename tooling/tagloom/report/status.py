@@ -1,0 +1,63 @@
+"""Show people in one look what runs, who works on it, what differs, what is dead and what to type next."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import Finding
+from tagloom.report.terminal import count, finding_lines, row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was, by its largest unit.
+
+    >>> ago(3), ago(60), ago(3 * 3600 + 5), ago(86_400)
+    ('just now', '1 minute ago', '3 hours ago', '1 day ago')
+    """
+    for unit, size in _UNITS:
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def status_lines(page: Mapping[str, Any], now: float) -> list[str]:
+    """Return a status of `tagloom status`; `now` is in seconds since the epoch."""
+    lines = row("fabric", page["fabric"])
+    if page["build"] is None:
+        lines += row("runs", "nothing that tagloom apply has brought to the switches")
+    else:
+        at = datetime.fromisoformat(page["applied_at"])
+        when = ago(now - at.timestamp())
+        lines += row("runs", f"{page['build']}, applied {when} by {page['applied_by']} ({at:%Y-%m-%d %H:%M:%S})")
+    lines += row("stands", page["stands"])
+    lines += row("at work", page["locked_by"] or "nobody")
+    if (clock := page["clock"]) is not None:
+        lines += row("clock", _clock(clock))
+    if not page["looked"]:
+        return lines
+    dead = [*page["dead_switches"], *page["dead_links"]]
+    lines += row("dead", ", ".join(dead) if dead else "nothing")
+    if page["silent_switches"]:
+        lines += row("silent", f"{', '.join(page['silent_switches'])}: no answer over SNMP")
+    if page["back"]:
+        lines += row("back", f"{', '.join(page['back'])}: was dead, is not in use yet")
+    if page["build"] is not None:
+        lines += row("differs", count(len(page["findings"]), "finding") if page["findings"] else "nothing")
+        lines += finding_lines([Finding(**each) for each in page["findings"]])
+    return lines
+
+
+def _clock(clock: Mapping[str, Any]) -> str:
+    if not clock["at_work"]:
+        return f"tagloom run {clock['timetable']} is gone without being told to end ({clock['by']})"
+    settings = " + ".join(clock["settings"]) or "not known yet"
+    why = ", for its load" if clock["raised"] else f", {count(clock['jobs'], 'job')} ask" if clock["jobs"] else ""
+    then = f"; next change at {clock['next_at']}" if clock["next_at"] else ""
+    return f"{clock['timetable']} ({clock['by']}): {settings}, {count(clock['links_off'], 'link')} off{why}{then}"
