@@ -218,7 +218,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         wanted = numbered_as(Meeting(keep.fabric, fabric), keep.state, wanted)
     elif protect != "none" and previous is not None:
         wanted = renumbered(previous.state, wanted, fabric.first_vlan)
-    if detours:
+    if detours and (keep is not None or previous is not None):
         detours = with_vlans(detours, new_numbers(unnumbered, wanted))
     written = render(fabric, wanted, templates) if texts else {}
     if fabric.templates:

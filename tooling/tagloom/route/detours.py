@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-ROOTS = 64  # switches from which shared trees are tried
+ROOTS, TRIED = 64, 1_000_000  # switches from which shared trees are tried: that many, or so many (source, failure)
 
 
 def order_beside(
@@ -80,7 +80,9 @@ def find_detours(
     else:
         base = np.unique(trees, axis=0)
         left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)
-        pool = np.concatenate([base, shared_trees(paths, sources, left, most, ROOTS)])
+        pool = np.concatenate(
+            [base, shared_trees(paths, sources, left, most, max(4, min(ROOTS, TRIED // max(1, wanted.size))))]
+        )
         taken = chosen(paths, sources, net.weight, wanted, pool)
     rows = np.where(taken >= 0, np.arange(len(sources))[:, None] * len(pool) + taken, -1)
     different = np.unique(rows[rows >= 0])

@@ -72,7 +72,8 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     else:
         vlans |= set(_joined(model))
     tours = _walked(model, _entered(model, state, sorted(vlans)))
-    legal = _Legal(model, tours, {tours.of_host.get(pair, -1) for pair in enumerate(home)})
+    used = vlans if moves is not None else set(enumerate(home))
+    legal = _Legal(model, tours, {tours.of_host.get(pair, -1) for pair in used})
     chosen = _Judge(fabric, tours, legal, home)
     for part in cases:
         chosen.lose(part, None if moves is None else moves.get(part, {}))
@@ -192,10 +193,9 @@ class _Legal:
         self.model, self.tours = model, tours
         self.channels = max(1, len(model.fabric.tail))
         self.once = self.storm_free = True
-        self.used: set[int] = set()
+        self.used = {t for t in used if t >= 0}
         self.refused: set[int] = set()
-        self.keys = np.empty(0, np.int64)
-        self.add({t for t in used if t >= 0})
+        self.keys = self._of(self.used)
 
     def _of(self, some: Collection[int]) -> NDArray[np.int64]:
         """Return the dependencies of tours, as held * channels + wanted, and look at their floods."""
@@ -208,12 +208,6 @@ class _Legal:
         # each of these, on the path of the unicasts: it is there, after a failure, where that is.
         self.once &= bool(np.array_equal(copies, self.tours.heard[few].sum(axis=1)))
         return np.unique(np.concatenate([mine, flooded.held * self.channels + flooded.wanted]))
-
-    def add(self, some: Collection[int]) -> None:
-        """Use tours, whatever they depend on."""
-        if fresh := set(some) - self.used:
-            self.used |= fresh
-            self.keys = np.union1d(self.keys, self._of(fresh))
 
     def fits(self, tour: int) -> bool:
         """Use a tour if it closes no cycle with those in use; return whether it is in use."""
@@ -243,11 +237,9 @@ class _Judge:
         hosts = len(fabric.hosts)
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
         self.apart = ~np.eye(hosts, dtype=np.bool_)
-        by_link = np.argsort(tours.channel // 2, kind="stable")
-        self.by_link = by_link, np.searchsorted(tours.channel[by_link] // 2, np.arange(len(fabric.links) + 1))
         into = fabric.head[tours.channel] if len(tours.channel) else tours.channel
-        by_switch = np.argsort(into, kind="stable")
-        self.by_switch = by_switch, np.searchsorted(into[by_switch], np.arange(len(fabric.switches) + 1))
+        self.by_link = _sorted(tours.channel // 2, len(fabric.links))
+        self.by_switch = _sorted(into, len(fabric.switches))
         self.options: dict[int, list[int]] = {}
         for (h, _), t in tours.of_host.items():
             self.options.setdefault(h, []).append(t)
@@ -258,8 +250,8 @@ class _Judge:
         self.load, self.hops = self.load_before, self.hops_before
 
     def _load(self, taken: NDArray[np.int64]) -> tuple[NDArray[np.float64], float]:
-        times = np.bincount(taken[taken >= 0], minlength=len(self.tours.node)).astype(np.float64)
-        load: NDArray[np.float64] = times @ self.tours.load
+        which, times = np.unique(taken[taken >= 0], return_counts=True)
+        load: NDArray[np.float64] = times.astype(np.float64) @ self.tours.load[which]
         return load, float(load.sum())
 
     def _connected(self, part: Part) -> NDArray[np.bool_]:
@@ -293,7 +285,6 @@ class _Judge:
         if moves is not None:
             for h, vlan in moves.items():
                 taken[h] = self.tours.of_host.get((h, vlan), -1)
-            self.legal.add(set(taken[taken >= 0].tolist()))
         else:
             for h in np.flatnonzero(before.any(axis=1)).tolist():
                 options = np.array(self.options.get(h, []), np.int64)
@@ -342,6 +333,14 @@ class _Judge:
             losses=tuple(self.losses),
             dependencies=np.divmod(self.legal.keys, self.legal.channels),
         )
+
+
+def _sorted(of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort rows by the number each has, below `count`: (rows int64[R], where those of each begin int64[count + 1])."""
+    small = of.astype(np.uint16) if count < 1 << 16 else of  # sorted by counting
+    starts = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(of, minlength=count), out=starts[1:])
+    return np.argsort(small, kind="stable"), starts
 
 
 def named(fabric: Fabric, part: Part) -> tuple[str, ...]:

@@ -271,12 +271,12 @@ def _covers(
     count = 0
     for k in range(len(sources)):
         s = sources[k]
+        if not legal[s]:
+            covered[k, :] = False
+            continue
         for f in range(open_cases.shape[1]):
-            covered[k, f] = False
-            if not (legal[s] and open_cases[k, f]) or holds[f]:
-                continue
-            good = True
-            if not everything:
+            good = open_cases[k, f] and not holds[f]
+            if good and not everything:
                 for w in range(len(span)):
                     good = good and not (net.reach[f, s, w] & net.hosts[w] & ~span[w])
             covered[k, f] = good

@@ -17,7 +17,7 @@ NEVER = 1 << 60
 FAR = np.uint16(60_000)
 LONGER = 1.1  # how much longer paths may get for the sake of detours, in the mean
 MOST_MOVES = 100_000
-WORK = 6_000_000_000  # what a search may cost, in steps of one channel, failure and word
+WORK = 12_000_000_000  # what a search may cost, in steps of one channel, failure and word
 
 
 class Failures(NamedTuple):
