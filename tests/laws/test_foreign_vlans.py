@@ -1,7 +1,9 @@
 """Law: what the verifier says of frames in VLANs of others is what such frames do, one by one."""
 
+import random
 from dataclasses import replace
 
+import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from fabrics import ROOT, make_fabric
 from tagloom import pipeline
 from tagloom.lab.dataplane import Dataplane
 from tagloom.records.fabric import Host
-from tagloom.records.switch_state import Membership, SwitchEditor
+from tagloom.records.switch_state import FlowControl, Membership, SwitchEditor
 from tagloom.verify import verify
 from tagloom.verify.foreign import foreign_frames
 from tagloom.verify.forwarding import forwarding
@@ -143,3 +145,56 @@ def test_spanning_tree_on_all_of_a_ring_breaks_it():
     proof = verify(fabric, state)
     assert proof.storm_free
     assert not proof.proven  # it may block what the fabric's paths need
+
+
+def waits_for(plane, ends, fabric):
+    """Follow frames of hosts and from outside; return which channels a frame holds while it waits for which others."""
+    names = [switch.name for switch in fabric.switches]
+    out = {(names[fabric.tail[c]], int(fabric.tail_port[c])): c for c in range(len(fabric.tail))}
+    into = {(names[fabric.head[c]], int(fabric.head_port[c])): c for c in range(len(fabric.tail))}
+    own, others = set(), set()
+    hosts = [host.name for host in fabric.hosts]
+    sent = [(own, plane.unicast(a, b)) for a in hosts for b in hosts if a != b]
+    sent += [(own, plane.broadcast(a)) for a in hosts]
+    sent += [(others, plane.broadcast(end.name, tag, NOBODY)) for end in ends for tag in (0, *VLANS)]
+    for where, each in sent:
+        steps = {(into.get((hop.switch, hop.in_port)), out.get((hop.switch, hop.out_port))) for hop in each.path}
+        where |= {step for step in steps if None not in step}
+    return own, others
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000), st.booleans())
+def test_a_cycle_that_arises_only_with_frames_of_others_is_told_and_is_a_no_where_all_of_it_pauses(seed, pausing):
+    """A VLAN of others on a random tree of links, beside the fabric's own paths; PAUSE everywhere or nowhere."""
+    chance = random.Random(seed)
+    fabric, state = woven(*chance.choice([("ring", (4,), {}), ("mesh", (3, 3), {}), ("torus", (3, 3), {})]))
+    tree, joined = [], {0}
+    for i in chance.sample(range(len(fabric.links)), len(fabric.links)) * 2:
+        link = fabric.links[i]
+        if len({link.a, link.b} & joined) == 1:
+            tree.append(i)
+            joined |= {link.a, link.b}
+    held = {}
+    for s, switch in enumerate(fabric.switches):
+        editor = SwitchEditor.of(state[switch.name])
+        editor.create_vlan(10)
+        editor.set_member(10, OUTSIDE[0], Membership.UNTAGGED)
+        editor.set_member(1, OUTSIDE[0], Membership.NONE)
+        editor.set_pvid(OUTSIDE[0], 10)
+        for link in (fabric.links[i] for i in tree):
+            for end, port in ((link.a, link.a_port), (link.b, link.b_port)):
+                if end == s:
+                    editor.set_member(10, port, Membership.TAGGED)
+        editor.flow_control = [FlowControl.ON if pausing else FlowControl.OFF] * editor.ports
+        held[switch.name] = editor.freeze()
+    ends = [Host(f"x{s}", s, OUTSIDE[0], 0x02AA_0000_0000 + s) for s in range(len(fabric.switches))]
+    own, others = waits_for(Dataplane(replace(fabric, hosts=(*fabric.hosts, *ends)), held), ends, fabric)
+    proof = verify(fabric, held)
+    assert nx.is_directed_acyclic_graph(nx.DiGraph(list(own)))
+    closed = not nx.is_directed_acyclic_graph(nx.DiGraph(list(own | others)))
+    assert bool(proof.foreign_cycle) == closed
+    assert proof.deadlock_free == (not closed or not pausing)
+    assert proof.proven == proof.deadlock_free
+    told = [each for each in proof.findings if each.expected == "no dependency cycle with frames of VLANs of others"]
+    assert bool(told) == (closed and pausing)

@@ -20,7 +20,7 @@ from tagloom.rollout import settled
 from tagloom.rollout.choose import timed
 from tagloom.rollout.foreign import cells_to_prune, without_members
 from tagloom.rollout.steps import Step
-from tagloom.verify import foreign_findings
+from tagloom.verify import foreign_findings, foreign_waiting
 from tagloom.verify.foreign import foreign_frames
 from tagloom.verify.forwarding import forwarding
 
@@ -43,9 +43,13 @@ WHY = "VLANs of others leave links of their rings while nothing else changes: wh
 def refuse_harm_to_others(fabric: Fabric, after: FabricState, *, prunable: bool = True) -> None:
     """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts.
 
-    `prunable` says that the command can prune them, and was not asked to.
+    `prunable` says that the command can prune them, and was not asked to. So are those whose frames close a dependency
+    cycle with the fabric's own, where ports send PAUSE.
     """
     harm = foreign_findings(fabric.with_links_up(), after)
+    if not harm and (cycle := foreign_waiting(fabric.with_links_up(), after)):
+        rule = "frames of others and the fabric's own wait for one another in no circle where ports send PAUSE"
+        raise PlanError(rule, str(cycle[0]), 'flow_control: "off" in the fabric file, and plan again')
     if not harm:
         return
     rule = "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts"

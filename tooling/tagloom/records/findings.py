@@ -62,7 +62,9 @@ class Findings:
     cycle. `missing_entry` and `what_if` are filled in where asked for. `tagged_frames_ports` counts the hosts' ports
     that take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those
     would close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any
-    switch, `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them;
+    switch, `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them,
+    `foreign_cycle` is a dependency cycle that arises only with those: a finding where all its channels end at ports
+    that send PAUSE, else no verdict, but an assumption that is needed;
     `invented_addresses` counts the hosts whose MAC address tagloom made up: entries for them serve no real host.
     Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
     text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
@@ -91,6 +93,7 @@ class Findings:
     tagged_frames_cycle: tuple[str, ...] = ()
     foreign_vlans: tuple[int, ...] = ()
     foreign_safe: bool = True
+    foreign_cycle: tuple[str, ...] = ()
     invented_addresses: int = 0
 
     @property
@@ -141,6 +144,7 @@ class Findings:
             "tagged_frames_ports": self.tagged_frames_ports,
             "tagged_frames_cycle": list(self.tagged_frames_cycle),
             "foreign_vlans": list(self.foreign_vlans),
+            "foreign_cycle": list(self.foreign_cycle),
             "invented_addresses": self.invented_addresses,
             "channels": self.channels,
             "dependencies": self.dependencies,

@@ -138,6 +138,9 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     if proof.foreign_vlans:
         vlans = f"VLAN {format_ranges(list(proof.foreign_vlans))}"
         lines.append(verdict("", "VLANs of others neither storm nor reach a host", vlans, proof.foreign_safe))
+    if proof.foreign_cycle and proof.deadlock_free:
+        around = "; ".join(proof.foreign_cycle)
+        lines += row("assumed", f"no PAUSE on all of these channels: frames of VLANs of others close a cycle, {around}")
     if proof.invented_addresses:
         those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
         lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")

@@ -7,7 +7,7 @@ from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
-from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, verify
+from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, foreign_waiting, verify
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 from tagloom.verify.what_if import what_if
 
@@ -17,6 +17,7 @@ __all__ = [
     "broadcasts_once",
     "dependencies",
     "foreign_findings",
+    "foreign_waiting",
     "frame_path",
     "guard",
     "kept_pairs",

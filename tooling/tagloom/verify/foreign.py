@@ -1,4 +1,4 @@
-"""Judge the VLANs of others: where frames from ports outside the fabric go, what storms, whose host hears them."""
+"""Judge the VLANs of others: where frames from ports outside the fabric go, what storms, who hears or waits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.graph.cycles import on_cycles, shortest_through
-from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, Frames, Membership
+from tagloom.graph.cycles import find_cycle, on_cycles, shortest_through
+from tagloom.records.switch_state import DEFAULT_VLAN, DISCARD_PVID, FlowControl, Frames, Membership
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,11 +26,14 @@ class ForeignFrames:
     vlans  the VLAN ids of others, ascending: neither VLAN 1, nor made by tagloom, nor that of a host's port
     storm  the egresses of a cycle that copies go round and that spanning tree does not break, [] where there is none
     heard  (host, VLAN id) of each host that such a frame reaches untagged, ascending
+    held, wanted  the channel dependencies of such frames, int64: they fill the buffers that the fabric's own wait for
     """
 
     vlans: tuple[int, ...] = ()
     storm: list[int] = field(default_factory=list)
     heard: list[tuple[int, int]] = field(default_factory=list)
+    held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    wanted: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
@@ -50,12 +53,42 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
         return found
     before, after, live = model.followed(np.ones(len(model.egress_node), np.bool_), first)
     found.storm = _unbroken_cycle(before, after, ~_spanned(model, state))
+    over = (model.egress_channel[before] >= 0) & (model.egress_channel[after] >= 0)
+    found.held, found.wanted = (model.egress_channel[each[over]].astype(np.int64) for each in (before, after))
     hosts = np.flatnonzero(live & (model.egress_host >= 0))
     vlan = model.node_vlan[model.egress_node[hosts]]
     foreign = np.isin(vlan, sorted(theirs))
     pairs = zip(model.egress_host[hosts[foreign]].tolist(), vlan[foreign].tolist(), strict=True)
     found.heard = sorted(set(pairs))
     return found
+
+
+def cycle_with_foreign(
+    fabric: Fabric, state: FabricState, own: tuple[NDArray[np.int64], NDArray[np.int64]], frames: ForeignFrames
+) -> tuple[list[int], bool]:
+    """Return the channels of a dependency cycle of the fabric's `own` frames and those of others, and whether it waits.
+
+    It does where every channel of it ends at a port that sends PAUSE; else its frames are dropped before they wait.
+    """
+    if not len(frames.held) or frames.storm:
+        return [], False
+    held, wanted = (np.concatenate(each) for each in zip(own, (frames.held, frames.wanted), strict=True))
+    paused = _paused(fabric, state)[wanted]
+    cycle = find_cycle(len(fabric.tail), held[paused], wanted[paused])
+    return (cycle, True) if cycle else (find_cycle(len(fabric.tail), held, wanted), False)
+
+
+def _paused(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Return which channels end at a port that may send PAUSE, or at members of a port-channel of which one may."""
+    sends = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
+    for s, switch in enumerate(fabric.switches):
+        held = state[switch.name]
+        sends[s, 1 : held.ports + 1] = held.flow_control != FlowControl.OFF
+    paused: NDArray[np.bool_] = sends[fabric.head, fabric.head_port]
+    link, a, a_port, b, b_port = fabric.cables.T
+    np.logical_or.at(paused, 2 * link, sends[b, b_port])
+    np.logical_or.at(paused, 2 * link + 1, sends[a, a_port])
+    return paused
 
 
 def host_vlans(fabric: Fabric, state: FabricState) -> set[int]:

@@ -16,7 +16,7 @@ from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
-from tagloom.verify.foreign import foreign_frames, host_vlans, outside_ports
+from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.guests import guests_of
 from tagloom.verify.unicast import count, walk
@@ -85,6 +85,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
         around = _ways(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
     foreign = foreign_frames(model, state)
+    shared, waits = (
+        ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
+    )
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
     findings += _pairs(fabric, sent.lost, "delivery")
@@ -98,6 +101,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
+    with_others = tuple(channel_name(fabric, c) for c in shared)
+    findings += _waiting(with_others) if waits else []
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
     findings += _strangers(fabric, state, plan.guests)
@@ -108,11 +113,11 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         off_path_pairs=count(sent.off_path, hosts),
         storm_free=not storm and not foreign.storm,
         broadcast_exactly_once=not storm and flooded.once,
-        deadlock_free=not cycle,
+        deadlock_free=not cycle and not waits,
         channels=channels,
         dependencies=len(keys),
         fdb_entries_max=max((len(s.entry_vlan) for s in state.values()), default=0),
-        deadlock_cycle=named,
+        deadlock_cycle=with_others if waits else named,
         findings=tuple(findings),
         channel_rank=None if cycle else ranks(channels, held, wanted),
         duplicates_allowed=plan.duplicates_allowed,
@@ -120,6 +125,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         tagged_frames_cycle=tuple(around),
         foreign_vlans=foreign.vlans,
         foreign_safe=not (foreign.storm or foreign.heard),
+        foreign_cycle=with_others,
         invented_addresses=sum(host.invented for host in fabric.hosts),
     )
 
@@ -141,6 +147,19 @@ def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Find what frames from ports outside the fabric do wrong: the storm they raise, the hosts they reach."""
     model = forwarding(fabric, state, unicast=False)
     return _foreign(model, foreign_frames(model, state))
+
+
+def foreign_waiting(fabric: Fabric, state: FabricState) -> list[Finding]:
+    """Find a dependency cycle that arises only with frames of VLANs of others, where all its channels end at PAUSE."""
+    frames, own = foreign_frames(forwarding(fabric, state, unicast=False), state), dependencies(fabric, state)
+    if not len(frames.held) or find_cycle(len(fabric.tail), *own):
+        return []
+    cycle, waits = cycle_with_foreign(fabric, state, own, frames)
+    return _waiting(tuple(channel_name(fabric, c) for c in cycle)) if waits else []
+
+
+def _waiting(named: tuple[str, ...]) -> list[Finding]:
+    return [Finding("channels", "no dependency cycle with frames of VLANs of others", "; ".join(named))]
 
 
 def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
