@@ -5,9 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
+from tagloom.apply.abort import JOURNAL
+from tagloom.apply.journal import Journal
 from tagloom.lab import process
 from terminal import HEARS_INTERRUPTS, Terminal
 
@@ -93,6 +96,45 @@ def test_a_dead_switch_is_named_and_led_around_and_joins_again_when_it_is_back(t
     assert (page["dead_switches"], page["pairs_restored"], page["failed"]) == ([], 6, [])
     assert lost(terminal) == 0
     assert terminal.answer("apply", "b")["changed"] == []
+
+
+@contextmanager
+def begun(terminal):
+    """Begin a repair, and give its process once its first wave has begun; its answer goes to a file."""
+    before = runs(terminal)
+    words = [sys.executable, "-m", "tagloom.cli", "repair", "--json"]
+    with (terminal.home / "said").open("w") as said, subprocess.Popen(words, cwd=terminal.home, stdout=said) as repair:
+        while runs(terminal) <= before:
+            assert repair.poll() is None
+            time.sleep(0.05)
+        yield repair
+
+
+def runs(terminal):
+    """Return the number of the last run of which a wave has begun."""
+    with Journal(terminal.runs / JOURNAL) as journal:
+        return max(run.id for run in journal.runs() if run.wave)
+
+
+@pytest.mark.long
+def test_a_second_cable_that_breaks_during_a_repair_is_led_around_in_the_same_repair(terminal):
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    with begun(terminal) as repair:
+        process.fault(terminal.rack, "s1", "cable", port="g3")
+    page = json.loads((terminal.home / "said").read_text())
+    assert (repair.returncode, set(page["dead_links"])) == (0, {SECOND, "s1:g3 - s2:g1"})
+    assert lost(terminal) == 0
+
+
+@pytest.mark.long
+def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(terminal):
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    with begun(terminal) as repair:
+        repair.kill()
+    page = terminal.answer("repair")
+    assert (page["dead_links"], page["failed"]) == ([SECOND], [])
+    assert lost(terminal) == 0
+    assert terminal.answer("repair")["means"] is None
 
 
 @pytest.fixture

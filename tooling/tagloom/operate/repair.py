@@ -122,6 +122,7 @@ def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOpti
         wanted = found.wanted
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
+        context.ansible.start()  # it takes a second, in which the plan is made
         result, read, last = _act(context, runs, wanted, options)
         first = {**first, **read} if tried is None else first
         tried = wanted.fabric
