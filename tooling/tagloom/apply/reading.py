@@ -18,10 +18,23 @@ if TYPE_CHECKING:
 def read_running(
     inventory: Path, *, switches: Sequence[str], directory: Path, share: Path, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """Read the running configuration of every switch over SSH with ``playbooks/read.yml`` of `share`.
+    """Read the running configuration of every switch, as `read_each` does; what the others said is kept.
 
-    `directory` takes the texts, secrets and all, in files that only the user can read. Raises DeviceError for the
-    first switch that could not be read; what the others said is kept.
+    Raises DeviceError for the first switch that could not be read.
+    """
+    texts, failed = read_each(inventory, switches=switches, directory=directory, share=share, environment=environment)
+    for switch, said in failed.items():
+        raise DeviceError(switch, "show running-config", said)
+    return texts
+
+
+def read_each(
+    inventory: Path, *, switches: Sequence[str], directory: Path, share: Path, environment: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the running configurations of switches, and of those that could not be read why not, both by name.
+
+    They are read over SSH with ``playbooks/read.yml`` of `share`. `directory` takes the texts, secrets and all, in
+    files that only the user can read.
     """
     paths = {switch: directory / f"{switch}.cfg" for switch in switches}
     excuses = directory / "unread.json"
@@ -37,7 +50,5 @@ def read_running(
         check=False,
     )
     unread = json.loads(excuses.read_text("utf-8")) if excuses.is_file() else {}
-    for switch, path in paths.items():
-        if not path.exists():
-            raise DeviceError(switch, "show running-config", unread.get(switch) or trouble_in(done.stdout))
-    return {switch: path.read_text("utf-8") for switch, path in paths.items()}
+    failed = {name: unread.get(name) or trouble_in(done.stdout) for name, path in paths.items() if not path.exists()}
+    return {name: path.read_text("utf-8") for name, path in paths.items() if name not in failed}, failed

@@ -1,4 +1,4 @@
-"""Answer the commands that look and change nothing: path, status."""
+"""Answer the commands that look and change nothing: path, status, backup."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom.cli.inputs import (
+    LAB,
     Findings,
     check_snmp_limits,
     inventory_words,
@@ -16,7 +17,7 @@ from tagloom.cli.inputs import (
     with_parts_dead,
 )
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO
-from tagloom.cli.words import snmp_words
+from tagloom.cli.words import Parser, snmp_words
 from tagloom.errors import Finding
 
 if TYPE_CHECKING:
@@ -87,6 +88,30 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     return GOOD if status.is_as_built(known, seen) and not again else NO
 
 
+def _backup(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.operate.backup import back_up
+    from tagloom.pipeline import observing
+    from tagloom.report.status import backup_lines
+    from tagloom.storage.repository import check_repository
+
+    wrong = Findings()
+    site = wrong.of(lambda: site_of(args))
+    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    home = args.output or (site.home.parent / "backups" if site is not None else None)
+    if home is not None and home.exists() and not home.is_dir():
+        wrong.findings.append(Finding(str(home), "a directory", "another file"))
+    elif home is not None and args.git:
+        wrong.of(lambda: check_repository(home))
+    wrong.end()
+    assert fabric is not None and home is not None  # noqa: S101, PT018 - else there are findings
+    with screen.waiting(f"reading {len(fabric.live)} switches"):
+        done = back_up(fabric, site, home, git=args.git, secrets=args.secrets)
+    page = done.to_json()
+    screen.say(*backup_lines(page))
+    screen.answer(page)
+    return DEVICE_FAILED if done.failed else GOOD
+
+
 def _agents(fabric: Fabric, settings: Any) -> Any:
     from tagloom.pipeline import observing
 
@@ -117,3 +142,14 @@ def add(commands: Commands) -> None:
 
     status = commands.add("status", _status, "say in one look what runs, what differs, what is dead", snmp_words())
     status.add_argument("--offline", action="store_true", help="ask no switch: what the journal and the lock say")
+
+    site = Parser(add_help=False)
+    site.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
+    )
+    backup = commands.add("backup", _backup, "keep every switch's running configuration, read over SSH", site)
+    backup.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="keep them here (default: backups beside the inventory)"
+    )
+    backup.add_argument("--git", action="store_true", help="commit what changed in a git repository there, not by date")
+    backup.add_argument("--secrets", action="store_true", help="keep passwords and keys too (default: <hidden>)")

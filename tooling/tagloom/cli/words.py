@@ -22,6 +22,7 @@ EXAMPLES = {
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
     "path": "tagloom path h0 h5 --build build --after s0:g1",
     "status": "tagloom status",
+    "backup": "tagloom backup --git -o configurations",
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",

@@ -1,4 +1,4 @@
-"""Show people in one look what runs, who works on it, what differs, what is dead and what to type next."""
+"""Show people in one look what runs, who works on it, what differs and what is dead; and what a backup kept."""
 
 from __future__ import annotations
 
@@ -61,3 +61,12 @@ def _clock(clock: Mapping[str, Any]) -> str:
     why = ", for its load" if clock["raised"] else f", {count(clock['jobs'], 'job')} ask" if clock["jobs"] else ""
     then = f"; next change at {clock['next_at']}" if clock["next_at"] else ""
     return f"{clock['timetable']} ({clock['by']}): {settings}, {count(clock['links_off'], 'link')} off{why}{then}"
+
+
+def backup_lines(page: Mapping[str, Any]) -> list[str]:
+    """Return where a backup is, which switches changed since the last one, and which could not be read."""
+    lines = row("backup", page["backup"] or "none: no switch could be read")
+    if page["switches"]:
+        lines += row("kept", count(len(page["switches"]), "configuration"))
+        lines += row("changed", ", ".join(page["changed"]) or "none since the last backup")
+    return lines + [line for name, said in page["errors"].items() for line in row("failed", f"{name}: {said}")]

@@ -1,4 +1,4 @@
-"""One look: tagloom status says what runs, since when and by whom, what differs, what is dead and what to type next."""
+"""Looks at a running rack: what runs, what differs, what is dead and what to type next; and backups of all of it."""
 
 import getpass
 import json
@@ -9,12 +9,14 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.lab import process
+from tagloom.platforms.secrets import scrub
 from terminal import HEARS_INTERRUPTS, Terminal
 
 KEYS = {
@@ -39,6 +41,10 @@ def terminal(running):
     """Return a terminal whose rack runs the build, with nothing dead."""
     process.mend(running.rack)
     return running.fresh()
+
+
+def running_configurations(terminal):
+    return {name: text.strip("\n") + "\n" for name, text in process.configurations(terminal.rack).items()}
 
 
 def look(terminal, *words, expect=1):
@@ -168,3 +174,67 @@ def test_all_that_is_wrong_is_told_at_once_and_nothing_applied_is_no_yes(tmp_pat
     assert (status, page["build"], page["state"], page["applied_at"]) == (1, None, "", None)
     assert page["next"] == f"tagloom plan {tmp_path / 'fabric.yml'} -o build"
     assert not (tmp_path / "runs").exists()
+
+
+# --- backups ----------------------------------------------------------------------------------------------------------
+
+HIDDEN = "snmp-server community <hidden>"
+
+
+def kept(directory):
+    return {path.stem: path.read_text() for path in Path(directory).glob("*.cfg")}
+
+
+def test_backups_are_dated_private_and_without_secrets_and_say_what_changed(terminal):
+    terminal.type("s0", "snmp-server community vault ro")
+    page = terminal.answer("backup")
+    assert (page["switches"], page["changed"], page["unchanged"]) == (["s0", "s1", "s2"], ["s0", "s1", "s2"], [])
+    backup = terminal.home / page["backup"]
+    assert backup.parent == terminal.rack / "backups"
+    assert kept(backup) == {name: scrub(text) for name, text in running_configurations(terminal).items()}
+    assert HIDDEN in kept(backup)["s0"]
+    for path in (terminal.rack / "backups").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert not [path for path in terminal.runs.iterdir() if "backup" in path.name], "no copy with secrets is left"
+
+    (backup / "s0.cfg").write_text('!System Up Time "0 days 2 hrs"\n' + kept(backup)["s0"])  # as a 6224 would have
+    terminal.type("s1", "interface ethernet g9", "description door", "exit")
+    process.quirks(terminal.rack, {"s2": {"refuse_login": True}})
+    later = terminal.answer("backup", "--secrets", "-o", "elsewhere", expect=3)
+    assert (later["switches"], later["failed"]) == (["s0", "s1"], ["s2"])
+    assert "refused" in later["errors"]["s2"]
+    assert "vault" in kept(terminal.home / later["backup"])["s0"]
+    later = terminal.answer("backup", expect=3)
+    assert (later["changed"], later["unchanged"], later["failed"]) == (["s1"], ["s0"], ["s2"])
+    assert later["backup"] != page["backup"]
+
+
+def test_backups_in_git_are_committed_where_a_switch_changed(terminal):
+    def commits():
+        words = ["git", "log", "--reverse", "--format=%an: %s"]
+        told = subprocess.run(words, cwd=terminal.home / "kept", capture_output=True, text=True, check=True)
+        return told.stdout.splitlines()
+
+    first = terminal.answer("backup", "--git", "-o", "kept")
+    assert (first["backup"], first["changed"]) == ("kept", ["s0", "s1", "s2"])
+    terminal.type("s1", "interface ethernet g9", "description door", "exit")
+    assert terminal.answer("backup", "--git", "-o", "kept")["changed"] == ["s1"]
+    again = terminal.answer("backup", "--git", "-o", "kept")
+    assert (again["changed"], again["unchanged"]) == ([], ["s0", "s1", "s2"])
+    assert commits() == ["tagloom: Back up s0, s1, s2", "tagloom: Back up s1"]
+    assert kept(terminal.home / "kept") == {n: scrub(t) for n, t in running_configurations(terminal).items()}
+
+
+def test_a_place_for_backups_that_is_none_is_told_with_all_else(tmp_path, run, monkeypatch):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    (tmp_path / "file").touch()
+    for place, expected in (("full", "an empty directory, or a git repository"), ("file", "a directory")):
+        status, out, _ = run("backup", "-i", tmp_path / "nowhere", "--git", "-o", tmp_path / place, "--json")
+        assert status == 2
+        found = json.loads(out)["findings"]
+        assert [each["where"] for each in found] == ["-i", str(tmp_path / place)]
+        assert found[1]["expected"] == expected
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _, out, _ = run("backup", "-i", tmp_path / "nowhere", "--git", "-o", tmp_path / "new", "--json")
+    assert [each["where"] for each in json.loads(out)["findings"]] == ["-i", "--git"]
