@@ -27,6 +27,7 @@ from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
 from tagloom.pipeline import observing, read_build, traffic_from
+from tagloom.pipeline.addressing import FabricText
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
@@ -80,6 +81,31 @@ PAIRS = "gap_seconds,overhead_seconds\n0.001,0.0001\n0.002,0.0002\n0.004,0.0002\
 MEASURED = "quantity,value,at,fabric\nwatts_after,70.5,1,ring\nseconds_predicted,60,,\n"
 WATTS = "seconds,watts\n0,10.5\n1,10.6\n2,11\n"
 GAPS = '{"gaps": [{"gap_seconds": [0.001, 0.0011], "round_trip_seconds": [0.0002, 0.00021]}]}'
+MACS = [f"00:1e:c9:00:00:0{n}" for n in range(3)]
+ETHERS = "".join(f"{mac} h{n}\n" for n, mac in enumerate(MACS))
+DNSMASQ = "".join(f"dhcp-host={mac},set:a,h{n},192.0.2.{n},12h\n" for n, mac in enumerate(MACS))
+ISC = "".join(
+    f'lease 192.0.2.{n} {{ hardware ethernet {mac}; client-hostname "h{n}"; }}\n' for n, mac in enumerate(MACS)
+)
+KEA = json.dumps({"Dhcp4": {"reservations": [{"hw-address": mac, "hostname": f"h{n}"} for n, mac in enumerate(MACS)]}})
+KEA_LEASES = "address,hwaddr,valid_lifetime,hostname,state\n"
+KEA_LEASES += "".join(f"192.0.2.{n},{mac},3600,h{n},0\n" for n, mac in enumerate(MACS))
+SLURM = "NodeName=h[0-2] CPUs=8\n"
+ANSIBLE = f"all: {{hosts: {{h0: {{mac: '{MACS[0]}'}}, h1: {{mac: '{MACS[1]}'}}}}}}\n"
+ANSIBLE += f"nodes: {{hosts: {{h2: {{ansible_default_ipv4: {{macaddress: '{MACS[2]}'}}}}}}}}\n"
+INI = "[nodes]\n" + "".join(f"h{n} mac={mac}\n" for n, mac in enumerate(MACS))
+NETBOX = json.dumps({"results": [{"device": {"name": f"h{n}"}, "mac_address": mac} for n, mac in enumerate(MACS)]})
+LISTS = {
+    "ethers": ETHERS,
+    "dnsmasq.conf": DNSMASQ,
+    "dhcpd.leases": ISC,
+    "kea.json": KEA,
+    "kea.csv": KEA_LEASES,
+    "slurm.conf": SLURM,
+    "hosts.yml": ANSIBLE,
+    "hosts.ini": INI,
+    "interfaces.json": NETBOX,
+}
 NP_OUT = format_np_out([Point(1, 100, (8.39e-6,)), Point(64, 100, (9e-6,)), Point(1024, 100, (2e-5,))])
 
 
@@ -152,6 +178,12 @@ def _snmp() -> None:
     observing.agents_of(read_fabric(Path("b/fabric.yml")), settings.addresses, settings.port)
 
 
+def _imported(name: str) -> Callable[[], Any]:
+    """Give what reads a list of hosts and writes another fabric file; names without addresses are no fault."""
+    run = command(f"hosts import {name} f.yml -o g.yml --replace")
+    return run if name != "slurm.conf" else lambda: run() - 1
+
+
 def make(home: Path) -> None:
     """Write a whole file of every kind into the working directory, `home`."""
     files = {
@@ -171,6 +203,7 @@ def make(home: Path) -> None:
         "watts.csv": WATTS,
         "gaps.json": GAPS,
         "np.out": NP_OUT,
+        **LISTS,
         "place.csv": "0,h1\n1,h0\n2,h2\n",
         "tagloom.yml": "plugin: tagloom\nfabric: f.yml\n",
         **{f"prof/p.{a}.prof": PROF.format(a, (a + 1) % 3) for a in range(3)},
@@ -249,6 +282,8 @@ READERS = (
     Reader("recorded watts", "watts.csv", lambda: read_samples(Path("watts.csv"))),
     Reader("gaps", "gaps.json", lambda: baseline_of(text_of(Path("gaps.json")), "gaps.json")),
     Reader("NetPIPE", "np.out", command("measure pingpong --read np.out")),
+    Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write({"h1": 9, "h2": 10}, Path("g.yml"))),
+    *(Reader(f"hosts in {name}", name, _imported(name)) for name in LISTS),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagloom.cli.inputs import LAB, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import LAB, Findings, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tagloom.pipeline.addressing import FabricText
     from tagloom.records.addresses import AddressChanges
+
+FORMATS = ("auto", "ethers", "dnsmasq", "isc", "kea", "slurm", "ansible", "netbox")
 
 
 def _learn(args: argparse.Namespace, screen: Screen) -> int:
@@ -27,7 +29,20 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
     return _end(args, screen, file, changes)
 
 
-def _end(args: argparse.Namespace, screen: Screen, file: FabricText, changes: AddressChanges) -> int:
+def _import(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.pipeline import addressing
+    from tagloom.read.host_lists import read_host_list
+
+    found = Findings()
+    file = found.of(lambda: addressing.FabricText(args.fabric))
+    listed = found.of(lambda: read_host_list(args.file, args.format))
+    found.end()
+    return _end(args, screen, file, addressing.import_list(file.fabric, listed, change=args.replace), listed.kind)
+
+
+def _end(
+    args: argparse.Namespace, screen: Screen, file: FabricText, changes: AddressChanges, source: str = "SNMP"
+) -> int:
     """Write what may be written, and answer."""
     from tagloom.pipeline import addressing
     from tagloom.report import terminal
@@ -39,6 +54,7 @@ def _end(args: argparse.Namespace, screen: Screen, file: FabricText, changes: Ad
         file.write(macs, output)
     page = {
         **changes.to_json(),
+        "source": source,
         "unread": dict(changes.failed),
         "hosts": len(file.fabric.hosts),
         "invented": sum(host.invented and host.name not in macs for host in file.fabric.hosts),
@@ -58,7 +74,6 @@ def _end(args: argparse.Namespace, screen: Screen, file: FabricText, changes: Ad
 def _file_words() -> Parser:
     """Return the options of commands that change the fabric file."""
     words = Parser(add_help=False)
-    words.add_argument("fabric", type=Path, metavar="FABRIC", help="the fabric file; its own text and comments stay")
     words.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the new file here (default: in place)")
     words.add_argument("--check", action="store_true", help="say what would be written, and write nothing")
     words.add_argument("--replace", action="store_true", help="write addresses that differ from those in the file, too")
@@ -68,7 +83,16 @@ def _file_words() -> Parser:
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     hosts = commands.add("hosts", _learn, "put the MAC addresses of hosts into the fabric file")
-    verbs = Commands(hosts, "learn", "hosts")
-    verbs.add(
-        "learn", _learn, "take the addresses that switches have learnt at hosts' ports", _file_words(), snmp_words()
+    verbs = Commands(hosts, "learn|import", "hosts")
+    words = _file_words()
+    fabric = "the fabric file; its own text and comments stay"
+    learn = verbs.add(
+        "learn", _learn, "take the addresses that switches have learnt at hosts' ports", words, snmp_words()
+    )
+    learn.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
+    listed = verbs.add("import", _import, "take the addresses that a list of hosts names", words)
+    listed.add_argument("file", type=Path, metavar="FILE", help="the list, or a directory of Ansible's facts (JSON)")
+    listed.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
+    listed.add_argument(
+        "--format", choices=FORMATS, default="auto", help="what the list is (default: told by its text)"
     )

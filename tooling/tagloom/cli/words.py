@@ -40,6 +40,7 @@ EXAMPLES = {
     "discover": "tagloom discover --seed 192.0.2.10 -o fabric.yml",
     "hosts": "tagloom hosts learn fabric.yml --check",
     "hosts learn": "tagloom hosts learn fabric.yml -i inventory/testbed",
+    "hosts import": "tagloom hosts import /etc/ethers fabric.yml --check",
     "eee": "tagloom eee --phy 10GBASE-T --load 0.1 --timeout 0 --frame-bytes 1500",
     "measure": "tagloom measure pingpong --local",
     "measure pingpong": "tagloom measure pingpong --local --np-out np.out --keep lab.db",

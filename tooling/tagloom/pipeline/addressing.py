@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tagloom.pipeline.observing import Ask
+    from tagloom.read.host_rows import HostList
     from tagloom.records.fabric import Fabric
     from tagloom.records.snmp import Address
 
@@ -76,6 +77,28 @@ def learn(fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bo
     return replace(changes, findings=(*missing, *changes.findings), failed=failed)
 
 
+def import_list(fabric: Fabric, listed: HostList, *, change: bool = False) -> AddressChanges:
+    """Return what a list of hosts changes; `change` takes addresses that differ from the file's, too.
+
+    A name that is no host's is tried without its domain. Of a list without addresses, only names are compared.
+    """
+    hosts = {host.name for host in fabric.hosts}
+
+    def known(name: str) -> str:
+        return next((each for each in (name, name.partition(".")[0]) if each in hosts), "")
+
+    if listed.names:
+        strangers = [SeenAddress(0, where, name=name) for name, where in listed.names if not known(name)]
+        silent = sorted(hosts - {known(name) for name, _ in listed.names})
+        found = [Finding(each.where, "a host of the fabric", each.name) for each in strangers]
+        return AddressChanges(unknown=tuple(strangers), silent=tuple(silent), findings=(*listed.remarks, *found))
+    addresses = [replace(each, host=known(each.name)) for each in listed.addresses]
+    unlike = {(each.name, each.mac): each for each in reversed(addresses)}  # a lease and a reservation are one
+    at = {name: f"hosts.{name}" for name in hosts}
+    changes = choose(fabric, list(unlike.values())[::-1], at, "an address, of a list or of the file", change=change)
+    return replace(changes, findings=(*listed.remarks, *changes.findings))
+
+
 def choose(
     fabric: Fabric,
     found: list[SeenAddress],
@@ -103,8 +126,8 @@ def choose(
     unknown = [each for each in found if not each.host]
     for each in unknown:
         whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
-        said = f"{each.name} with {format_mac(each.mac)}" if each.name else format_mac(each.mac)
-        findings.append(Finding(each.where, "an address of a host of the fabric", said + whose))
+        said = f"{each.name}, {format_mac(each.mac)}" if each.name else format_mac(each.mac)
+        findings.append(Finding(each.where, "a host of the fabric", said + whose))
     twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
     for mac, places in twice.items():
         findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))

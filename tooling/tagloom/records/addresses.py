@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class SeenAddress:
     """One address: the host it is said to be of, "" for none of the fabric, and where that was seen or stands.
 
-    `name` is what a list calls it, where that is not the host's name.
+    `name` is what a list calls the host; the address is 0 where the list has none.
     """
 
     mac: int
@@ -27,7 +27,8 @@ class SeenAddress:
 
     def to_json(self) -> dict[str, str]:
         """Return it with the keys of the command line."""
-        return {"mac": format_mac(self.mac), "where": self.where, "host": self.host, "name": self.name}
+        mac = format_mac(self.mac) if self.mac else ""
+        return {"mac": mac, "where": self.where, "host": self.host, "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)

@@ -735,4 +735,4 @@ def address_lines(page: Mapping[str, Any], findings: Sequence[Finding]) -> list[
         lines += row("failed", f"{name}: {why}")
     lines += finding_lines(findings)
     known = page["hosts"] - page["invented"]
-    return lines + row("hosts", f"{known} of {page['hosts']} have addresses of their own")
+    return lines + row("hosts", f"{known} of {page['hosts']} have addresses of their own (read: {page['source']})")

@@ -1,0 +1,207 @@
+"""tagloom hosts import: every kind of list is told by its text, and its addresses go into the fabric file."""
+
+import json
+
+import pytest
+
+from tagloom.cli.addressing import FORMATS
+from tagloom.errors import InputError
+from tagloom.read import read_fabric
+from tagloom.read.host_lists import READERS, read_host_list
+
+HEAD = "# ours\nname: three\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3]}\n"
+A, B, C, D = (f"00:1e:c9:00:00:0{n}" for n in "abcd")
+NUMBER = {mac: int(mac.replace(":", ""), 16) for mac in (A, B, C, D)}
+
+ETHERS = f"# ours\n{A} h0\n0:1e:c9:0:0:b\th1.rack.example  # left\n\n{C} h2\n"
+LEASES = (
+    f"1763800000 {A} 192.0.2.10 h0 01:00:1e:c9:00:00:0a\n1763800001 06-{B} 192.0.2.11 h1 *\n"
+    f"0 {C} 192.0.2.12 h2 *\n1763800002 {D} 192.0.2.13 * *\n"
+    "duid 00:01:00:01:2a\n1763800000 12345 2001:db8::1 h0 00:01\n"
+)
+DNSMASQ = (
+    f"interface=eth0\n# a\ndhcp-host={A},192.0.2.10,h0,12h\ndhcp-host={B},set:nodes,h1,[2001:db8::2],infinite # b\n"
+    f"dhcp-host=h2,{C},id:*\ndhcp-host=lost,192.0.2.99\ndhcp-host={D},ignore\ndhcp-range=192.0.2.10,192.0.2.20\n"
+)
+HOSTSFILE = f"{A},h0,192.0.2.10\n{B},set:x,h1\n{C},h2,1d\n"
+DHCPD = (
+    'option domain-name "a;b}c"; # } in a comment\n'
+    "subnet 192.0.2.0 netmask 255.255.255.0 {\n  pool { range 192.0.2.9; }\n"
+    f"  group {{\n    host h0 {{ hardware ethernet {A}; fixed-address 192.0.2.10; }}\n"
+    f"    host h1 {{\n      hardware ethernet 0:1e:c9:0:0:b;\n    }}\n  }}\n}}\nhost h2 {{ hardware ethernet {C}; }}\n"
+)
+DHCPD_LEASES = "".join(
+    f'lease 192.0.2.{n} {{\n  starts 4 2026/11/19 10:00:00;\n  binding state {state};\n  next binding state free;\n'
+    f'  hardware ethernet {mac};\n  uid "\\001\\000\\";";\n  client-hostname "{name}";\n}}\n'
+    for n, mac, name, state in (
+        (1, D, "h0", "active"), (1, D, "h0", "free"), (2, A, "h0", "active"), (3, B, "h1", "active"),
+        (4, D, "h2", "active"), (4, C, "h2", "active"),
+    )
+)  # fmt: skip
+KEA = (
+    '// ours\n{"Dhcp4": { # all\n  "subnet4": [{"id": 1, "reservations": [\n'
+    f'    {{"hw-address": "{A}", "hostname": "h0"}}, /* "x": {{ */ {{"hw-address": "{B}", "hostname": "h1.a//b"}},\n'
+    '    {"client-id": "01:02", "hostname": "other"},\n  ]}],\n  "shared-networks": [{"subnet4": [{"reservations": '
+    f'[{{"hw-address": "{C}", "hostname": "h2"}}]}}]}}],\n}}}}\n'
+)
+KEA_LEASES = (
+    "address,hwaddr,client_id,valid_lifetime,expire,subnet_id,fqdn_fwd,fqdn_rev,hostname,state,user_context,pool_id\n"
+    f"192.0.2.1,{D},,3600,1763800000,1,0,0,h0,0,,0\n192.0.2.1,{D},,0,1763800000,1,0,0,h0,0,,0\n"
+    f"192.0.2.2,{A},,3600,1763800000,1,0,0,h0.rack.example.,0,,0\n192.0.2.3,{B},,3600,1763800000,1,0,0,h1,0,,0\n"
+    f"192.0.2.4,{C},,3600,1763800000,1,0,0,h2,0,,0\n192.0.2.5,{D},,3600,1763800000,1,0,0,h1,2,,0\n"
+)
+ANSIBLE = (
+    f'all:\n  vars: {{x: 1}}\n  hosts:\n    h0: {{mac: "{A}"}}\n    s0: {{}}\n  children:\n    nodes:\n      hosts:\n'
+    f'        h1: {{ansible_default_ipv4: {{macaddress: "{B}"}}}}\n        h2: {{mac_address: "{C}"}}\n'
+)
+INI = f'[nodes]\nh0 mac={A} ansible_host=192.0.2.1\nh1.x macaddress="{B}" # b\n'
+INI += f"[nodes:vars]\nmac={D}\n[more]\nh2 mac={C}\n"
+LISTED = json.dumps(
+    {"_meta": {"hostvars": {"h0": {"mac": A}, "h1": {"mac": B}, "h2": {"mac": C}}}, "all": {}}, indent=4
+)
+
+
+def interface(device, mac, **more):
+    return {"name": "eth0", "device": {"id": 1, "name": device}, "mac_address": mac, **more}
+
+
+NETBOX = json.dumps(
+    {
+        "count": 5,
+        "next": None,
+        "results": [
+            interface("h0", A.upper()),
+            interface("h0", D, mgmt_only=True),
+            interface("h1", None, primary_mac_address={"mac_address": B}),
+            interface("h2", C),
+            interface("s0", None),
+        ],
+    }
+)
+LISTS = {
+    "ethers": [ETHERS],
+    "dnsmasq": [LEASES, DNSMASQ, HOSTSFILE],
+    "isc": [DHCPD, DHCPD_LEASES],
+    "kea": [KEA, KEA_LEASES],
+    "ansible": [ANSIBLE, INI, LISTED],
+    "netbox": [NETBOX, json.dumps(json.loads(NETBOX)["results"])],
+}
+KINDS = [(kind, text) for kind, texts in LISTS.items() for text in texts]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Give a function that writes a list and a fabric file."""
+
+    def write(text, hosts=""):
+        (tmp_path / "list").write_text(text)
+        (tmp_path / "f.yml").write_text(HEAD + hosts)
+        return tmp_path / "list", tmp_path / "f.yml"
+
+    return write
+
+
+def macs_of(path):
+    return {host.name: host.mac for host in read_fabric(path).hosts}
+
+
+ALL = {"h0": NUMBER[A], "h1": NUMBER[B], "h2": NUMBER[C]}
+
+
+@pytest.mark.parametrize(("kind", "text"), KINDS)
+def test_every_kind_of_list_fills_the_fabric_file(files, answer, kind, text):
+    listed, fabric = files(text)
+    assert read_host_list(listed).kind == kind
+    status, page = answer("hosts", "import", listed, fabric)
+    assert (status, page["findings"], page["unknown"], page["changed"]) == (0, [], [], [])
+    assert [each["host"] for each in page["learned"]] == ["h0", "h1", "h2"]
+    assert macs_of(fabric) == ALL
+    assert fabric.read_text().startswith(HEAD)
+    assert answer("hosts", "import", listed, fabric, "--format", kind)[0] == 0
+
+
+def test_a_cache_of_facts_is_a_directory(files, answer, tmp_path):
+    _, fabric = files("")
+    (tmp_path / "facts").mkdir()
+    for name, mac in (("h0", A), ("h1.rack.example", B)):
+        (tmp_path / "facts" / name).write_text(json.dumps({"ansible_default_ipv4": {"macaddress": mac}}))
+    (tmp_path / "facts" / "h2").write_text(json.dumps({"ansible_facts": {"default_ipv4": {"macaddress": C}}}))
+    assert answer("hosts", "import", tmp_path / "facts", fabric)[0] == 0
+    assert macs_of(fabric) == ALL
+
+
+def test_slurm_knows_names_alone_which_are_compared(files, answer):
+    listed, fabric = files("ClusterName=x\nNodeName=DEFAULT CPUs=4\nNodeName=h[0-1],login CPUs=8 \\\n State=UP\n")
+    status, page = answer("hosts", "import", listed, fabric)
+    assert (status, page["learned"], page["silent"], page["wrote"]) == (1, [], ["h2"], "")
+    assert [(each["name"], each["mac"]) for each in page["unknown"]] == [("login", "")]
+    assert ["names alone" in page["findings"][0]["actual"], page["findings"][1]["actual"]] == [True, "login"]
+
+
+def test_strangers_and_conflicts_are_named_and_the_rest_is_written(files, answer):
+    listed, fabric = files(f"{A} h0\n{B} h1\n{D} printer\n{C} h1\n{A} h2\n", f'hosts:\n  h1: {{mac: "{C}"}}\n')
+    status, page = answer("hosts", "import", listed, fabric)
+    assert status == 1
+    assert page["learned"] == page["changed"] == []
+    assert [(each["name"], each["mac"]) for each in page["unknown"]] == [("printer", D), ("", B)]
+    assert [(each["where"], each["actual"]) for each in page["findings"]] == [
+        (f"{listed}:3", f"printer, {D}"),
+        (A, "hosts.h0 and hosts.h2"),
+    ]
+    listed, fabric = files(f"{A} h0\n{B} h1\n", f'hosts:\n  h1: {{mac: "{C}"}}\n')
+    status, page = answer("hosts", "import", listed, fabric)
+    assert (status, [each["host"] for each in page["changed"]]) == (1, ["h1"])
+    assert [each["where"] for each in page["findings"]] == ["hosts.h2", "hosts.h1"]
+    assert macs_of(fabric)["h0"] == NUMBER[A]
+    answer("hosts", "import", listed, fabric, "--replace")
+    assert macs_of(fabric)["h1"] == NUMBER[B]
+
+
+def test_two_addresses_of_a_host_are_named_and_none_is_chosen(files, answer):
+    listed, fabric = files(f"{A} h0\n{B} h0\n")
+    status, page = answer("hosts", "import", listed, fabric)
+    assert (status, page["wrote"]) == (1, "")
+    assert [(each["host"], each["mac"]) for each in page["unknown"]] == [("h0", A), ("h0", B)]
+
+
+def test_everything_wrong_with_both_files_is_told_and_nothing_changes(files, answer):
+    listed, fabric = files(f"{A}\nxx h0\n01:00:5e:00:00:01 h1\n00:00:00:00:00:00 h2\n{A} h0\n", "hosts:\n  h9: {}\n")
+    before = fabric.read_bytes()
+    status, page = answer("hosts", "import", listed, fabric, "--format", "ethers")
+    assert status == 2
+    lines = [each["where"].rpartition(":")[2] for each in page["findings"] if each["where"].startswith(str(listed))]
+    assert lines == ["1", "2", "3", "4"]
+    assert any("h9" in each["where"] for each in page["findings"])
+    assert fabric.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("isc", "host a {"), ("isc", "}"), ("kea", "{"), ("kea", "x"), ("netbox", "[1]"), ("netbox", "3"),
+        ("ansible", "[a\nb c='"), ("ansible", "{}"), ("slurm", "NodeName=a[1-999999999]"), ("slurm", "NodeName=a["),
+        ("dnsmasq", f"dhcp-host={A},a,b"), ("ethers", ""),
+        ("slurm", "NodeName=a[1-2]b[1-2]"), ("netbox", '[{"device": {"name": 3}, "mac_address": "x"}]'),
+    ],
+)  # fmt: skip
+def test_what_is_no_list_is_bad_input(files, kind, text):
+    listed, _ = files(text)
+    with pytest.raises(InputError):
+        read_host_list(listed, kind)
+
+
+@pytest.mark.parametrize(
+    "text", ['"\\' * 50_000, "/*" * 50_000, "\n" * 100_000, "lease 1 {" * 50_000, "," * 100_000, "[" * 50_000]
+)
+def test_no_text_takes_long_to_be_told(files, text):
+    """Texts that make a pattern begin again at each of their characters; a minute's work, were it so."""
+    for kind in READERS:
+        listed, _ = files(text)
+        with pytest.raises(InputError):
+            read_host_list(listed, kind)
+    with pytest.raises(InputError):
+        read_host_list(listed)
+
+
+def test_the_command_knows_every_reader():
+    assert ("auto", *READERS) == FORMATS

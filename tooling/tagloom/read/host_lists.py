@@ -1,0 +1,77 @@
+"""Read lists of hosts with MAC addresses: what kind of list a file is, and who stands in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tagloom.errors import Finding, InputError
+from tagloom.read import dhcp_lists, inventory_lists
+from tagloom.read.host_rows import Rows
+from tagloom.storage.document import YAML_BYTES
+from tagloom.storage.text import read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tagloom.read.host_rows import HostList
+
+Reader = Callable[[str, Rows], None]
+READERS: dict[str, Reader] = {
+    "ethers": dhcp_lists.read_ethers,
+    "dnsmasq": dhcp_lists.read_dnsmasq,
+    "isc": dhcp_lists.read_isc,
+    "kea": dhcp_lists.read_kea,
+    "slurm": inventory_lists.read_slurm,
+    "ansible": inventory_lists.read_ansible,
+    "netbox": inventory_lists.read_netbox,
+}
+MOST_FILES = 100_000  # in a directory of facts
+_MAC = r"[0-9A-Fa-f]{1,2}(?:[:-][0-9A-Fa-f]{1,2}){5}"
+# What tells a kind of list, in this order: none of them stands in a list of another kind.
+_SIGNS = (
+    ("kea", r"\A\s*address,hwaddr,|\"Dhcp[46]\"\s*:"),
+    ("netbox", r"\A\s*[\[{](?s:.*)\"device\"\s*:\s*\{"),
+    ("ansible", r"\A\s*[\[{]"),
+    ("dnsmasq", rf"^[ \t]*dhcp-host=|^\d+ (?:\d+-)?{_MAC} \S+ \S+ \S+$|^(?:[^#\s,]+,)*{_MAC},"),
+    ("isc", r"\bhardware\s+(?:ethernet|token-ring|infiniband)\b|^[ \t]*lease[ \t]+[\d.]+[ \t]*\{"),
+    ("slurm", r"^[ \t]*(?i:NodeName)="),
+    ("ethers", rf"^[ \t]*{_MAC}[ \t]+[^\s,]+[ \t]*(?:#.*)?$"),
+)
+
+
+def read_host_list(path: Path, kind: str = "auto") -> HostList:
+    """Return the hosts that a list names, with their addresses; a directory is a cache of Ansible's facts.
+
+    Raises InputError with all findings, each led by ``file:line`` where the kind of list has lines.
+    """
+    if path.is_dir():
+        return _facts(path, kind)
+    text = read_text(path, "a list of hosts", YAML_BYTES)
+    chosen = _kind(text) if kind == "auto" else kind
+    rows = Rows(str(path))
+    READERS[chosen](text, rows)
+    return rows.end(chosen)
+
+
+def _kind(text: str) -> str:
+    plain = re.sub(r"\A(?:\s*(?:#|//)[^\n]*\n)+", "", text)  # comments before JSON
+    return next((kind for kind, sign in _SIGNS if re.search(sign, plain, re.MULTILINE)), "ansible")
+
+
+def _facts(path: Path, kind: str) -> HostList:
+    """Read a directory of facts, a JSON file for each host, named like it."""
+    if kind not in {"auto", "ansible"}:
+        raise InputError([Finding(str(path), f"a file ({kind})", "a directory")])
+    files = sorted(each for each in path.iterdir() if not each.name.startswith("."))
+    if len(files) > MOST_FILES:
+        raise InputError([Finding(str(path), f"at most {MOST_FILES} files of facts", str(len(files)))])
+    rows = Rows(str(path))
+    for each in files:
+        try:
+            text = read_text(each, "facts of a host", YAML_BYTES)
+            inventory_lists.read_facts(text, each.name, Rows(str(each), rows))
+        except InputError as error:
+            rows.findings += error.findings
+    return rows.end("ansible")

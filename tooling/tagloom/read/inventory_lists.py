@@ -1,0 +1,160 @@
+"""Read what names hosts by what they are for: Slurm's nodes, Ansible's inventory and facts, NetBox's interfaces."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from tagloom.errors import Finding, InputError
+from tagloom.storage.document import parse_json, parse_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tagloom.read.host_rows import Rows
+
+_MAC_VARIABLES = ("mac", "mac_address", "macaddress", "hwaddr")
+_RANGE = re.compile(r"\[([0-9,-]{1,1000})\]")
+_MOST_NODES = 100_000
+_LONGEST_LINE = 10_000
+
+
+def read_slurm(text: str, rows: Rows) -> None:
+    """Read the names of slurm.conf's nodes: it knows no MAC addresses, and that is remarked."""
+    for number, line in enumerate(text.splitlines(), 1):
+        key, equals, value = line.partition("#")[0].strip().partition("=")
+        if key.lower() != "nodename" or not equals or not value.split():
+            continue
+        try:
+            names = [name for part in re.split(r",(?![^\[]*\])", value.split()[0]) for name in _expanded(part)]
+        except ValueError as error:
+            rows.find(number, f"nodes, at most {_MOST_NODES} (Slurm)", str(error))
+            continue
+        rows.names += [(name, rows.at(number)) for name in names if name.lower() != "default"]
+        if len(rows.names) > _MOST_NODES:
+            rows.find(number, f"at most {_MOST_NODES} nodes (Slurm)", "more")
+            return
+    rows.remarks.append(Finding(rows.source, "MAC addresses of nodes", "names alone: Slurm keeps no addresses"))
+
+
+def _expanded(words: str) -> list[str]:
+    """Return the names of a host list: a range in brackets, at most one.
+
+    >>> _expanded("node[08-10,12]"), _expanded("login")
+    (['node08', 'node09', 'node10', 'node12'], ['login'])
+    """
+    match = _RANGE.search(words)
+    if match is None:
+        if "[" in words or "]" in words:
+            raise ValueError(words)
+        return [words]
+    numbers: list[str] = []
+    for part in match[1].split(","):
+        first, _, last = part.partition("-")
+        if not 0 <= int(last or first) - int(first) < _MOST_NODES - len(numbers):
+            raise ValueError(words)
+        numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last or first) + 1)]
+    if "[" in words[match.end() :]:
+        raise ValueError(f"several ranges in {words}")
+    return [words[: match.start()] + number + words[match.end() :] for number in numbers]
+
+
+def read_ansible(text: str, rows: Rows) -> None:
+    """Read an inventory (YAML, INI, or the JSON of ``ansible-inventory --list``), or the facts of one host."""
+    if text.lstrip().startswith("{"):
+        page = parse_json(text, rows.source, "an inventory of Ansible's")
+    else:
+        try:
+            page = parse_yaml(text, rows.source).value
+        except InputError:  # as INI mostly is none
+            page = None
+    if not isinstance(page, dict):
+        _read_ini(text, rows)
+        return
+    facts = page.get("ansible_facts", page)
+    if isinstance(facts, dict) and isinstance(name := facts.get("ansible_hostname", facts.get("hostname")), str):
+        _host(name, facts, rows)
+        return
+    listed = page.get("_meta")
+    if isinstance(listed, dict) and isinstance(listed.get("hostvars"), dict):
+        for name, variables in listed["hostvars"].items():
+            _host(name, variables, rows)
+        return
+    groups: list[Any] = list(page.values())
+    while groups:
+        group = groups.pop()
+        if not isinstance(group, dict):
+            continue
+        hosts, children = group.get("hosts"), group.get("children")
+        for name, variables in hosts.items() if isinstance(hosts, dict) else ():
+            _host(name, variables, rows)
+        groups += children.values() if isinstance(children, dict) else ()
+
+
+def _read_ini(text: str, rows: Rows) -> None:
+    """Read an INI inventory: hosts with key=value behind them; groups' variables and children name no address."""
+    of_hosts = True
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if not words or words[0] in "#;":
+            continue
+        if words.startswith("["):
+            of_hosts = ":" not in words
+            continue
+        if not of_hosts:
+            continue
+        if len(words) > _LONGEST_LINE:  # shlex takes time by the square of it
+            rows.find(number, f"a line of at most {_LONGEST_LINE} characters (Ansible)", str(len(words)))
+            continue
+        try:
+            name, *parts = shlex.split(words, comments=True)
+        except ValueError as error:
+            rows.find(number, "a host and its variables (Ansible)", str(error))
+            continue
+        _host(name, dict(part.split("=", 1) for part in parts if "=" in part), rows, number)
+
+
+def read_facts(text: str, name: str, rows: Rows) -> None:
+    """Read one file of a facts cache: what Ansible found on a host."""
+    page = parse_json(text, rows.source, "facts of a host (JSON)")
+    if not isinstance(page, dict):
+        rows.find(0, "facts of a host", page)
+        return
+    _host(name, page.get("ansible_facts", page), rows)
+
+
+def _host(name: Any, variables: Any, rows: Rows, line: int = 0) -> None:
+    """Add a host where its variables have an address; of switches, say, there are none."""
+    found = next(_addresses(variables), None) if isinstance(variables, dict) else None
+    if found is not None:
+        rows.add(str(name), found, line)
+
+
+def _addresses(variables: dict[Any, Any]) -> Iterator[Any]:
+    """List where a host's variables may have its address: its own, before what Ansible found of the default route."""
+    yield from (variables[key] for key in _MAC_VARIABLES if variables.get(key))
+    for key in ("ansible_default_ipv4", "default_ipv4"):
+        facts = variables.get(key)
+        if isinstance(facts, dict) and facts.get("macaddress"):
+            yield facts["macaddress"]
+
+
+def read_netbox(text: str, rows: Rows) -> None:
+    """Read interfaces as NetBox's REST interface lists them; those for management alone are left out."""
+    page = parse_json(text, rows.source, "JSON (NetBox)")
+    if isinstance(page, dict) and page.get("next"):
+        rows.remarks.append(Finding(rows.source, "all interfaces on one page (limit=0)", "more of them: next is set"))
+    listed = page.get("results") if isinstance(page, dict) else page
+    if not isinstance(listed, list):
+        rows.find(0, "interfaces, or results with interfaces (NetBox)", page)
+        return
+    for each in listed:
+        device = each.get("device") if isinstance(each, dict) else None
+        if not isinstance(device, dict):
+            rows.find(0, "an interface of a device (NetBox)", each)
+            continue
+        primary = each.get("primary_mac_address")
+        mac = each.get("mac_address") or (primary.get("mac_address") if isinstance(primary, dict) else None)
+        if mac and not each.get("mgmt_only"):
+            rows.add(device.get("name"), mac)
