@@ -66,6 +66,32 @@ def test_what_runs_since_when_and_by_whom(terminal):
     assert sorted(terminal.runs.iterdir()) == files, "a look leaves nothing behind"
 
 
+def test_the_log_says_who_sent_which_lines_where_and_what_became_of_them(terminal):
+    assert look(terminal, "--offline", expect=0)["log"] is None
+    with Journal(terminal.runs / "journal.db") as journal:
+        what = {"fabric": "ring", "source": "night", "command": "tagloom apply night", "operator": "eve@desk"}
+        run = journal.begin(name="r2", kind="apply", waves=2, proven=True, order=terminal.home / "b", **what)
+        journal.begin_wave(run.id, 1)
+        journal.wave_journal(run.id, 1, "s1").intend(["interface ethernet g2", "shutdown"], "", "")
+        journal.wave_journal(run.id, 1, "s1").note("failed", sent=1, error="session was dropped")
+    last, first = look(terminal, "--offline", "--log")["log"]
+    assert (last["by"], last["command"], last["state"], last["ended"]) == (
+        *("eve@desk", "tagloom apply night", "interrupted", None),
+    )
+    (row,) = last["switches"]
+    assert (row["switch"], row["wave"], row["lines"]) == ("s1", 1, ["interface ethernet g2", "shutdown"])
+    assert (row["sent"], row["error"]) == (1, "session was dropped")
+    assert first["by"] == f"{getpass.getuser()}@{socket.gethostname()}"
+    assert first["began"] <= first["switches"][0]["at"] <= first["ended"]
+    assert [(each["switch"], each["state"]) for each in first["switches"]] == [(f"s{n}", "saved") for n in range(3)]
+    for each in first["switches"]:
+        assert each["sent"] == len(each["lines"]) > 0
+    assert [each["run"] for each in look(terminal, "--offline", "--log", 1)["log"]] == ["r2"]
+    said = terminal("status", "--offline", "--log", "-v", expect=1)
+    assert "s1 took 1 of 2 lines in wave 1: session was dropped" in " ".join(said.split())
+    assert "vlan database" in said
+
+
 def test_who_works_on_the_switches_is_named(terminal):
     with FabricLock(terminal.runs / "lock", "tagloom apply night", print):
         page = look(terminal, "--offline", expect=1)
@@ -164,9 +190,9 @@ def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):
 
 
 def test_all_that_is_wrong_is_told_at_once_and_nothing_applied_is_no_yes(tmp_path, run):
-    status, out, _ = run("status", "-i", tmp_path / "nowhere", "--timeout", "0", "--json")
+    status, out, _ = run("status", "-i", tmp_path / "nowhere", "--timeout", "0", "--log", "0", "--json")
     assert status == 2
-    assert [each["where"] for each in json.loads(out)["findings"]] == ["-i", "--timeout"]
+    assert [each["where"] for each in json.loads(out)["findings"]] == ["-i", "--timeout", "--log"]
     (tmp_path / "fabric.yml").write_text("name: ring\nmodel: powerconnect-5324\nshape: {family: ring, dims: [3]}\n")
     (tmp_path / "tagloom.yml").write_text("plugin: tagloom.network.fabric\nfabric: fabric.yml\n")
     status, out, _ = run("status", "-i", tmp_path, "--offline", "--json")

@@ -126,7 +126,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SwitchRow:
-    """What the journal says of one switch in one wave; `sent` counts the lines that it is known to have taken."""
+    """What the journal says of one switch in one wave: `sent` counts the lines that it is known to have taken.
+
+    `at` is when that was last written, in seconds since the epoch.
+    """
 
     wave: int
     switch: str
@@ -136,6 +139,7 @@ class SwitchRow:
     after: str
     sent: int
     error: str
+    at: float
 
 
 _RUN_COLUMNS = ", ".join(Run.__dataclass_fields__)
@@ -147,7 +151,9 @@ _RUNS: TypeAdapter[list[Any]] = TypeAdapter(
         ]
     ]
 )
-_SWITCHES: TypeAdapter[list[Any]] = TypeAdapter(list[tuple[int, str, str, tuple[str, ...], str, str, int, str]])
+_SWITCHES: TypeAdapter[list[Any]] = TypeAdapter(
+    list[tuple[int, str, str, tuple[str, ...], str, str, int, str, FiniteFloat]]
+)
 _LINES = TypeAdapter(tuple[str, ...])
 _MOST_UNPACKED = 1 << 32
 
@@ -231,7 +237,7 @@ class Journal:
         """List what became of switches, by wave and then by name."""
         with self._told(), closing(self._open()) as wire:
             rows = wire.execute(
-                "select wave, switch, state, lines, before, after, sent, error from switches"
+                "select wave, switch, state, lines, before, after, sent, error, at from switches"
                 " where run = ? and (wave = ? or ? is null) order by wave, switch",
                 (run, wave, wave),
             ).fetchall()

@@ -59,11 +59,13 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
 def _status(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.operate import status
     from tagloom.pipeline import observing
-    from tagloom.report.status import status_lines
+    from tagloom.report.status import log_lines, status_lines
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
     wrong.of(lambda: check_snmp_limits(args))
+    if args.log is not None and args.log < 1:
+        wrong.findings.append(Finding("--log", "1 or more", str(args.log)))
     fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
     agents = None
     if fabric is not None and not args.offline:
@@ -80,8 +82,10 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     again = f"tagloom {words}{inventory_words(args)}" if words else ""
     if known.last is None and not known.locked_by:
         again = f"tagloom plan {observing.fabric_path(site.inventory)} -o build"
-    page = status.status_page(fabric.name, known, seen) | {"next": again}
-    screen.say(*status_lines(page, time.time()), *([f"next      {again}"] if again else []))
+    log = status.sent_log(site.home, args.log) if args.log is not None else None
+    page = status.status_page(fabric.name, known, seen) | {"next": again, "log": log}
+    screen.say(*status_lines(page, time.time()), *log_lines(log or [], whole=args.verbose > 0))
+    screen.say(*([f"next      {again}"] if again else []))
     screen.answer(page)
     if seen is not None and not seen.answered:
         return DEVICE_FAILED
@@ -142,6 +146,14 @@ def add(commands: Commands) -> None:
 
     status = commands.add("status", _status, "say in one look what runs, what differs, what is dead", snmp_words())
     status.add_argument("--offline", action="store_true", help="ask no switch: what the journal and the lock say")
+    status.add_argument(
+        "--log",
+        type=int,
+        nargs="?",
+        const=20,
+        metavar="N",
+        help="who sent what where, in the last N runs (20); -v: lines",
+    )
 
     site = Parser(add_help=False)
     site.add_argument(

@@ -104,6 +104,41 @@ def recorded(home: Path) -> Recorded:
     return replace(told, fabric=fabric, state=state, repaired=is_repair(applied, home))
 
 
+def sent_log(home: Path, most: int) -> list[dict[str, Any]]:
+    """Return the newest runs, `most` at most, with who began each and which lines every switch was sent in it.
+
+    Nothing of a switch's own text stands in a journal, and secrets among the operator's own lines are masked there.
+    """
+    if not (home / JOURNAL).exists():
+        return []
+    journal, free = Journal(home / JOURNAL), not at_work(home)
+    return [
+        {
+            **run.to_json(),
+            "state": INTERRUPTED if free and run.state == RUNNING else run.state,
+            "source": run.source,
+            "command": run.command,
+            "by": run.operator,
+            "began": moment(run.began),
+            "ended": moment(run.ended),
+            "note": run.note,
+            "switches": [
+                {
+                    "switch": row.switch,
+                    "wave": row.wave,
+                    "state": row.state,
+                    "lines": list(row.lines),
+                    "sent": row.sent,
+                    "error": row.error,
+                    "at": moment(row.at),
+                }
+                for row in journal.switches(run.id)
+            ],
+        }
+        for run in journal.runs()[:most]
+    ]
+
+
 def _last(journal: Journal) -> Run | None:
     return journal.unfinished() or next(iter(journal.runs()), None)
 

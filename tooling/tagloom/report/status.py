@@ -9,7 +9,7 @@ from tagloom.errors import Finding
 from tagloom.report.terminal import count, finding_lines, row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
@@ -51,6 +51,20 @@ def status_lines(page: Mapping[str, Any], now: float) -> list[str]:
     if page["build"] is not None:
         lines += row("differs", count(len(page["findings"]), "finding") if page["findings"] else "nothing")
         lines += finding_lines([Finding(**each) for each in page["findings"]])
+    return lines
+
+
+def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
+    """Return who began which run, and how many lines every switch took; the lines themselves where `whole`."""
+    lines: list[str] = []
+    for run in log:
+        began = datetime.fromisoformat(run["began"])
+        lines += row("log", f"{began:%Y-%m-%d %H:%M:%S} {run['by']}: {run['command']}, {run['state']}")
+        for each in run["switches"]:
+            of, error = len(each["lines"]), f": {each['error']}" if each["error"] else ""
+            text = count(of, "line") if each["sent"] == of else f"{each['sent']} of {count(of, 'line')}"
+            lines += row("", f"{each['switch']} took {text} in wave {each['wave']}{error}")
+            lines += [f"            {line}" for line in each["lines"] if whole]
     return lines
 
 
