@@ -80,6 +80,7 @@ def test_the_messages_of_a_run_are_replayed_over_links_that_sleep(tmp_path, buil
     assert page["trace"]["sleep_seconds"] == pytest.approx(2 * wake * messages, rel=0.05)
     assert page["seconds_predicted"] - page["seconds_base"] == pytest.approx(page["trace"]["sleep_seconds"])
     low, high = page["intervals"]["seconds_predicted"]
+    assert (page["seconds_predicted_low"], page["seconds_predicted_high"]) == (low, high)
     assert low < page["seconds_predicted"] < high
     said = run(*words, "--eee", "1e-3,182e-6,60e-6", "--seconds", 2)[1]
     assert "replayed" in said

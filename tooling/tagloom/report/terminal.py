@@ -333,8 +333,9 @@ def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str,
     page["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
     page["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
+    ends = bounded.get("seconds_predicted", (predicted, predicted))
+    page["seconds_predicted_low"], page["seconds_predicted_high"] = (round(end, 12) for end in ends)
     if base and "seconds_predicted" in bounded:
-        ends = bounded["seconds_predicted"]
         page["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
     if before and "saved_watts" in bounded:
         page["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
