@@ -4,6 +4,7 @@ A torus of 4x4 switches with two links between neighbours (`--switches 64`: 8x8)
 is the one of the busiest channel. Pairs are asked for by frames through the rack, all of them, again and again, while
 `tagloom repair` runs: a process of its own, begun as the cable breaks. The rack shares this machine's processors.
 
+detour    PVIDs changed, of a plan with --protect link
 replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
 
@@ -42,9 +43,9 @@ def tagloom(home: Path, *words: object, expect: int = 0) -> str:
     return done.stdout
 
 
-def measure(home: Path, build: str) -> dict[str, object]:
+def measure(home: Path, build: Path) -> dict[str, object]:
     """Break the busiest cable of a build that runs, repair, and return what it took and what it said."""
-    planned = read_build(home / build)
+    planned = read_build(build)
     load = channel_load(planned.fabric, planned.routes, None)
     link = planned.fabric.links[int(load.argmax()) // 2]
     switch = planned.fabric.switches[link.a]
@@ -85,13 +86,19 @@ def main() -> None:
         fabric = read_fabric(home / "f.yml")
         second = [link_ends(fabric, i)[0] for i, link in enumerate(fabric.links) if link.parallel_link == 1]
         tagloom(home, "plan", "f.yml", "-o", "day")
+        tagloom(home, "plan", "f.yml", "--protect", "link", "--previous", "day", "-o", "guarded")
         tagloom(home, "plan", "f.yml", "--off", *second, "--previous", "day", "-o", "night")
         process.up(Order(fabric, ROOT / "templates", quirks={"*": {"delay_seconds": DELAY_SECONDS}}), home / "lab")
+        before = home / "day"
         try:
             tagloom(home, "apply", "day", "-i", "lab", "--allow", "interrupt")
-            for build in ("day", "night"):
-                tagloom(home, "apply", build, "-i", "lab", *(["--drift", "overwrite"] if build == "night" else []))
-                print(json.dumps(measure(home, build)), flush=True)
+            for build in ("day", "guarded", "night"):
+                change = home / f"to-{build}"
+                if build != "day":
+                    tagloom(home, "rollout", before, build, "-o", change)
+                    tagloom(home, "apply", change, "-i", "lab")
+                    before = change / "build"
+                print(json.dumps(measure(home, before)), flush=True)
                 tagloom(home, "repair", "-i", "lab", "--hold", "0.1s")
         finally:
             process.down(home / "lab")

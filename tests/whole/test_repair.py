@@ -68,6 +68,21 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal):
+    terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
+    terminal("apply", "guarded")
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    cut = lost(terminal, expect=1)
+    page = terminal.answer("repair")
+    assert (page["dead_links"], page["means"], page["waves"]) == ([SECOND], "detour", 1)
+    assert (page["pairs_cut"], page["pairs_restored"], page["hitless"]) == (cut, cut, True)
+    assert lost(terminal) == 0
+    assert terminal.answer("repair")["means"] is None
+    process.mend(terminal.rack)
+    assert terminal.answer("repair", "--hold", "0.1s")["dead_links"] == []
+    assert terminal.answer("apply", "guarded")["changed"] == []
+
+
 @pytest.mark.long
 def test_links_that_slept_are_woken_and_one_that_does_not_come_up_is_led_around_too(terminal):
     terminal("apply", "night")

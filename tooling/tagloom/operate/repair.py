@@ -11,6 +11,7 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
+from tagloom.operate.repair_detour import write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import joined_pairs, same_target
 from tagloom.pipeline.files import read_texts, write_build
@@ -123,13 +124,14 @@ def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOpti
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
         context.ansible.start()  # it takes a second, in which the plan is made
-        result, read, last = _act(context, runs, wanted, options)
-        first = {**first, **read} if tried is None else first
+        acted = _act(context, found, options)
+        result, last = acted.result, acted.state
+        first = {**first, **acted.read} if tried is None else first
         tried = wanted.fabric
-        done = _told(done, runs, wanted, result)
+        done = _told(done, runs, wanted, acted)
         if options.propose:
             break
-        last = last if result.good else {**runs.state, **read}
+        last = last if result.good else {**runs.state, **acted.read}
         if result.refused or result.drift:
             break
         runs = what_runs(context)
@@ -156,30 +158,43 @@ def _keep_home(context: ApplyContext, runs: Runs) -> None:
 # --- what is done -----------------------------------------------------------------------------------------------------
 
 
-def _act(
-    context: ApplyContext, runs: Runs, wanted: Target, options: RepairOptions
-) -> tuple[apply.Result, FabricState, FabricState]:
-    """Plan, prove and push what shall run, or only look; return what came of it, what was read, and what shall run."""
+@dataclass(frozen=True)
+class _Done:
+    """What came of a push, what was read before it, what shall run, and by which means."""
+
+    result: apply.Result
+    read: FabricState
+    state: FabricState
+    means: str
+
+
+def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done:
+    """Plan, prove and push what shall run, or only look."""
+    runs, wanted = found.runs, found.wanted
     if not options.propose:
         _keep_home(context, runs)
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
     back = [b.name for a, b in zip(runs.fabric.switches, wanted.fabric.switches, strict=True) if b.up and not a.up]
     asked = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=back[0] if back else "")
-    found: list[Survey] = []
-    go_home = same_target(wanted.fabric, runs.home.fabric)
-    if go_home and not options.propose:
-        prepared = prepare.prepare(folder / "home")
+    looked: list[Survey] = []
+    means = "wake" if wanted.woken else "replan"
+    templates, directory = context.site.share / "templates", folder / "build"
+    if runs.directory is not None and same_target(wanted.fabric, runs.home.fabric):
+        prepared = prepare.prepare(runs.directory)
+    elif found.detour is not None and write_detour(runs.home, wanted.fabric, found.detour, templates, directory):
+        means, prepared = "detour", prepare.prepare(directory)
     else:
-        prepared = _planned(context, runs, wanted, runs.state, folder / "build")
+        prepared = _planned(context, runs, wanted, runs.state, directory)
     try:
-        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=found.append)
+        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=looked.append)
     except PlanError:
-        if not found:
+        if not looked:
             raise
-        # A VLAN id that the plan gives to another tree is in use: planned again beside what was read.
-        prepared = _planned(context, runs, wanted, found[0].read, folder / "build")
-        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=found.append)
-    return result, found[0].read if found else {}, _state_of(prepared)
+        # Waves that lead there are not found, such as where an id names another tree: planned beside what was read.
+        means = "replan" if means == "detour" else means
+        prepared = _planned(context, runs, wanted, looked[0].read, directory)
+        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=looked.append)
+    return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
 
 
 def _planned(context: ApplyContext, runs: Runs, wanted: Target, beside: FabricState, directory: Path) -> PreparedChange:
@@ -215,22 +230,24 @@ def _state_of(prepared: PreparedChange) -> FabricState:
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def _told(done: Repair, runs: Runs, wanted: Target, result: apply.Result) -> Repair:
+def _told(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
     woken = tuple(" - ".join(link_ends(fabric, i)) for i in sorted(wanted.woken))
     if woken:
         why = "links that were off are switched on for ways around what is dead"
+    elif acted.means == "detour":
+        why = "a detour around what is dead was installed beforehand"
     elif same_target(wanted.fabric, fabric):
         why = "nothing is dead any more: paths go home"
     else:
         why = "paths are planned anew around what is dead"
     return replace(
         done,
-        means="wake" if woken or done.means == "wake" else "replan",
+        means="wake" if "wake" in (acted.means, done.means) else acted.means,
         links_woken=(*done.links_woken, *woken),
         reason=why,
-        result=result,
+        result=acted.result,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tagloom import observe
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
+from tagloom.operate.repair_detour import detour_for
 from tagloom.operate.repair_target import same_target, target
 from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.growing import alike
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext
     from tagloom.pipeline.planning import Build
+    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
     from tagloom.records.switch_state import FabricState
@@ -56,12 +58,16 @@ class Runs:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well."""
+    """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well.
+
+    `detour` is what the build without repairs has for what is dead.
+    """
 
     runs: Runs
     whole: Fabric
     dead: DeadParts
     wanted: Target
+    detour: Detour | None = None
 
     @property
     def to_do(self) -> bool:
@@ -95,6 +101,11 @@ def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assess
     home = runs.home.fabric
     dead = _one_back_at_a_time(runs, _look(runs, poll, hold_seconds))
     asleep_too = whole if alike(whole, home) else home
+    detour = detour_for(runs.home, dead)
+    if detour is not None:  # it starts from home, and needs no link that sleeps
+        around = target(home, home, home, dead)
+        if any(same_target(runs.fabric, each) for each in (home, around.fabric)):
+            return Assessment(runs, asleep_too, dead, around, detour)
     return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead))
 
 
