@@ -33,6 +33,7 @@ from tagloom.read import read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.read.history import read_history
 from tagloom.read.snmp_settings import read_snmp_settings
+from tagloom.records.addresses import AddressChange
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.measurement import Point, StoredMeasurement
 from tagloom.records.observation import Counters, Observation
@@ -95,6 +96,7 @@ ANSIBLE = f"all: {{hosts: {{h0: {{mac: '{MACS[0]}'}}, h1: {{mac: '{MACS[1]}'}}}}
 ANSIBLE += f"nodes: {{hosts: {{h2: {{ansible_default_ipv4: {{macaddress: '{MACS[2]}'}}}}}}}}\n"
 INI = "[nodes]\n" + "".join(f"h{n} mac={mac}\n" for n, mac in enumerate(MACS))
 NETBOX = json.dumps({"results": [{"device": {"name": f"h{n}"}, "mac_address": mac} for n, mac in enumerate(MACS)]})
+NEW = [AddressChange("h1", 9, None, ""), AddressChange("h2", 10, None, "")]
 LISTS = {
     "ethers": ETHERS,
     "dnsmasq.conf": DNSMASQ,
@@ -282,7 +284,7 @@ READERS = (
     Reader("recorded watts", "watts.csv", lambda: read_samples(Path("watts.csv"))),
     Reader("gaps", "gaps.json", lambda: baseline_of(text_of(Path("gaps.json")), "gaps.json")),
     Reader("NetPIPE", "np.out", command("measure pingpong --read np.out")),
-    Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write({"h1": 9, "h2": 10}, Path("g.yml"))),
+    Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write(NEW, Path("g.yml"))),
     *(Reader(f"hosts in {name}", name, _imported(name)) for name in LISTS),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),

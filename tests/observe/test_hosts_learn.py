@@ -12,7 +12,7 @@ from tagloom.lab import process
 from tagloom.lab.directory import Order
 from tagloom.pipeline.addressing import FabricText, choose, to_write
 from tagloom.read import read_fabric
-from tagloom.records.addresses import SeenAddress
+from tagloom.records.addresses import AddressChange, SeenAddress
 
 SHAPE = "shape: {family: ring, dims: [4], parallel: 2}\nswitches: {s1: {model: powerconnect-6224}}\n"
 HEAD = f"# ours\nname: four\nmodel: powerconnect-5324\n{SHAPE}"
@@ -57,7 +57,7 @@ def test_hosts_without_an_address_get_the_one_that_is_learnt_and_the_rest_of_the
     path = file("hosts:\n  # the gateway\n  h2: {mac: 001e.c900.0002}   # card of May\n")
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert (status, page["findings"], page["changed"], page["unknown"], page["silent"]) == (0, [], [], [], [])
-    assert page["learned"][0] == {"host": "h0", "mac": MACS["h0"], "before": None, "where": "s0:g5"}
+    assert page["learned"][0] == {"host": "h0", "mac": MACS["h0"], "before": None, "where": "s0:g5", "moved": False}
     assert [each["host"] for each in page["learned"]] == ["h0", "h1", "h3"]
     assert (page["wrote"], page["invented"], page["hosts"]) == (str(path), 0, 4)
     assert path.read_text() == (
@@ -84,7 +84,9 @@ def test_another_address_than_the_files_is_named_and_written_when_asked_for(rack
     path = file('hosts:\n  h1: {mac: "00:1e:c9:ff:ff:ff"}\n')
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert status == 1
-    assert page["changed"] == [{"host": "h1", "mac": MACS["h1"], "before": "00:1e:c9:ff:ff:ff", "where": "s1:1/g5"}]
+    assert page["changed"] == [
+        {"host": "h1", "mac": MACS["h1"], "before": "00:1e:c9:ff:ff:ff", "where": "s1:1/g5", "moved": False}
+    ]
     assert [each["where"] for each in page["findings"]] == ["h1 at s1:1/g5"]
     assert macs_of(path) == WANTED | {"h1": 0x001E_C9FF_FFFF}
     status, shown, _ = run("hosts", "learn", path, "-i", rack, "--replace")
@@ -140,11 +142,65 @@ def test_a_file_that_somebody_changed_meanwhile_is_left_alone(file):
     path = file("hosts: {}\n")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     read = FabricText(path)
-    read.write(WANTED, path)
+    new = [AddressChange(name, mac, None, "") for name, mac in WANTED.items()]
+    read.write(new, path)
     assert path.read_bytes().startswith(b"\xef\xbb\xbf#")
     assert path.read_bytes().count(b"\r\n") == path.read_bytes().count(b"\n")
     with pytest.raises(InputError, match="changed by somebody else"):
-        read.write(WANTED, path)
+        read.write(new, path)
+
+
+MOVED = f'hosts:\n  x: {{switch: s3, port: g12, mac: "{STRANGER}"}}  # to be moved\n'
+MOVED += "".join(f'  {name}: {{mac: "{mac}"}}\n' for name, mac in MACS.items())
+
+
+def test_a_host_that_moved_is_named_and_its_place_is_written_when_asked_for(rack, file, answer):
+    path = file(MOVED, reserved="")
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, page["unknown"], page["silent"], page["wrote"]) == (1, [], [], "")
+    moved = {"host": "x", "mac": STRANGER, "before": STRANGER, "where": "s2:g20", "moved": True}
+    assert page["changed"] == [moved]
+    assert [each["where"] for each in page["findings"]] == ["x at s3:g12"]
+    assert answer("hosts", "learn", path, "-i", rack, "--replace")[0] == 0
+    assert f'  x: {{switch: "s2", port: "g20", mac: "{STRANGER}"}}  # to be moved\n' in path.read_text()
+    assert answer("hosts", "learn", path, "-i", rack)[0] == 0
+
+
+def test_watching_proposes_a_proven_rollout_for_what_changed_and_no_more(rack, file, answer, tmp_path):
+    """One host has another card, one stands elsewhere: their entries change, and every other pair is kept."""
+    path = file(MOVED.replace(MACS["h1"], "00:1e:c9:ff:ff:ff"), reserved="")
+    assert answer("plan", path, "-o", tmp_path / "build")[0] == 0
+    watch = ("hosts", "learn", path, "-i", rack, "--watch", tmp_path / "build", "--proposal", tmp_path / "new")
+    before = path.read_bytes()
+    status, page = answer(*watch, "--every", "0.1s")
+    assert (status, page["wrote"]) == (1, str(tmp_path / "new"))
+    assert sorted(each["host"] for each in page["changed"]) == ["h1", "x"]
+    rollout = page["rollout"]
+    kept, moved = len(MACS) * (len(MACS) - 1), 2 * len(MACS)
+    assert [rollout[f"pairs_{what}"] for what in ("kept", "added", "removed")] == [kept, moved, moved]
+    assert (rollout["hitless"], rollout["interrupted_pairs"]) == (True, 0)
+    lines = "".join(each.read_text() for each in (tmp_path / "new" / "waves").rglob("commands/s0.txt"))
+    entries = {line for line in lines.splitlines() if "bridge address" in line}
+    assert {line.split("address ")[1][:17] for line in entries} == {MACS["h1"], "00:1e:c9:ff:ff:ff"}
+    assert path.read_bytes() == before
+    new = read_fabric(tmp_path / "new" / "build" / "fabric.yml")
+    assert {host.name: host.mac for host in new.hosts} == WANTED | {"x": int(STRANGER.replace(":", ""), 16)}
+    status, proof = answer("verify", tmp_path / "new" / "build")
+    assert (status, proof["unreachable_pairs"], proof["deadlock_free"]) == (0, 0, True)
+
+
+def test_watching_ends_without_a_change_when_told_to(rack, file, answer, tmp_path):
+    path = file("hosts:\n" + "".join(f'  {name}: {{mac: "{mac}"}}\n' for name, mac in MACS.items()))
+    assert answer("plan", path, "-o", tmp_path / "build")[0] == 0
+    watch = ("hosts", "learn", path, "-i", rack, "--watch", tmp_path / "build")
+    status, page = answer(*watch, "--proposal", tmp_path / "new", "--every", "0.1s", "--count", 2)
+    assert (status, page["changed"], page["wrote"], page["rollout"]) == (0, [], "", {})
+    path.write_text(path.read_text().replace(MACS["h0"], "00:1e:c9:ff:ff:ff"))
+    status, page = answer(*watch, "--every", "x", "--count", 0, "--check")
+    assert status == 2
+    assert sorted(each["where"].partition(":")[0] for each in page["findings"]) == sorted(
+        ["--check", "--count", "--every", "--watch", str(tmp_path / "build")]
+    )
 
 
 A, B, C = 0x001E_C900_000A, 0x001E_C900_000B, 0x001E_C900_000C
@@ -156,7 +212,11 @@ def chosen(*rows, change=False, extra=""):
     seen = [SeenAddress(mac, f"at-{host}", host) for host, mac in rows]
     at = {host.name: host.name for host in fabric.hosts}
     changes = choose(fabric, seen, at, "an address", change=change)
-    return changes, to_write(changes, change=change), [finding.where for finding in changes.findings]
+    return (
+        changes,
+        {each.host: each.mac for each in to_write(changes, change=change)},
+        [finding.where for finding in changes.findings],
+    )
 
 
 OWN = "hosts: {h0: {mac: 00:1e:c9:00:00:0a}, h1: {mac: 00:1e:c9:00:00:0b}}\n"

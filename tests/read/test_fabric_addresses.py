@@ -7,13 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagloom.errors import InputError
-from tagloom.read.fabric_addresses import with_addresses
+from tagloom.read.fabric_addresses import with_hosts
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.storage.document import parse_yaml
 from tagloom.units import format_mac
 
 A, B, C = 0x001E_C900_0001, 0x001E_C900_0002, 0x001E_C900_0003
 HEAD = "# ours\nname:   three   # of them\nmodel: powerconnect-5324\nshape: {family: ring,   dims: [3]}\n"
+
+
+def with_addresses(text, macs, source):
+    return with_hosts(text, {name: {"mac": format_mac(mac)} for name, mac in macs.items()}, source)
 
 
 def macs_of(text):
@@ -64,6 +68,17 @@ def test_only_addresses_change(hosts, written):
     assert [line for line in text.splitlines() if "#" in line and "h" not in line] == [
         line for line in new.splitlines() if "#" in line and "h" not in line
     ]
+
+
+def test_a_host_moves_with_its_switch_and_port():
+    text = (
+        HEAD + "hosts:\n  h0: {port: g9, mac: 001e.c9ff.0000}  # moved\n  h1:\n    port: g8\n    mac: 001e.c9ff.0001\n"
+    )
+    place = {"switch": "s2", "port": "g20"}
+    assert with_hosts(text, {"h0": place, "h1": place}, "f") == HEAD + (
+        'hosts:\n  h0: {port: "g20", mac: 001e.c9ff.0000, switch: "s2"}  # moved\n'
+        '  h1:\n    port: "g20"\n    mac: 001e.c9ff.0001\n    switch: "s2"\n'
+    )
 
 
 def test_a_json_fabric_stays_json():

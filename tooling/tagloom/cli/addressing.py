@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, Findings, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import LAB, Findings, seconds_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
+from tagloom.errors import Finding
 
 if TYPE_CHECKING:
     import argparse
@@ -21,12 +24,73 @@ FORMATS = ("auto", "ethers", "dnsmasq", "isc", "kea", "slurm", "ansible", "netbo
 def _learn(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline import addressing, observing
 
+    if args.watch:
+        return _watch(args, screen)
     file = addressing.FabricText(args.fabric)
     settings = snmp_settings_of(args, args.inventory or LAB)
     agents = observing.agents_of(file.fabric, settings.addresses, settings.port)
     with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(file.fabric.live)} switches"):
         changes = addressing.learn(file.fabric, agents, snmp.ask, change=args.replace)
     return _end(args, screen, file, changes)
+
+
+def _watch(args: argparse.Namespace, screen: Screen) -> int:
+    """Read again and again, until two readings show the same change; write the rollout that follows it."""
+    from tagloom import pipeline
+    from tagloom.pipeline import addressing, observing
+    from tagloom.report import terminal
+    from tagloom.share import share_directory
+
+    found = Findings()
+    every = found.of(lambda: seconds_of(args.every), 0.0)
+    file = found.of(lambda: addressing.FabricText(args.fabric))
+    old = found.of(lambda: pipeline.read_build(args.watch))
+    if args.proposal is None:
+        found.findings.append(Finding("--watch", "--proposal DIR beside it", "none"))
+    else:
+        found.findings += pipeline.occupied(args.proposal, "rollout.json")
+    wrong = [flag for flag in ("output", "check", "replace") if getattr(args, flag)]
+    found.findings += [Finding(f"--{flag}", "none: --watch writes no fabric file", f"--{flag}") for flag in wrong]
+    if args.count is not None and args.count < 1:
+        found.findings.append(Finding("--count", "1 or more", str(args.count)))
+    if file is not None and old is not None:
+        found.of(lambda: addressing.refuse_other_hosts(file.fabric, old, str(args.watch)))
+    settings = found.of(lambda: snmp_settings_of(args, args.inventory or LAB))
+    found.end()
+    agents = observing.agents_of(file.fabric, settings.addresses, settings.port)
+    before: object = None
+    with snmp_reader(args, settings) as snmp:
+        for reading in itertools.count(1):
+            with screen.waiting(f"reading {len(file.fabric.live)} switches"):
+                changes = addressing.learn(file.fabric, agents, snmp.ask, change=True)
+            seen = addressing.to_write(changes, change=True)
+            if (seen and seen == before) or reading == args.count or screen.unheard:
+                break
+            before = seen
+            time.sleep(every)
+    rollout: dict[str, Any] = {}
+    if seen and seen == before:
+        with screen.waiting("planning, ordering and proving waves"):
+            rollout = addressing.propose(old, seen, share_directory() / "templates", args.proposal)
+    page = {**_page(file, changes, "SNMP"), "wrote": str(args.proposal) if rollout else "", "rollout": rollout}
+    screen.say(*terminal.address_lines(page, changes.findings))
+    if rollout:
+        screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
+        screen.say(f"next      tagloom apply {args.proposal}, then tagloom hosts learn {args.fabric} --replace")
+    screen.answer(page)
+    return NO if seen else DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
+
+
+def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, Any]:
+    """Return what was seen with the keys of the command line."""
+    new = {each.host for each in changes.learned}
+    return {
+        **changes.to_json(),
+        "source": source,
+        "unread": dict(changes.failed),
+        "hosts": len(file.fabric.hosts),
+        "invented": sum(host.invented and host.name not in new for host in file.fabric.hosts),
+    }
 
 
 def _import(args: argparse.Namespace, screen: Screen) -> int:
@@ -48,25 +112,18 @@ def _end(
     from tagloom.report import terminal
 
     output = args.output or args.fabric
-    macs = addressing.to_write(changes, change=args.replace)
-    writes = not args.check and (bool(macs) or args.output is not None)
+    new = addressing.to_write(changes, change=args.replace)
+    writes = not args.check and (bool(new) or args.output is not None)
     if writes:
-        file.write(macs, output)
-    page = {
-        **changes.to_json(),
-        "source": source,
-        "unread": dict(changes.failed),
-        "hosts": len(file.fabric.hosts),
-        "invented": sum(host.invented and host.name not in macs for host in file.fabric.hosts),
-        "wrote": str(output) if writes else "",
-    }
+        file.write(new, output)
+    page = {**_page(file, changes, source), "wrote": str(output) if writes else ""}
     screen.say(*terminal.address_lines(page, changes.findings))
     if writes:
         screen.say(
-            f"wrote     {output}, {terminal.count(len(macs), 'address')}", f"next      tagloom plan {output} -o build"
+            f"wrote     {output}, {terminal.count(len(new), 'address')}", f"next      tagloom plan {output} -o build"
         )
-    elif macs:
-        screen.say(f"check     {terminal.count(len(macs), 'address')} would be written; nothing was")
+    elif new:
+        screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
     screen.answer(page)
     return DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
 
@@ -90,6 +147,15 @@ def add(commands: Commands) -> None:
         "learn", _learn, "take the addresses that switches have learnt at hosts' ports", words, snmp_words()
     )
     learn.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
+    learn.add_argument(
+        "--watch",
+        type=Path,
+        metavar="BUILD",
+        help="read again and again until a host's card or place changes; then write the rollout from BUILD, which runs",
+    )
+    learn.add_argument("--proposal", type=Path, metavar="DIR", help="with --watch: where the proven rollout goes")
+    learn.add_argument("--every", default="60s", metavar="TIME", help="with --watch: between two readings (60s)")
+    learn.add_argument("--count", type=int, metavar="N", help="with --watch: end after N readings without a change")
     listed = verbs.add("import", _import, "take the addresses that a list of hosts names", words)
     listed.add_argument("file", type=Path, metavar="FILE", help="the list, or a directory of Ansible's facts (JSON)")
     listed.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)

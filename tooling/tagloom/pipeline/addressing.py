@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tagloom import observe
-from tagloom.errors import Finding, InputError
+from tagloom import observe, platforms
+from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline import observing
+from tagloom.pipeline.files import write_rollout
+from tagloom.pipeline.growing import rollout_between
+from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import port_name
-from tagloom.read.fabric_addresses import with_addresses
+from tagloom.read.fabric_addresses import with_hosts
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
 from tagloom.storage.document import YAML_BYTES
@@ -18,10 +21,11 @@ from tagloom.storage.whole import write_whole
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from tagloom.pipeline.observing import Ask
+    from tagloom.pipeline.planning import Build
     from tagloom.read.host_rows import HostList
     from tagloom.records.fabric import Fabric
     from tagloom.records.snmp import Address
@@ -41,17 +45,20 @@ class FabricText:
         self.text = decode(self._content, str(path), "a readable fabric file")
         self.fabric = parse_fabric(self.text, str(path))
 
-    def write(self, macs: Mapping[str, int], output: Path) -> None:
-        """Write the file with these addresses to `output`. Raises InputError, and leaves the old one as it is.
+    def write(self, changes: Collection[AddressChange], output: Path) -> None:
+        """Write the file with these changes to `output`. Raises InputError, and leaves the old one as it is.
 
         So it does where somebody has changed the file since it was read.
         """
-        text = with_addresses(self.text, macs, str(self.path))
-        written = {host.name: host.mac for host in parse_fabric(text, str(self.path)).hosts}
-        if any(written.get(name) != mac for name, mac in macs.items()):
-            raise InputError(
-                [Finding(str(self.path), "a file whose hosts can be edited", "another fabric, once edited")]
-            )
+        text = with_hosts(self.text, {each.host: each.keys for each in changes}, str(self.path))
+        fabric = parse_fabric(text, str(self.path))
+        written = {host.name: (host.mac, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
+        for each in changes:
+            mac, place = written.get(each.host, (0, ""))
+            if mac != each.mac or (each.moved and place != each.where):
+                raise InputError(
+                    [Finding(str(self.path), f"a file in which {each.host} can be edited", "another host")]
+                )
         if read_bytes(self.path, "a readable fabric file", YAML_BYTES) != self._content:
             raise InputError(
                 [Finding(str(self.path), "the file as it was read", "changed by somebody else: try again")]
@@ -111,8 +118,9 @@ def choose(
     """Return what found addresses change in a fabric: only what is beyond doubt.
 
     A host with one address that no other host has takes it. The one that the file has is kept, whatever else is found
-    beside it. `at` names each host in findings, `wanted` says what is missing of one without any address; `unread` are
-    hosts that nothing could be found of. Where the file has another address, `change` takes the new one.
+    beside it; a host whose address a free port shows instead has moved there. `at` names each host in findings,
+    `wanted` says what is missing of one without any address; `unread` are hosts that nothing could be found of. Where
+    the file has another address or place, `change` takes the new one.
     """
     hosts = {host.name: host for host in fabric.hosts}
     owner = {host.mac: host.name for host in fabric.hosts}
@@ -123,7 +131,10 @@ def choose(
         if each.host:
             of_host[each.host].setdefault(each.mac, each.where)
     findings: list[Finding] = []
-    unknown = [each for each in found if not each.host]
+    away = {mac: name for mac, name in owner.items() if not of_host[name] and name not in unread}
+    chosen = _moved(found, away)
+    moved = {(each.mac, each.where) for each in chosen.values()}
+    unknown = [each for each in found if not each.host and (each.mac, each.where) not in moved]
     for each in unknown:
         whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
         said = f"{each.name}, {format_mac(each.mac)}" if each.name else format_mac(each.mac)
@@ -131,11 +142,10 @@ def choose(
     twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
     for mac, places in twice.items():
         findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
-    chosen: dict[str, AddressChange] = {}
     silent: list[str] = []
     for name, host in hosts.items():
         macs = of_host[name]
-        if not macs and name not in unread:
+        if not macs and name not in unread and name not in chosen:
             silent.append(name)
             if host.invented:
                 findings.append(Finding(at[name], wanted, "none"))
@@ -151,6 +161,26 @@ def choose(
     return _settle(fabric, chosen, AddressChanges((), (), tuple(unknown), tuple(silent), tuple(findings)), at, change)
 
 
+def _moved(found: list[SeenAddress], away: Mapping[int, str]) -> dict[str, AddressChange]:
+    """Return hosts whose own port shows nothing, and whose address is all that one other port shows; `away` by address.
+
+    That port is no host's: what a list names has no port at all.
+    """
+    of_mac: dict[int, set[str]] = {}
+    of_port: dict[str, set[int]] = {}
+    for each in found:
+        of_mac.setdefault(each.mac, set()).add(each.where)
+        of_port.setdefault(each.where, set()).add(each.mac)
+    return {
+        away[each.mac]: AddressChange(away[each.mac], each.mac, each.mac, each.where, moved=True)
+        for each in found
+        if each.mac in away
+        and not each.host
+        and not each.name
+        and len(of_mac[each.mac]) == len(of_port[each.where]) == 1
+    }
+
+
 def _settle(
     fabric: Fabric, chosen: dict[str, AddressChange], rest: AddressChanges, at: Mapping[str, str], change: bool
 ) -> AddressChanges:
@@ -161,7 +191,7 @@ def _settle(
             Finding(
                 at[name],
                 f"{format_mac(each.before)}, as the fabric file has it",
-                f"{format_mac(each.mac)} (--replace writes it)",
+                f"{f'it at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
             )
             for name, each in chosen.items()
             if each.before is not None
@@ -186,6 +216,49 @@ def _settle(
     )
 
 
-def to_write(changes: AddressChanges, *, change: bool) -> dict[str, int]:
-    """Return the addresses that go into the file, by host."""
-    return {each.host: each.mac for each in (*changes.learned, *(changes.changed if change else ()))}
+def to_write(changes: AddressChanges, *, change: bool) -> tuple[AddressChange, ...]:
+    """Return the changes that go into the file."""
+    return (*changes.learned, *(changes.changed if change else ()))
+
+
+def propose(old: Build, changes: Collection[AddressChange], templates: Path, directory: Path) -> dict[str, Any]:
+    """Plan a build anew with these changes of hosts and write the proven rollout there; return its page.
+
+    Links and paths stay as the build has them, as far as they can. Raises InputError for changes that are none of the
+    build's, PlanError where no rollout proves.
+    """
+    fabric, hosts = old.fabric, {host.name: host for host in old.fabric.hosts}
+    for each in changes:
+        host = hosts[each.host]
+        if each.moved:
+            name, _, word = each.where.partition(":")
+            s = fabric.index[name]
+            host = replace(host, switch=s, port=platforms.of(fabric.switches[s]).port_number(word) or host.port)
+        hosts[each.host] = replace(host, mac=each.mac)
+    fabric = replace(fabric, hosts=tuple(hosts.values()))
+    new, proof, _ = plan(
+        fabric,
+        templates,
+        routing=old.routes.method,
+        assignment=old.assignment,
+        static_arp=old.duplicates_allowed,
+        keep=old,
+        protect=old.protection.protect if old.protection is not None else "none",
+    )
+    if not proof.proven:
+        raise PlanError("a plan with these hosts proves", str(next(iter(proof.findings), "")), "tagloom plan FABRIC")
+    return write_rollout(new, rollout_between(old, new), templates, directory)
+
+
+def refuse_other_hosts(fabric: Fabric, old: Build, where: str) -> None:
+    """Raise InputError unless a build has the hosts of a fabric, at their places and with their addresses."""
+    ours, theirs = (
+        {host.name: (port_name(each, host.switch, host.port), format_mac(host.mac)) for host in each.hosts}
+        for each in (fabric, old.fabric)
+    )
+    unlike = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    if unlike:
+        raise InputError(
+            Finding(f"{where}: {name}", f"as the fabric file has it: {ours.get(name)}", str(theirs.get(name)))
+            for name in unlike
+        )

@@ -1,4 +1,4 @@
-"""Write hosts' MAC addresses into the text of a fabric file, and leave every other character of it as it is."""
+"""Write hosts' addresses and places into the text of a fabric file, and leave every other character as it is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.errors import Finding, InputError
-from tagloom.read.fabric_text import word
+from tagloom.read.fabric_text import quoted, word
 from tagloom.storage.document import parse_yaml
-from tagloom.units import format_mac
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,23 +17,23 @@ if TYPE_CHECKING:
 _INDENT = 2
 
 
-def with_addresses(text: str, macs: Mapping[str, int], source: str) -> str:
-    """Return the text of a fabric file with hosts' addresses set; `source` names it in findings.
+def with_hosts(text: str, keys: Mapping[str, Mapping[str, str]], source: str) -> str:
+    """Return the text of a fabric file with these keys of hosts set; `source` names it in findings.
 
-    Only addresses are replaced or added, at the places where the parser saw their hosts. The new text is read again:
-    where it says anything else than the old one with these addresses, InputError is raised (aliases, merged keys).
+    Only values are replaced or added, at the places where the parser saw their hosts. The new text is read again:
+    where it says anything else than the old one with these values, InputError is raised (aliases, merged keys).
     """
-    if not macs:
+    if not keys:
         return text
     document = parse_yaml(text, source)
     edits = _Edits(text)
     if isinstance(document.node, yaml.MappingNode):
-        _edit(edits, document.node, macs)
+        _edit(edits, document.node, keys)
     wanted = copy.deepcopy(document.value)
     if isinstance(wanted, dict):
         hosts = wanted["hosts"] = dict(wanted.get("hosts") or {})
-        for name, mac in macs.items():
-            hosts[name] = {**(hosts.get(name) or {}), "mac": format_mac(mac)}
+        for name, said in keys.items():
+            hosts[name] = {**(hosts.get(name) or {}), **said}
     written = edits.apply()
     try:
         same = parse_yaml(written, source).value == wanted
@@ -81,21 +80,28 @@ class _Edits:
             self.put(end, end, "".join(margin + line for line in lines))
 
 
-def _edit(edits: _Edits, root: yaml.MappingNode, macs: Mapping[str, int]) -> None:
+def _edit(edits: _Edits, root: yaml.MappingNode, keys: Mapping[str, Mapping[str, str]]) -> None:
     hosts = _under(root, "hosts")
     known = {key.value: value for key, value in hosts.value} if isinstance(hosts, yaml.MappingNode) else {}
-    for name, mac in macs.items():
-        written = f'mac: "{format_mac(mac)}"'
-        host = known.get(name)
+    missing = []
+    for name, said in keys.items():
+        words = [f"{key}: {quoted(value)}" for key, value in said.items()]
+        if name not in known:
+            missing.append(f"{word(name)}: {{{', '.join(words)}}}")
+            continue
+        host = known[name]
         if isinstance(host, yaml.MappingNode) and host.value:
-            address = _under(host, "mac")
-            if address is None:
-                edits.add(host, [written], [written])
-            else:
-                edits.put(address.start_mark.index, address.end_mark.index, f'"{format_mac(mac)}"')
-        elif host is not None:
-            edits.put(host.start_mark.index, host.end_mark.index, f"{{{written}}}")
-    missing = [f'{word(name)}: {{mac: "{format_mac(mac)}"}}' for name, mac in macs.items() if name not in known]
+            added = []
+            for (key, value), both in zip(said.items(), words, strict=True):
+                old = _under(host, key)
+                if old is None:
+                    added.append(both)
+                else:
+                    edits.put(old.start_mark.index, old.end_mark.index, quoted(value))
+            if added:
+                edits.add(host, added, added)
+        else:
+            edits.put(host.start_mark.index, host.end_mark.index, f"{{{', '.join(words)}}}")
     if not missing:
         return
     block = "".join(f"\n{' ' * _INDENT}{line}" for line in missing)

@@ -33,17 +33,35 @@ class SeenAddress:
 
 @dataclass(frozen=True, slots=True)
 class AddressChange:
-    """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why."""
+    """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why.
+
+    `where` is the port that shows it, or the line that names it. A host that has `moved` is to be plugged in there.
+    """
 
     host: str
     mac: int
     before: int | None
     where: str
+    moved: bool = False
 
-    def to_json(self) -> dict[str, str | None]:
+    @property
+    def keys(self) -> dict[str, str]:
+        """Return what the fabric file is to say of the host."""
+        if not self.moved:
+            return {"mac": format_mac(self.mac)}
+        switch, _, port = self.where.partition(":")
+        return {"switch": switch, "port": port}
+
+    def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
         before = None if self.before is None else format_mac(self.before)
-        return {"host": self.host, "mac": format_mac(self.mac), "before": before, "where": self.where}
+        return {
+            "host": self.host,
+            "mac": format_mac(self.mac),
+            "before": before,
+            "where": self.where,
+            "moved": self.moved,
+        }
 
 
 @dataclass(frozen=True, slots=True)

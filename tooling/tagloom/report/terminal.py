@@ -721,7 +721,7 @@ def address_lines(page: Mapping[str, Any], findings: Sequence[Finding]) -> list[
     for label in ("learned", "changed"):
         rows = page[label]
         for each in rows[:SHOWN_FINDINGS]:
-            before = f", before {each['before']}" if each["before"] else ""
+            before = ", moved" if each["moved"] else f", before {each['before']}" if each["before"] else ""
             lines += row(label, f"{each['host']:<10} {each['mac']}  ({each['where']}{before})")
         if len(rows) > SHOWN_FINDINGS:
             lines += row(label, f"and {len(rows) - SHOWN_FINDINGS} more (all with --json)")
