@@ -20,8 +20,6 @@ from tagloom.verify import dependencies, what_if
 from tagloom.weave import weave_detours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from tagloom.records.vlan_plan import VlanPlan
 
 PROTECTIONS = ("none", "link", "switch")
+PARTS = (4, 2, 1)  # into how many trees the detours of one source round links as far from it are dealt, if they fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +76,11 @@ def with_detours(
             why = f"{routes.method} leaves {left} pairs of switches without a path after a failure"
             routes, order = _because(searched[0], why), searched[1]
     most = _room(fabric, woven.vlans)
-    attempts = [(True, most)] if own else []
-    attempts += [(False, limit) for limit in (most, most // 2, most // 8, 0)]
-    for alone, limit in attempts:
-        trees = find_detours(fabric, routes, order, protect, limit, own=alone)
-        if alone and trees.unserved:
+    attempts = [(most, parts) for parts in PARTS] if own else []
+    attempts += [(limit, 0) for limit in (most, most // 2, most // 8, 0)]
+    for limit, parts in attempts:
+        trees = find_detours(fabric, routes, order, protect, limit, parts)
+        if parts and trees.unserved:
             continue
         try:
             state, vlan_of = weave_detours(fabric, routes, trees, hosts_tag=hosts_tag)
@@ -90,7 +89,7 @@ def with_detours(
                 raise
             continue
         break
-    detours = tuple(_detours(fabric, routes, trees, vlan_of))
+    detours = name_detours(fabric, routes, trees, vlan_of)
     vlans = max((int(held.vlans.max()) for held in state.values()), default=0) - fabric.first_vlan + 1
     return ProtectedPlan(routes, state, vlans, detours)
 
@@ -106,16 +105,18 @@ def _room(fabric: Fabric, vlans: int) -> int:
     return max(0, min(ids, min(model.max_vlans for model in models) - 1) - vlans)
 
 
-def _detours(fabric: Fabric, routes: Routes, trees: DetourTrees, vlan_of: NDArray[np.int64]) -> Iterator[Detour]:
-    """Name what changes after each failure: hosts whose PVID becomes another than it is."""
+def name_detours(fabric: Fabric, routes: Routes, trees: DetourTrees, vlan_of: NDArray[np.int64]) -> tuple[Detour, ...]:
+    """Return what changes after each failure: the hosts whose PVID becomes another than it is."""
     names = np.array([host.name for host in fabric.hosts])
     dead = chain(
         (link_ends(fabric, i) for i in trees.links.tolist()), ((fabric.switches[s].name,) for s in trees.switches)
     )
+    found = []
     for part, choice in zip(dead, trees.choice, strict=True):
         taken = choice[routes.source_of_host]
         moved = np.flatnonzero(taken >= 0)
-        yield Detour(part, dict(zip(names[moved].tolist(), vlan_of[taken[moved]].tolist(), strict=True)))
+        found.append(Detour(part, dict(zip(names[moved].tolist(), vlan_of[taken[moved]].tolist(), strict=True))))
+    return tuple(found)
 
 
 def protection(

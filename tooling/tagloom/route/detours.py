@@ -47,18 +47,18 @@ def order_beside(
     before, after = number[held], number[wanted]
     inside = (before >= 0) & (after >= 0)
     locked[before[inside], slot[after[inside]]] = True
-    turned, left = protect(net, order, kind, effort, seed, locked, np.inf)
+    turned, left = protect(net, order, kind, effort, seed, locked)
     return net.channel[turned], left
 
 
 def find_detours(
-    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, *, own: bool
+    fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
 ) -> DetourTrees:
     """Return detours for each source whose tree a single failure breaks, along an order that all its paths climb.
 
     `order` lists the channels that are up; `kind` is "link" or "switch". At most `most` trees are added: shared by
-    sources and failures, or with `own` made for each source alone, with short paths. Trees of other sources serve too
-    where they are not. Raises PlanError where the routes are no trees.
+    sources and failures, those of other sources too, or with `parts` made for each source alone, with short paths: the
+    more parts, the more trees and the less load after a failure. Raises PlanError where the routes are no trees.
     """
     net = lay_out(fabric)
     what = failures(net, kind)
@@ -73,10 +73,10 @@ def find_detours(
     trees = place[np.where(routes.trees >= 0, routes.trees, len(fabric.tail))][:, net.switch]
     trees[np.arange(len(sources)), sources] = -1
     wanted = needed(paths, sources, trees)
-    if own:
+    if parts:
         weight = np.outer(np.bincount(routes.source_of_host, minlength=len(sources)), net.weight)
         weight[np.arange(len(sources)), sources] = 0.0
-        pool, taken = own_detours(paths, sources, weight, trees, wanted, most)
+        pool, taken = own_detours(paths, sources, weight, trees, wanted, most, parts)
     else:
         base = np.unique(trees, axis=0)
         left = wanted & (chosen(paths, sources, net.weight, wanted, base) < 0)

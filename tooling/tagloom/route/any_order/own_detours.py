@@ -26,13 +26,14 @@ def own_detours(
     trees: NDArray[np.int32],
     wanted: NDArray[np.bool_],
     most: int,
+    parts: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return trees grown for one source each, int32[T, n], and which of them each wanted (source, failure) takes.
 
-    What a failure cuts off a source's tree hangs elsewhere, all else stays. One tree goes round all links as far from
-    the root, if it can, as each moves little. `trees` (int32[S, n]) are the sources' own, `weight` (float64[S, n]) the
-    pairs of hosts between each source and switch. At most `most` trees are made; the choice is int32[S, F], -1 where
-    none is.
+    What a failure cuts off a source's tree hangs elsewhere, all else stays. One tree goes round links as far from the
+    root, if it can, as each moves little; all of them in `parts` trees, of which more move less. `trees` (int32[S, n])
+    are the sources' own, `weight` (float64[S, n]) the pairs of hosts between each source and switch. At most `most`
+    trees are made; the choice is int32[S, F], -1 where none is.
     """
     count, n, m = wanted.shape[1], trees.shape[1], len(net.tail)
     choice = np.full(wanted.shape, -1, np.int32)
@@ -55,7 +56,7 @@ def own_detours(
         left = wanted[k].copy()
         while left.any() and len(found) < most:
             dead = int(np.argmax(left))
-            cases = _alike(net, trees[k], dead, left)
+            cases = _alike(net, trees[k], dead, left, parts)
             load[cases] -= flows[k]
             time, served = grown(k, dead, cases)
             flow = np.empty(m, np.float32)
@@ -69,7 +70,8 @@ def own_detours(
                 found.append(time)
                 made.append((k, dead))
                 carried.append(flow)
-    for t in list(range(len(found))) * (PASSES - 1):  # anew, now that what the others do is known
+    full = len(found) == most  # and of no use
+    for t in [] if full else list(range(len(found))) * (PASSES - 1):  # anew, now that what the others do is known
         k, dead = made[t]
         cases = choice[k] == t
         load[cases] -= carried[t]
@@ -93,11 +95,11 @@ def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flo
 
 
 @kernel
-def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_], parts: int) -> NDArray[np.bool_]:
     """Mark the failures that one detour shall go round together with `dead`, bool[F], of those that are `left`.
 
-    Links as far from the root, where what hangs on each finds another place near by; a link at the root alone, and of
-    switches those on one branch of the root.
+    Links as far from the root, dealt into `parts`, where what hangs on each finds another place near by; a link at the
+    root alone, and of switches those on one branch of the root.
     """
     n = len(time)
     first, depth = np.full(n, -1, np.int32), np.zeros(n, np.int64)
@@ -114,7 +116,8 @@ def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool
         if first[v] < 0:
             continue
         if dead < net.links:
-            marked[net.first[time[v]]] |= v == at or (depth[v] == depth[at] > 1)
+            alike = depth[v] == depth[at] > 1 and v % parts == at % parts
+            marked[net.first[time[v]]] |= v == at or alike
         elif first[v] == first[at]:
             marked[net.links + v] = True
     return marked & left

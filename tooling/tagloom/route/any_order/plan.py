@@ -12,7 +12,7 @@ from tagloom.graph.trees import per_switch
 from tagloom.records.routes import DELIVERED, UNUSED, Relation, Routes
 from tagloom.route.any_order.fixed import respread_trees, tree_rows, trees
 from tagloom.route.any_order.orders import by_rank, depth_first, eliminated, escape_tree, layered, ordered
-from tagloom.route.any_order.protect import protect
+from tagloom.route.any_order.protect import LONGER, protect
 from tagloom.route.any_order.renamed import pointers, relation_rows, respread
 from tagloom.route.any_order.score import climbing_hops, ground, improve, judged, state_of
 from tagloom.route.any_order.swift import swift_rows
@@ -85,11 +85,14 @@ def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
     return Routes("any", what, source_of_host, root, parent)
 
 
-def any_protected(fabric: Fabric, kind: str, effort: int = 1, seed: int = 0) -> tuple[Routes, NDArray[np.int32], int]:
+def any_protected(
+    fabric: Fabric, kind: str, effort: int = 1, seed: int = 0, longer: tuple[float, ...] = LONGER
+) -> tuple[Routes, NDArray[np.int32], int]:
     """Return trees as `any_trees` does, along an order that leaves few pairs without a path after a single failure.
 
     Return (routes, the fabric's channels in their order, the pairs of switches that failures leave without). `kind` is
-    "link" or "switch". Raises PlanError where two hosts are not connected.
+    "link" or "switch"; paths may get `longer` by these factors in the mean, by the next where one does not
+    do. Raises PlanError where two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -97,7 +100,11 @@ def any_protected(fabric: Fabric, kind: str, effort: int = 1, seed: int = 0) -> 
     if not len(net.channel):
         return any_trees(fabric, effort, seed), net.channel, 0
     _, order, _ = _best(net, max(1, effort), seed, trees, respread_trees)
-    channels, left = protect(net, np.searchsorted(net.channel, order.channel).astype(np.int32), kind, effort, seed)
+    start = np.searchsorted(net.channel, order.channel).astype(np.int32)
+    channels, left = start, -1
+    for room in longer:
+        if left != 0:
+            channels, left = protect(net, channels, kind, effort, seed, room=room)
     order = ordered(net, channels)
     rng = np.random.default_rng(seed)
     shortest = float(net.weight @ total_distance(net))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 60
 FAR = np.uint16(60_000)
-LONGER = 1.1  # how much longer paths may get for the sake of detours, in the mean
-MOST_MOVES = 100_000
+LONGER = (1.05, 1.05)  # how much longer paths may get for the sake of detours, in the mean, and once more if need be
+MOST_MOVES = 200_000
 WORK = 12_000_000_000  # what a search may cost, in steps of one channel, failure and word
 
 
@@ -186,7 +186,7 @@ def protect(
     effort: int = 1,
     seed: int = 0,
     locked: NDArray[np.bool_] | None = None,
-    room: float = LONGER,
+    room: float = np.inf,
 ) -> tuple[NDArray[np.int32], int]:
     """Return an order with fewer unprotected pairs, and their number over all failures of `kind`.
 
