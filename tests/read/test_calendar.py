@@ -126,3 +126,14 @@ def test_what_becomes_of_what_dies_stands_in_the_timetable(tmp_path, said, repai
         read_timetable(path)
     wrong = [str(each.where).rpartition(" ")[2] for each in caught.value.findings]
     assert wrong == (["repair_hold_seconds"] if said else ["repair", "repair_hold_seconds"])
+
+
+@pytest.mark.parametrize(("said", "backup"), [("", "off"), ("backup: daily\n", "daily"), ("backup: off\n", "off")])
+def test_how_often_configurations_are_kept_stands_in_the_timetable(tmp_path, said, backup):
+    path = tmp_path / "day.yml"
+    path.write_text('rules: [{when: "0 7 * * *", settings: all-on}]\n' + said)
+    assert read_timetable(path).backup == backup
+    path.write_text('rules: [{when: "0 7 * * *", settings: all-on}]\nbackup: [hourly]\n')
+    with pytest.raises(InputError) as wrong:
+        read_timetable(path)
+    assert [each.expected for each in wrong.value.findings] == ["one of daily, off"]

@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,10 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from fabrics import ROOT
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
+from tagloom.apply.site import Site
 from tagloom.lab import process
+from tagloom.operate.backup import DailyBackups
 from tagloom.platforms.secrets import scrub
+from tagloom.read import read_fabric
 from terminal import HEARS_INTERRUPTS, Terminal
 
 KEYS = {
@@ -249,6 +254,31 @@ def test_backups_in_git_are_committed_where_a_switch_changed(terminal):
     assert (again["changed"], again["unchanged"]) == ([], ["s0", "s1", "s2"])
     assert commits() == ["tagloom: Back up s0, s1, s2", "tagloom: Back up s1"]
     assert kept(terminal.home / "kept") == {n: scrub(t) for n, t in running_configurations(terminal).items()}
+
+
+def test_tagloom_run_keeps_a_backup_a_day_and_tries_again_after_an_hour_where_it_kept_none(terminal):
+    (terminal.home / "day.yml").write_text('backup: daily\nrules: [{when: "0 7 * * *", settings: all-on}]\n')
+    shutil.rmtree(terminal.rack / "backups", ignore_errors=True)
+    once = terminal.answer("run", "day.yml", "--no-watch", "--once")
+    (directory,) = (terminal.rack / "backups").iterdir()
+    assert sorted(kept(directory)) == ["s0", "s1", "s2"]
+    assert "kept 3 configurations in inventory/lab/backups/" in once["told"][-1]["text"]
+
+    told = []
+    tomorrow = datetime.now().replace(hour=12).timestamp() + 86_400  # noqa: DTZ005 - by the computer's calendar
+    site = Site(terminal.rack, ROOT, dict(os.environ), "run")
+    fabric = read_fabric(terminal.home / "f.yml")
+    daily = DailyBackups(fabric, site, directory.parent, lambda _, text: told.append(text))
+    process.quirks(terminal.rack, {"*": {"refuse_login": True}})
+    daily.look(tomorrow)
+    process.quirks(terminal.rack, {"*": {"refuse_login": False}})
+    daily.look(tomorrow + 60)
+    assert [text.partition(";")[0] for text in told] == ["backup: kept none, 0 changed"]
+    for seconds in (3600, 3700, 8000):
+        daily.look(tomorrow + seconds)
+    assert len(told) == 2, "one a day"
+    assert told[1].endswith(", 0 changed")
+    assert len(list(directory.parent.iterdir())) == 2
 
 
 def test_a_place_for_backups_that_is_none_is_told_with_all_else(tmp_path, run, monkeypatch):

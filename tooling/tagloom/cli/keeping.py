@@ -44,6 +44,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock, clock_page
+    from tagloom.operate.backup import FOLDER, DailyBackups
     from tagloom.pipeline import observing, timetabling
     from tagloom.read.calendar import read_timetable
     from tagloom.records.timetable import Watch
@@ -109,6 +110,9 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             stack.callback(hook.close)
         if probe is not None and table.repair != "off":
             controller.repairs = _repair_watch(args, controller, probe, table, hook, repair_every)
+
+        if table.backup == "daily" and not args.dry_run:
+            controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
 
         _run_until_told(controller, once=args.once)
     screen.answer({"told": told, "dry_run": args.dry_run})

@@ -93,7 +93,7 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _backup(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.operate.backup import back_up
+    from tagloom.operate.backup import FOLDER, back_up
     from tagloom.pipeline import observing
     from tagloom.report.status import backup_lines
     from tagloom.storage.repository import check_repository
@@ -101,7 +101,7 @@ def _backup(args: argparse.Namespace, screen: Screen) -> int:
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
     fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
-    home = args.output or (site.home.parent / "backups" if site is not None else None)
+    home = args.output or (site.home.parent / FOLDER if site is not None else None)
     if home is not None and home.exists() and not home.is_dir():
         wrong.findings.append(Finding(str(home), "a directory", "another file"))
     elif home is not None and args.git:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tagloom.apply.private_files import write_backup, write_private
 from tagloom.apply.reading import read_each
+from tagloom.errors import TagloomError
 from tagloom.platforms.secrets import scrub
 from tagloom.storage.repository import commit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tagloom.apply.site import Site
     from tagloom.records.fabric import Fabric
 
+FOLDER = "backups"  # beside an inventory
+RETRY_SECONDS = 3600.0  # after a daily backup that kept nothing
 _DATED = re.compile(r"\d{8}T\d{6}(-\d+)?")
 # What a switch writes anew each time it is asked (FASTPATH, in the head of a configuration).
 _VOLATILE = re.compile(r"^!.*\b(?:Up Time|Synchronized Time|Current Time)\b.*\n?", re.MULTILINE)
@@ -69,6 +73,36 @@ def back_up(fabric: Fabric, site: Site, home: Path, *, git: bool = False, secret
         write_private(home / f"{name}.cfg", kept[name])
     committed = commit(home, list(files), lambda these: _message([files[each] for each in these]), site.environment)
     return Backup(home, tuple(kept), tuple(files[each] for each in committed), failed)
+
+
+@dataclass
+class DailyBackups:
+    """Backups of a fabric beside a timetable: one a day, by the computer's own calendar, in `home`.
+
+    `site` names the switches, `tell` takes what became of each backup, with its time. One that was made by hand counts.
+    """
+
+    fabric: Fabric
+    site: Site
+    home: Path
+    tell: Callable[[float, str], None]
+    _not_before: float = 0.0
+
+    def look(self, now: float) -> None:
+        """Back up where today's is missing; what fails is told, and tried again an hour later."""
+        moment = time.localtime(now)
+        today = self.home.glob(f"{time.strftime('%Y%m%d', moment)}T*")
+        if now < self._not_before or any(_DATED.fullmatch(path.name) for path in today):
+            return
+        self._not_before = now + RETRY_SECONDS
+        try:
+            done = back_up(self.fabric, replace(self.site, run=time.strftime("%Y%m%dT%H%M%S", moment)), self.home)
+        except (TagloomError, OSError) as error:
+            self.tell(now, f"backup failed: {error}")
+            return
+        failed = "".join(f"; {name} could not be read: {said}" for name, said in done.failed.items())
+        kept = f"kept {len(done.switches)} configurations in {done.directory}" if done.directory else "kept none"
+        self.tell(now, f"backup: {kept}, {len(done.changed)} changed{failed}")
 
 
 def _read(fabric: Fabric, site: Site) -> tuple[dict[str, str], dict[str, str]]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.site import Site
+    from tagloom.operate.backup import DailyBackups
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.repair_watch import RepairWatch
     from tagloom.operate.waves import ApplyContext
@@ -122,6 +123,7 @@ class TimetableController:
     dry_run: bool = False
     allow_interrupt: bool = False
     repairs: RepairWatch | None = None
+    backups: DailyBackups | None = None
     ending: bool = False  # set by who interrupts: nothing more is begun
     _standing: TimetableProgress = field(default_factory=TimetableProgress)
     _epoch: float = 0.0  # of `clock.steady`: what `_now` adds to it
@@ -169,6 +171,8 @@ class TimetableController:
                 if once:
                     raise
                 self._failed(str(error).replace("\n", "; "))
+            if self.backups is not None and not self.ending:
+                self.backups.look(self.clock.now())
             if once or self.ending:
                 return
             now = self.clock.now()

@@ -15,11 +15,13 @@ from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.storage.document import read_yaml, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds"}
+KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds", "backup"}
 REPAIRS = ("auto", "propose", "off")
+BACKUPS = ("daily", "off")
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
@@ -29,9 +31,9 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
-    `changes_a_day`, `repair` (auto, propose or off) and `repair_hold_seconds`. `settings` is a file beside the
-    timetable, made by tagloom regulate or timetable, or ``all-on``. Raises InputError with all findings; that no
-    settings are readable is found by who plans with them.
+    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds` and `backup` (daily or off). `settings` is
+    a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``. Raises InputError with all
+    findings; that no settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
     page = {"rules": raw} if isinstance(raw, list) else raw
@@ -69,15 +71,14 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     dwell = _least(path, page, "dwell_seconds", Timetable.dwell_seconds, findings)
     most = _least(path, page, "changes_a_day", Timetable.changes_a_day, findings)
     hold = _least(path, page, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
-    repair = {False: "off"}.get(page.get("repair", Timetable.repair), page.get("repair", Timetable.repair))
-    if repair not in REPAIRS:
-        findings.append(Finding(f"{path}: repair", "one of " + ", ".join(REPAIRS), shown(repair)))
+    repair = _word(path, page, "repair", Timetable.repair, REPAIRS, findings)
+    backup = _word(path, page, "backup", Timetable.backup, BACKUPS, findings)
     name = timezone or str(page.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files, str(repair), hold)
+    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup)
     findings += _clashes(path, table, zone, dwell)
     if findings:
         raise InputError(sorted(findings))
@@ -128,6 +129,17 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
             least = f"{dwell:g} s between two settings (dwell_seconds)"
             found.append(Finding(f"{path}: {one} and {other}", least, f"{b - a:g} s on {when:%a at %H:%M}"))
     return found
+
+
+def _word(
+    path: Path, page: dict[str, Any], key: str, default: str, words: Sequence[str], findings: list[Finding]
+) -> str:
+    value = page.get(key, default)
+    word = "off" if value is False else value  # as YAML reads it
+    if word not in words:
+        findings.append(Finding(f"{path}: {key}", "one of " + ", ".join(words), shown(value)))
+        return default
+    return str(word)
 
 
 def _least(path: Path, page: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:

@@ -84,7 +84,8 @@ class Timetable:
 
     `dwell_seconds` is the least time between two changes on purpose, `changes_a_day` the most of them in 24 hours;
     a link that must come back up waits for neither. `repair` says what becomes of what dies: auto, propose or off;
-    paths go home once it has been back for `repair_hold_seconds`.
+    paths go home once it has been back for `repair_hold_seconds`. `backup` says how often running configurations are
+    kept: daily or off.
     """
 
     rules: tuple[Rule, ...]
@@ -94,6 +95,7 @@ class Timetable:
     files: dict[str, Path] = field(default_factory=dict)
     repair: str = "propose"
     repair_hold_seconds: float = 300.0
+    backup: str = "off"
 
 
 @dataclass(frozen=True, slots=True)
