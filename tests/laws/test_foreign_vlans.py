@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fabrics import ROOT, make_fabric
@@ -16,6 +16,7 @@ from tagloom.records.switch_state import FlowControl, Membership, SwitchEditor
 from tagloom.verify import verify
 from tagloom.verify.foreign import foreign_frames
 from tagloom.verify.forwarding import forwarding
+from thinned import examples
 
 FABRICS = [
     ("ring", (3,), {}),
@@ -81,7 +82,7 @@ def sent_from_outside(fabric, state):
     return storms, heard
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_the_verdict_on_frames_of_others_is_what_they_do(data):
     fabric, state = woven(*data.draw(st.sampled_from(FABRICS)))
@@ -163,7 +164,7 @@ def waits_for(plane, ends, fabric):
     return own, others
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10_000), st.booleans())
 def test_a_cycle_that_arises_only_with_frames_of_others_is_told_and_is_a_no_where_all_of_it_pauses(seed, pausing):
     """A VLAN of others on a random tree of links, beside the fabric's own paths; PAUSE everywhere or nowhere."""
