@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the fabrics of t
 from bench import PLATFORM, Bench
 from cases import Case, black_hole, looped, planned, slipped
 from judge import Figures, Prediction, all_pairs, held, judge
+from spanning import Shared, shared, show_shared
 from tagloom.errors import DeviceError, InputError, TagloomError
 from tagloom.lab.kernel import choice
 from tagloom.records.change import difference
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from tagloom.lab.kernel.connection import Connection
     from tagloom.records.switch_state import FabricState
 
-SEED, SMALL, KERNELS = 20111, 30, 2
+SEED, SMALL, SHARED, KERNELS = 20111, 30, 3, 2
 GROUP_ENTRIES_ON = "mesh 4x4, fixed"
 ONE_BY_ONE = ("K4,4, fixed", "K4,4, renamed", "1: ", "2: ")  # a process for every line of their texts
 ROW = "{:<31} {:<18} {:>5} {:>6} {:>7} {:>9} {:>8} {:>7} {:>5} {:>9} {:>6} {:>6}"
@@ -57,8 +58,11 @@ HEAD = ROW.format(
 )
 
 
-def show(machine: Connection, case: Case, folder: Path) -> tuple[Figures, list[str]]:
+def show(machine: Connection, case: Case | Shared, folder: Path) -> tuple[Figures, list[str]]:
     """Run one case's texts as they are, and compare: what is held, what frames do, and why."""
+    if isinstance(case, Shared):
+        with Bench(machine, case.fabric) as bench:
+            return Figures(), show_shared(bench, case.texts, folder)
     build, figures = case.build, Figures()
     parsed = {name: parse_configuration(PLATFORM, text) for name, text in case.texts.items()}
     state = {name: each.state for name, each in parsed.items()}
@@ -145,7 +149,7 @@ class Worker:
         """End the kernel that runs."""
         self.machine.__exit__()
 
-    def work(self, queue: Queue[Case], rows: list[tuple[Case, list[str]]], lost: list[str]) -> None:
+    def work(self, queue: Queue[Case | Shared], rows: list[tuple[Case | Shared, list[str]]], lost: list[str]) -> None:
         """Show cases until there are none left, or something fails that a new kernel does not mend."""
         try:
             with contextlib.suppress(Empty):
@@ -158,7 +162,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - a thread's end must be seen in the verdict, whatever it was
             lost.append(f"{self._folder.name}: {type(error).__name__}: {error}")
 
-    def show(self, case: Case) -> tuple[Figures, list[str]]:
+    def show(self, case: Case | Shared) -> tuple[Figures, list[str]]:
         """Return what `show` finds. Raises DeviceError where two kernels, one after the other, gave no answer."""
         try:
             return show(self.machine, case, self._folder)
@@ -185,7 +189,7 @@ def _workers(kinds: list[str], places: list[Path], stack: contextlib.ExitStack) 
     return []
 
 
-def _print_row(case: Case, figures: Figures, wrong: list[str], seconds: float) -> None:
+def _print_row(case: Case | Shared, figures: Figures, wrong: list[str], seconds: float) -> None:
     lines = sum(line[:1] not in ("", "#") for text in case.texts.values() for line in text.splitlines())
     rate = f"{figures.storm_rate:,.0f}" if figures.storm_rate else "-"
     row = ROW.format(
@@ -208,12 +212,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help="of the small fabrics and their slips")
     parser.add_argument("--small", type=int, default=SMALL, help="how many of them")
+    parser.add_argument("--shared", type=int, default=SHARED, help="how many networks with a VLAN of others")
     parser.add_argument("--kernels", type=int, default=KERNELS, help="how many run side by side")
     parser.add_argument("--kernel", choices=choice.KINDS, help="this kind only (default: the first that can run)")
     parser.add_argument("--only", default="", help="planned fabrics whose name has this in it")
     args = parser.parse_args()
     start = time.monotonic()
-    rows: list[tuple[Case, list[str]]] = []
+    rows: list[tuple[Case | Shared, list[str]]] = []
     lost: list[str] = []
     with tempfile.TemporaryDirectory(prefix="tagloom-") as folder, contextlib.ExitStack() as stack:
         places = [Path(folder, f"kernel-{number}") for number in range(args.kernels)]
@@ -223,8 +228,10 @@ def main() -> int:
         if not workers:
             print("not judged: no kernel that can carry frames could be started", flush=True)
             return 2
-        cases = [case for case in planned() if args.only in case.name] + list(slipped(args.small, args.seed))
-        queue: Queue[Case] = Queue()
+        cases: list[Case | Shared] = [case for case in planned() if args.only in case.name]
+        cases += slipped(args.small, args.seed)
+        cases += shared(args.shared, args.seed)
+        queue: Queue[Case | Shared] = Queue()
         for case in cases:
             queue.put(case)
         print(HEAD, flush=True)

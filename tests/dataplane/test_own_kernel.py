@@ -55,7 +55,18 @@ def test_the_machines_own_kernel_is_used_first_without_any_privilege(tmp_path):
 
 @pytest.mark.long
 def test_the_whole_judge_passes_on_a_machines_own_kernel(tmp_path):
-    run = [sys.executable, str(HERE / "run.py"), "--kernels", "1", "--small", "8", "--only", "K4,4, renamed"]
+    run = [
+        sys.executable,
+        str(HERE / "run.py"),
+        "--kernels",
+        "1",
+        "--small",
+        "8",
+        "--shared",
+        "0",
+        "--only",
+        "K4,4, renamed",
+    ]
     status, lines = inside(tmp_path, *run)
     assert status == 0, "\n".join(lines[-25:])
     assert "1 side by side: this machine's own kernel" in lines

@@ -18,7 +18,7 @@ from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.planning import may_finish, render
-from tagloom.pipeline.pruning import pruned_names, refuse_harm_to_others
+from tagloom.pipeline.pruning import pruned_names, refuse_harm_to_others, unless_assumed
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
@@ -167,13 +167,16 @@ def look_and_apply(
             outcomes = context.push(run, sequence, on_progress=on_progress)
         if not outcomes.good:
             return replace(result, outcomes=found.complete(outcomes), run=context.journal.run(run.id))
-        context.tell(result.remarks[-1])
+        for remark in result.remarks:
+            context.tell(remark)
         with phase("switches read", 1) as on_progress:
             found = look(context, prepared.sequence, 1, on_progress)
     if check:
         return _with_own_lines(preview(context, prepared, found, options))
     with phase("pushes", prepared.sequence.waves) as on_progress:
         result = apply_new(context, prepared, found, options, on_progress)
+    if alone is not None:
+        result = replace(result, pruned=alone[0].pruned)
     lacking = list(dict.fromkeys(o.switch for o in found.outcomes.outcomes if o.own_lines))
     source = str(prepared.source.absolute())
     return _send_own_lines(context, prepared.sequence.build, source, lacking, result, phase) if lacking else result
@@ -190,9 +193,10 @@ def _pruned_alone(
     fabric = prepared.fabric
     if options.foreign != "prune" or prepared.is_rollout or any(s.name not in found.read for s in fabric.live):
         return None
-    first = prepare.prune_alone(prepared, found.read, _wanted(prepared, found.read), context.site)
-    if first is None:
+    alone = prepare.prune_alone(prepared, found.read, _wanted(prepared, found.read), context.site)
+    if alone is None:
         return None
+    first, assumed = alone
     if options.drift == "keep":
         raise InputError([Finding("--drift keep", "nothing to prune beside it", "VLANs of others that would loop")])
     pruned = waves.overlay_wave(first.sequence, found.read, 1)
@@ -203,6 +207,8 @@ def _pruned_alone(
     refused = not result.drift and not _consented(result.interrupted, options)
     outcomes = found.unsent() if refused else replace(result.outcomes, waves=result.outcomes.waves + 1)
     remarks = (*result.remarks, *pruned_names(fabric, cells))
+    if assumed:
+        remarks = (*remarks, unless_assumed(assumed, 2 * SESSION_SECONDS + result.interrupted.seconds_max))
     return replace(result, outcomes=outcomes, remarks=remarks, pruned=cells, refused=refused), first
 
 

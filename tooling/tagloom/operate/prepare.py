@@ -212,11 +212,13 @@ def order_change(
     return written(prepared, change, site)
 
 
-def prune_alone(prepared: PreparedChange, before: FabricState, after: FabricState, site: Site) -> PreparedChange | None:
+def prune_alone(
+    prepared: PreparedChange, before: FabricState, after: FabricState, site: Site
+) -> tuple[PreparedChange, str] | None:
     """Return the one wave that prunes VLANs of others before a fabric that does not prove is set up in one go.
 
-    None where none would loop, or where the fabric proves: then that wave is the first of its rollout. Raises PlanError
-    where the wave does not prove.
+    With it goes what is assumed of the links that spanning tree blocks now. None where none would loop, or where the
+    fabric proves: then that wave is the first of its rollout. Raises PlanError where the wave does not prove.
     """
     running = verify(prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True))
     cells, assumed = pruning(prepared.fabric, before, after) if not running.proven else ({}, "")
@@ -224,7 +226,7 @@ def prune_alone(prepared: PreparedChange, before: FabricState, after: FabricStat
         return None
     wave = pruning_wave(prepared.fabric, before, cells, floods=True)
     change = Rollout("prune", before, wave.state, (wave,), running, running, assumed=assumed)
-    return written(prepared, change, site)
+    return written(prepared, change, site), assumed
 
 
 def written(prepared: PreparedChange, change: Rollout, site: Site) -> PreparedChange:

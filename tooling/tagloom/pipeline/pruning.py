@@ -128,8 +128,7 @@ def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], 
     tree = settled(fabric, range(len(fabric.switches)), running)
     shut = np.array([bool(tree.blocked & {(x.a, x.a_port), (x.b, x.b_port)}) for x in fabric.links], np.bool_)
     named = " ".join(sorted(port_name(fabric, *port) for port in tree.blocked))
-    where = f"spanning tree blocks {named or 'no port'} now: where it is another, a VLAN of others waits for its end"
-    return ~shut, where if running.any() else ""
+    return ~shut, f"spanning tree blocks {named or 'no port'} now" if running.any() else ""
 
 
 def pruning_wave(fabric: Fabric, before: FabricState, cells: Cells, *, floods: bool = False) -> Wave:
@@ -167,11 +166,18 @@ def pruned_first(
     else:
         first = pruning_wave(fabric, before, cells, floods=floods)
         change = order(first.state, after)
-        said = "; ".join(each for each in (change.assumed, assumed) if each)
-        change = replace(change, before=before, waves=(first, *change.waves), assumed=said)
+        waves = (first, *change.waves)
+        assumed = change.assumed or assumed
+        said = unless_assumed(assumed, sum(wave.expected_seconds for wave in waves)) if assumed else ""
+        change = replace(change, before=before, waves=waves, assumed=said)
     for wave in change.waves:
         refuse_harm_to_others(fabric, wave.state, prunable=foreign != "prune")
     return change
+
+
+def unless_assumed(assumed: str, seconds: float) -> str:
+    """Return what is assumed of spanning tree, and whom it cuts off for how long where it is not so."""
+    return f"{assumed}; where it blocks others, a VLAN of others may be cut until it is off, {seconds:.0f} s at most"
 
 
 def pruned_names(fabric: Fabric, cells: Cells) -> tuple[str, ...]:
