@@ -191,7 +191,7 @@ def _settle(
             Finding(
                 at[name],
                 f"{format_mac(each.before)}, as the fabric file has it",
-                f"{f'it at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
+                f"{f'seen at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
             )
             for name, each in chosen.items()
             if each.before is not None

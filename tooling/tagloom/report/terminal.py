@@ -731,7 +731,7 @@ def address_lines(page: Mapping[str, Any], findings: Sequence[Finding]) -> list[
     silent = page["silent"]
     if silent:
         named = ", ".join(silent[:5]) + (", ..." if len(silent) > 5 else "")
-        lines += row("silent", f"{count(len(silent), 'host')} without an address from here: {named}")
+        lines += row("silent", f"{count(len(silent), 'host')} of which no address was seen: {named}")
     for name, why in page["unread"].items():
         lines += row("failed", f"{name}: {why}")
     lines += finding_lines(findings)
