@@ -149,6 +149,20 @@ def test_a_run_that_nobody_works_on_any_more_is_to_be_resumed_or_gone_round_what
 
 
 @pytest.mark.long
+def test_a_switch_that_was_gone_round_stays_named_and_is_readmitted_when_it_is_back(terminal):
+    process.fault(terminal.rack, "s1", "reboot", lasts=3600.0)
+    terminal("apply", "b", "--without", "s1")
+    page = look(terminal, "--timeout", 0.3)
+    assert (page["dead_switches"], page["differs"], page["next"]) == (["s1"], [], "")
+    process.mend(terminal.rack)
+    page = look(terminal)
+    assert (page["dead_switches"], page["back"], page["differs"]) == ([], ["s1"], [])
+    assert page["next"] == f"tagloom apply {terminal.home / 'b'} --readmit s1"
+    terminal("apply", "b", "--readmit", "s1")
+    assert look(terminal, expect=0)["next"] == ""
+
+
+@pytest.mark.long
 def test_a_run_that_failed_is_to_be_resumed_and_then_taken_back(terminal):
     process.quirks(terminal.rack, {"s2": {"reject_line": "shutdown"}})
     terminal("apply", "night", expect=3)
