@@ -153,11 +153,12 @@ def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(term
 
 
 @pytest.fixture
-def daemon(terminal):
+def daemon(terminal, request):
     """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
     home = terminal.home
+    hold = getattr(request, "param", 1)
     (home / "day.yml").write_text(
-        'rules: [{when: "0 0 * * *", settings: all-on}]\nrepair: auto\nrepair_hold_seconds: 1\n'
+        f'rules: [{{when: "0 0 * * *", settings: all-on}}]\nrepair: auto\nrepair_hold_seconds: {hold}\n'
     )
     (home / "hook.py").write_text(
         f"import sys\nwith open({str(home / 'events')!r}, 'a') as file: file.write(sys.stdin.read())\n"
@@ -195,4 +196,19 @@ def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon)
     process.mend(terminal.rack)
     assert daemon("back")["parts"] == [SECOND]
     assert daemon("repaired", 2)["dead_links"] == []
+    assert lost(terminal) == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("daemon", [3600], indirect=True)
+def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    daemon("repaired")
+    for count in (1, 2, 3):
+        process.mend(terminal.rack)
+        daemon("back", count)
+        process.fault(terminal.rack, "s0", "cable", port="g2")
+        daemon("dead", count + 1)
+    kinds = [json.loads(line)["event"] for line in (terminal.home / "events").read_text().splitlines()]
+    assert kinds.count("repaired") == 1
     assert lost(terminal) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -58,6 +59,7 @@ class RepairWatch:
     _runs: Runs | None = None
     _journal_at: int = -1
     _seen: tuple[str, ...] = ()
+    _down_at: dict[str, float] = field(default_factory=dict)  # when parts were last seen to be dead
     _tried: object = None
     _retry_at: float = 0.0
     _retry_seconds: float = FIRST_RETRY_SECONDS
@@ -82,7 +84,9 @@ class RepairWatch:
             return self.status.away
         self._said = ""
         self._heed(found)
-        if found.to_do:
+        if not found.to_do:
+            self._tried = None
+        if not self._flaps(found) and found.to_do:
             self._do(found)
         return self.status.away
 
@@ -103,7 +107,7 @@ class RepairWatch:
 
     def _heed(self, found: Assessment) -> None:
         """Announce what died and what is back since the last look, and note how it stands."""
-        dead = (*found.dead_switches, *found.dead_links)
+        dead = tuple(part for part in (*found.dead_switches, *found.dead_links) if part not in found.dead.back)
         for kind, parts in (("dead", [p for p in dead if p not in self._seen]), ("back", self._back(dead))):
             if parts:
                 self._announce(kind, tuple(parts), "as SNMP shows it")
@@ -112,11 +116,21 @@ class RepairWatch:
             self.status,
             dead_links=len(found.dead_links),
             dead_switches=len(found.dead_switches),
-            away=bool(dead) or found.is_away,
+            away=bool(found.dead.links) or found.is_away,
         )
 
     def _back(self, dead: tuple[str, ...]) -> list[str]:
         return [part for part in self._seen if part not in dead]
+
+    def _flaps(self, found: Assessment) -> bool:
+        """Return whether all that is new is back for less than `hold_seconds` by this clock: not all switches tell."""
+        known, now = found.runs.known, self.steady()
+        self._down_at |= {
+            part: now for part in (*found.dead_switches, *found.dead_links) if part not in found.dead.back
+        }
+        died = found.dead.links - known.links or found.dead.switches - known.switches
+        back = (now - self._down_at.get(part, -math.inf) for part in found.dead.back)
+        return not died and any(seconds < self.hold_seconds for seconds in back)
 
     def _do(self, found: Assessment) -> None:
         """Repair, or propose to, once for each thing that is to be done; what failed is tried again after a while."""
