@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 60
 FAR = np.uint16(60_000)
-LONGER = (1.05, 1.05)  # how much longer paths may get for the sake of detours, in the mean, and once more if need be
+LONGER = (1.05, 1.1)  # how much longer paths may get for detours, in the mean; the second where some pairs are left
 MOST_MOVES = 200_000
 WORK = 12_000_000_000  # what a search may cost, in steps of one channel, failure and word
 
