@@ -68,6 +68,7 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.long
 def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal):
     terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
     terminal("apply", "guarded")
