@@ -1,6 +1,7 @@
 """A command of the operator's hears of every event, and holds up nothing."""
 
 import json
+import os
 import sys
 import time
 
@@ -22,12 +23,16 @@ def test_each_event_reaches_the_command_as_json_and_nobody_waits_for_it(tmp_path
     hook.close()
 
 
-def test_a_command_that_takes_nothing_or_hangs_is_ended():
-    hook = EventHook("sleep 3600")
-    hook({"event": "dead", "parts": ["x" * 10]})
+def test_a_command_that_takes_nothing_or_hangs_is_waited_for_by_nobody_and_ended(tmp_path):
+    script, pid = tmp_path / "hook.sh", tmp_path / "pid"
+    script.write_text(f"echo $$ > {pid}.new\nmv {pid}.new {pid}\nexec sleep 3600\n")
+    hook = EventHook(f"sh {script}")
+    hook({"event": "dead", "parts": ["x" * 1_000_000]})  # more than a pipe holds
+    while not pid.exists():
+        time.sleep(0.02)
     hook.close()
-    hook({"event": "back"})
-    hook.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
 
 
 @pytest.mark.parametrize("command", ["no-such-command --here", "'", ""])

@@ -7,6 +7,7 @@ import json
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +34,11 @@ class EventHook:
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Begin the command with an event, no shell between; what it prints goes nowhere."""
         self._reap()
-        with contextlib.suppress(OSError):  # it is gone, or ended before it had read all
-            began = subprocess.Popen(
-                self._words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+        with contextlib.suppress(OSError), tempfile.TemporaryFile() as text:  # a pipe is full where nobody reads it
+            text.write(json.dumps(event).encode() + b"\n")
+            text.seek(0)
+            began = subprocess.Popen(self._words, stdin=text, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self._running.append((began, time.monotonic()))
-            assert began.stdin is not None  # noqa: S101 - it was asked for
-            with began.stdin:
-                began.stdin.write(json.dumps(event).encode() + b"\n")
 
     def close(self) -> None:
         """Wait a moment for what still runs, and end what does not end."""
