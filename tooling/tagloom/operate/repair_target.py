@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def target(home: Fabric, runs: Fabric, whole: Fabric, dead: DeadParts) -> Target
     living = {i for i in wanted | asleep if i not in dead.links and not {home.links[i].a, home.links[i].b} & gone}
     cost = {i: 1.0 if i in wanted | awake else WAKING for i in living}
     for a, b in _broken_apart(home, wanted - living, gone):
-        awake |= {i for i in _way(home, cost, a, b) if i in asleep}
+        awake |= {i for i in _cheapest_path(home, cost, a, b) if i in asleep}
     links = (replace(link, up=link.up or i in awake) for i, link in enumerate(home.links))
     marked = dead.links & (wanted | {i for i in asleep if runs.links[i].up or runs.links[i].dead})
     fabric = replace(home, links=tuple(links)).with_links_dead(marked)
@@ -89,32 +90,16 @@ def _broken_apart(fabric: Fabric, lost: Collection[int], gone: Collection[int]) 
     return pairs + [(those[0], other) for those in near.values() for other in those[1:]]
 
 
-def _way(fabric: Fabric, cost: Mapping[int, float], start: int, goal: int) -> list[int]:
-    """Return the links of a cheapest way between two switches, [] where there is none (Dijkstra 1959)."""
-    near: dict[int, list[tuple[int, int]]] = {}
-    for i in cost:
-        link = fabric.links[i]
-        near.setdefault(link.a, []).append((i, link.b))
-        near.setdefault(link.b, []).append((i, link.a))
-    came: dict[int, tuple[int, int]] = {}
-    reached = {start: 0.0}
-    queue = [(0.0, start)]
-    while queue:
-        far, s = heapq.heappop(queue)
-        if s == goal:
-            break
-        for i, t in near.get(s, ()):
-            if far + cost[i] < reached.get(t, np.inf):
-                reached[t] = far + cost[i]
-                came[t] = i, s
-                heapq.heappush(queue, (reached[t], t))
-    way: list[int] = []
-    while goal != start:
-        if goal not in came:
-            return []
-        i, goal = came[goal]
-        way.append(i)
-    return way
+def _cheapest_path(fabric: Fabric, cost: Mapping[int, float], start: int, goal: int) -> list[int]:
+    """Return the links of a cheapest path between two switches, [] where there is none."""
+    graph = nx.Graph()
+    for i in sorted(cost, key=lambda i: (-cost[i], -i)):  # of parallel links the cheapest, which comes last
+        graph.add_edge(fabric.links[i].a, fabric.links[i].b, link=i, weight=cost[i])
+    try:
+        path = nx.dijkstra_path(graph, start, goal)
+    except (nx.NetworkXNoPath, nx.NodeNotFound):
+        return []
+    return [graph.edges[ends]["link"] for ends in pairwise(path)]
 
 
 def _parts(fabric: Fabric) -> NDArray[np.int64]:
