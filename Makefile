@@ -27,9 +27,9 @@ demo: $(READY) ## the whole mission on the virtual rack, narrated: plan, prove, 
 lab: $(READY) ## start the virtual rack of the testbed, to play with (end it with: .venv/bin/tagloom lab down)
 	@$(BIN)/tagloom lab up inventory/testbed/fabric.yml
 
-# One process more than there are processors, since half of them wait for switches; a file's tests stay in one, since
+# Two processes for each processor, since half of them wait for switches; a file's tests stay in one, since
 # they share racks. Files begin in the order that tests/conftest.py gives, not with those of most tests.
-PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder
 
 test: $(READY) ## all tests but campaigns; some cases and most examples of laws are left to test-long
 	@$(PYTEST)
@@ -48,7 +48,7 @@ quick: $(READY) ## before each commit: what needs no rack and no minutes
 # Compiled kernels are left out: what they do is not seen, and laws compare them with plain loops.
 coverage: $(READY) ## which branches make test takes, every process of it measured: what is missing, file by file
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
+	@$(BIN)/coverage run -m pytest -n $$(($$(nproc) * 2)) --dist loadfile --no-loadscope-reorder
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 

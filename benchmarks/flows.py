@@ -210,10 +210,10 @@ def large(build: Path) -> list[str]:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--large", type=Path, metavar="BUILD")
-    asked.add_argument("--cases", type=int, default=CASES)
-    args = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", type=Path, metavar="BUILD")
+    parser.add_argument("--cases", type=int, default=CASES)
+    args = parser.parse_args()
     text = TEXT
     for network in NETWORKS:
         hops, shares = relative(network)

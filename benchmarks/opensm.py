@@ -153,8 +153,8 @@ def credit_loops(folder: Path) -> tuple[float, str]:
     """Return what ibdmchk says of credit loops in the tables OpenSM dumped, and its CPU seconds, parsing too."""
     files = ["-s", "opensm-subnet.lst", "-f", "opensm.fdbs", "-m", "opensm.mcfdbs"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    asked = ["ibdmchk", *(str(folder / word) if "." in word else word for word in files)]
-    said = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=False).stdout
+    requested = ["ibdmchk", *(str(folder / word) if "." in word else word for word in files)]
+    said = subprocess.run(requested, capture_output=True, text=True, timeout=300, check=False).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     verdicts = {"credit loops in routing": "a loop", "no credit loops found": "none"}

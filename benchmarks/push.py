@@ -252,13 +252,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="16 and 32 switches instead of 64 and 256")
     parser.add_argument("--peer", type=Path, metavar="VENV", help=f"an environment with {', '.join(PEER)} in it")
-    asked = parser.parse_args()
-    small = asked.small
+    arguments = parser.parse_args()
+    small = arguments.small
     few, many = (16, 32) if small else (64, 256)
     print(f"{len(LINES)} lines, {DELAY_SECONDS * 1000:.0f} ms a command, load {os.getloadavg()[0]:.1f}\n")
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         place = Path(folder)
-        install(place, asked.peer)
+        install(place, arguments.peer)
         adopt()
         print(f"\n{'':44}{'wall s':>8}{'CPU s':>10}{'rack':>8}")
         (place / "fabric.yml").write_text(mesh(few))

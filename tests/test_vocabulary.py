@@ -38,6 +38,12 @@ NAMES = {
     "shout": "flood",
     "side_by_side": "run_parallel",
     "toll": "detour_penalty",
+    "Meeting": "FabricPair",
+    "asked": "requested",
+    "guests": "transient_ports",
+    "lanes": "parallel_links",
+    "told": "reported",
+    "way_out": "next_step",
 }
 # What no docstring begins with: a function returns, writes or raises something, a class is something.
 BEGINNINGS = {"Give", "Gives", "Hold", "Holds", "Tell", "Tells", "Say", "Says", "Let", "Lets"}

@@ -204,7 +204,7 @@ def test_links_off_that_cut_the_fabric_are_a_finding(tmp_path, run):
     assert err.count("expected switch:port of a link") == 2
 
 
-def test_a_routing_that_cannot_be_deadlock_free_is_exit_1_with_a_way_out(tmp_path, run):
+def test_a_routing_that_cannot_be_deadlock_free_is_exit_1_with_a_next_step(tmp_path, run):
     run("new", "ring", "--dims", 7, "-o", tmp_path / "f.yml")
     status, _, err = run("plan", tmp_path / "f.yml", "-o", tmp_path / "b", "--routing", "dor")
     assert status == 1

@@ -283,7 +283,7 @@ def test_frames_under_way_find_what_a_line_has_changed():
     traffic = Traffic(plane, time.monotonic, seed=1)
     editors["s2"].set_member(10, 2, Membership.NONE)
     plane.change("s2", editors["s2"].freeze())
-    traffic._ways = []  # nobody sends into the gap
+    traffic._flows = []  # nobody sends into the gap
     traffic.landed("s2 switchport general allowed vlan remove 10")
     editors["s2"].set_member(10, 2, Membership.TAGGED)
     plane.change("s2", editors["s2"].freeze())

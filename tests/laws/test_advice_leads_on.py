@@ -154,7 +154,7 @@ def followed(story):
     while (refused := refusal(story)) is not None:
         if not refused.advice:
             assert refused.rule.startswith(BY_HAND), f"no way on from: {refused}"
-            assert refused.way_out, f"nothing to be done is named: {refused}"
+            assert refused.next_step, f"nothing to be done is named: {refused}"
             return [*seen, refused.rule]
         assert all(each in FOLLOWED for each in refused.advice if each != "rollout OLD NEW")
         assert refused.advice[0] not in seen, f"advice that was followed is given again: {refused}"

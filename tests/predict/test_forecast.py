@@ -18,7 +18,7 @@ from tagloom.read.profiles import read_ranks
 from tagloom.records.sleep import Eee
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.traffic import Traffic
-from tagloom.report.terminal import forecast_lines, forecast_page
+from tagloom.report.terminal import forecast_lines, forecast_payload
 from tagloom.route import route
 
 PROFILES = ROOT / "tests" / "data" / "profiles"
@@ -151,7 +151,9 @@ def test_a_saving_that_slows_the_run_may_cost_more_and_says_so():
     before, _ = ring_and_line()
     after = before.with_speeds(dict.fromkeys(range(4), 10))
     traffic = between(before, [(0, 2, 50e6), (1, 3, 50e6)], inside=0.9)
-    cheap, dear = (forecast_page(asked(before, after, traffic, rates=Rates(0.3, 0.4, watts))) for watts in (0.0, 200.0))
+    cheap, dear = (
+        forecast_payload(asked(before, after, traffic, rates=Rates(0.3, 0.4, watts))) for watts in (0.0, 200.0)
+    )
     assert cheap["slowdown_percent"] > 100
     assert dear["joules"] > dear["joules_before"]
     assert any("costs more than it saves" in line for line in dear["warnings"])
@@ -171,7 +173,7 @@ def test_a_saving_that_slows_the_run_may_cost_more_and_says_so():
 
 def test_every_figure_has_a_source_and_those_of_models_an_interval_around_it():
     before, after = ring_and_line()
-    page = forecast_page(asked(before, after, between(before, [(0, 1, 1e6)]), rates=Rates(0.3, 0.4, 90.0)))
+    page = forecast_payload(asked(before, after, between(before, [(0, 1, 1e6)]), rates=Rates(0.3, 0.4, 90.0)))
     for key, source in page["sources"].items():
         assert source, key
         if key in page["intervals"]:
@@ -190,7 +192,7 @@ def test_the_answer_fits_one_screen_and_begins_with_three_numbers():
     moved = tuple(move(f, route(f, "tree"), traffic) for f in (before, after))
     for eee in (None, Eee(1e-3, 182e-6, 60e-6)):
         found = predict(before, after, traffic, eee, moved=moved, rates=Rates(0.3, 0.4, 200.0))
-        page = {**forecast_page(found), "interruptions": [{"pairs": 12, "seconds": 10.0, "lost_bytes": 5.0}]}
+        page = {**forecast_payload(found), "interruptions": [{"pairs": 12, "seconds": 10.0, "lost_bytes": 5.0}]}
         page["causes"]["loss"] = [["wave pause: a long reason", 7.5], ["wave resume: another", 2.5]]
         lines = forecast_lines(page)
         assert [line[:9].strip() for line in lines[:4]] == ["slow-down", "loss", "saving", "warning"]

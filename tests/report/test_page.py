@@ -17,10 +17,10 @@ from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import POWERCONNECT_5548, overhead_seconds
 from tagloom.predict.energy import Rates, energy
 from tagloom.records.forecast import Interruption
-from tagloom.report.html import page as render
+from tagloom.report.html import html_document as render
 from tagloom.report.layout import draw
 from tagloom.report.panels import energy_groups, energy_verdict, performance_groups
-from tagloom.report.terminal import forecast_page
+from tagloom.report.terminal import forecast_payload
 
 LU = ROOT / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
 PORT = re.compile(r'class="port p-eee" d="M([\d.]+) ([\d.]+)l[^>]*data-words')
@@ -221,13 +221,13 @@ def test_every_host_port_is_drawn_with_its_state_and_has_its_verdict(sleepy, pat
 def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
     """Saravanan et al. 2013: links at 100 Mb/s save watts, but a run ten times as long draws more in the end."""
     found = report(site / "b0", at_seconds=MONDAY, traffic_file=LU, seconds=10.0, settings=site / "night.json")
-    less = forecast_page(found.forecast)
+    less = forecast_payload(found.forecast)
     assert energy_verdict(less) == (True, energy_verdict(less)[1])
     assert "less energy to the end of a run" in energy_verdict(less)[1]
     slow = replace(found.forecast, seconds_predicted=replace(found.forecast.seconds_predicted, value=20.0))
     fabric = found.fabric
     dear = replace(slow, energy=energy(fabric.with_links_up(), fabric, slow, Rates(host_watts=90.0)))
-    good, words = energy_verdict(forecast_page(dear))
+    good, words = energy_verdict(forecast_payload(dear))
     assert not good
     assert "costs more than it saves" in words
     assert '<p class="verdict no" id="pays"><strong>NO</strong>' in render(replace(found, forecast=dear), "now")
@@ -235,16 +235,16 @@ def test_a_saving_that_slows_the_run_too_much_is_told_to_cost_more(site):
 
 def test_sleep_that_slows_the_run_too_much_is_told_to_cost_more(sleepy):
     found = sleepy[1]
-    assert energy_verdict(forecast_page(found.forecast))[0]  # of the switches alone, it pays
+    assert energy_verdict(forecast_payload(found.forecast))[0]  # of the switches alone, it pays
     hosts = energy(found.fabric, found.fabric, found.forecast, Rates(host_watts=90.0))
-    good, words = energy_verdict(forecast_page(replace(found.forecast, energy=hosts)))
+    good, words = energy_verdict(forecast_payload(replace(found.forecast, energy=hosts)))
     assert not good
     assert "costs more than it saves" in words
 
 
 def test_bars_are_as_long_as_their_numbers(path, site):
     found = report(site / "b1", at_seconds=MONDAY, traffic_file=LU, seconds=10.0, rates=Rates(0.3, 0.4))
-    page = forecast_page(found.forecast)
+    page = forecast_payload(found.forecast)
     groups = {group.name: group for group in [*performance_groups(page), *energy_groups(page)]}
     names = ("One run of the application", "Power of all switches", "Energy of one run", "Cost of one run")
     for name, key in zip(names, ("seconds", "watts", "joules", "cost"), strict=True):

@@ -19,7 +19,7 @@ from tagloom.pipeline.pruning import laid_over, pruned_first
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import apply_changes
 from tagloom.records.fabric import Host
-from tagloom.records.pages import ProofAssumptionsPage
+from tagloom.records.forms import ProofAssumptionsForm
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import line_changes
@@ -197,5 +197,5 @@ def test_the_way_from_factory_is_proven_again_from_its_texts_there_and_back(link
 )
 def test_a_wave_s_assumptions_are_read_back_as_they_were_written(said):
     whole = ProofAssumptions(**said)
-    page = ProofAssumptionsPage.model_validate_json(json.dumps(whole.to_json()))
+    page = ProofAssumptionsForm.model_validate_json(json.dumps(whole.to_json()))
     assert ProofAssumptions.from_json(page.model_dump()) == whole

@@ -184,7 +184,7 @@ def test_a_cyclic_union_is_refused_and_the_cycle_shown():
         with pytest.raises(PlanError, match="dependency cycle") as caught:
             rollout(fabric, cut(fabric, 0), cut(fabric, 3), strategy=strategy)
         assert caught.value.witness.count("->") >= 6
-        assert "--allow drain" in caught.value.way_out
+        assert "--allow drain" in caught.value.next_step
 
 
 def test_a_pause_is_taken_only_where_it_is_allowed_and_said_in_seconds():

@@ -29,10 +29,10 @@ def plugged(one, other, kept):
         links.append(replace(x, a=index[fabric.switches[x.a].name], b=index[fabric.switches[x.b].name]))
     hosts = [replace(host, switch=index[name], name=f"kept {name} {port}") for (name, port), host in kept.items()]
     taken = {(link.a, link.a_port) for link in links} | {(link.b, link.b_port) for link in links}
-    guests = {**places(one), **places(other)}
-    for number, (name, port) in enumerate(sorted(guests.keys() - kept.keys())):
+    transient_ports = {**places(one), **places(other)}
+    for number, (name, port) in enumerate(sorted(transient_ports.keys() - kept.keys())):
         if (index[name], port) not in taken:
-            host = guests[name, port]
+            host = transient_ports[name, port]
             hosts.append(replace(host, switch=index[name], name=f"guest {number}", mac=(1 << 41) + number))
     ports = tuple(platforms.of(switch).ports for switch in switches)
     return replace(one, switches=tuple(switches), hosts=tuple(hosts), links=tuple(links), ports=ports, shape=None)

@@ -168,7 +168,7 @@ def test_load_counts_pairs_and_scales_bytes_by_speed():
     assert channel_load(slow, route(slow), volume).tolist() == [5000, 200]
 
 
-def test_a_ring_that_cannot_be_routed_by_dimension_order_is_refused_with_a_way_out():
+def test_a_ring_that_cannot_be_routed_by_dimension_order_is_refused_with_a_next_step():
     with pytest.raises(PlanError, match="up-down"):
         route(make_fabric("ring", 5), "dor")
     assert route(make_fabric("ring", 5)).method == "up-down"

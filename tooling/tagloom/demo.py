@@ -39,7 +39,7 @@ class Demo:
     """What the demo found; `held` is whether every check came out as it must."""
 
     held: bool = True
-    page: dict[str, Any] = field(default_factory=dict)
+    payload: dict[str, Any] = field(default_factory=dict)
 
     def check(self, what: str, figure: str, good: bool) -> str:
         """Note a check and say it as a line."""
@@ -79,7 +79,7 @@ def run(
     demo.held &= proof.proven
     summary = build.summary(proof)
     pipeline.write_build(build, summary, texts, home / "build", proof)
-    demo.page["plan"] = summary
+    demo.payload["plan"] = summary
     say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
 
@@ -145,21 +145,21 @@ def _mission(
             pushed.good and len(pushed.changed) == len(fabric.switches),
         )
     )
-    demo.page["apply"] = _counts(pushed)
+    demo.payload["apply"] = _counts(pushed)
 
     step(
         5,
         "Read every running configuration back over SSH and prove those texts",
         "Nothing of the plan is used here: the texts alone say what frames will do.",
     )
-    demo.page["verify"] = _prove_running(demo, fabric, site, say)
+    demo.payload["verify"] = _prove_running(demo, fabric, site, say)
 
     step(
         6,
         "Send frames through the rack",
         "A frame for every ordered pair of hosts, each followed switch by switch, and a broadcast from every host.",
     )
-    demo.page["ping"] = _ping(demo, build, rack, say)
+    demo.payload["ping"] = _ping(demo, build, rack, say)
 
     step(7, "Apply the same build again")
     again = apply.look_and_apply(context, prepared, options, phase=phase).outcomes
@@ -171,7 +171,7 @@ def _mission(
             len(again.unchanged) == len(fabric.switches),
         )
     )
-    demo.page["apply_again"] = _counts(again)
+    demo.payload["apply_again"] = _counts(again)
 
     _save_power(demo, home, build, context, say, progress, step)
 
@@ -196,9 +196,9 @@ def _save_power(
     )
     traffic = pipeline.traffic_of(matrix, fabric, "", MATRIX_SECONDS)
     settings = pipeline.regulate(fabric, traffic, "auto", "fixed", lambda _done, _of: None)
-    page = to_json(fabric, settings)
-    (home / "settings.json").write_text(json.dumps(page, indent=2) + "\n", "utf-8")
-    say(*terminal.settings_lines({**page, "off": page["off"][:4]}), f"{'':<10}...")
+    payload = to_json(fabric, settings)
+    (home / "settings.json").write_text(json.dumps(payload, indent=2) + "\n", "utf-8")
+    say(*terminal.settings_lines({**payload, "off": payload["off"][:4]}), f"{'':<10}...")
     saving_fabric = with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
@@ -215,18 +215,18 @@ def _save_power(
     pushed = apply.look_and_apply(context, prepared, apply.ApplyOptions(), phase=phase).outcomes
     say(*terminal.outcome_lines(pushed, checked=False, waves=rollout["waves"]))
     say(demo.check("every wave landed, none failed", f"{pushed.reached} of {pushed.waves}", pushed.good))
-    demo.page["rollout"] = rollout
-    demo.page["regulate"] = page
-    demo.page["verify_after"] = _prove_running(demo, saving_fabric, site, say)
-    demo.page["ping_after"] = _ping(demo, saving, site.inventory, say)
+    demo.payload["rollout"] = rollout
+    demo.payload["regulate"] = payload
+    demo.payload["verify_after"] = _prove_running(demo, saving_fabric, site, say)
+    demo.payload["ping_after"] = _ping(demo, saving, site.inventory, say)
 
     step(
         9,
         "Predict what it saves and costs",
         "Watts by the paper's table 2; run time if host ports slept as a PowerConnect 5548's do (a 5324's cannot).",
     )
-    forecast = terminal.forecast_page(predict(fabric, saving_fabric, traffic))
-    demo.page["predict"] = forecast
+    forecast = terminal.forecast_payload(predict(fabric, saving_fabric, traffic))
+    demo.payload["predict"] = forecast
     say(*terminal.forecast_lines(forecast))
 
 
@@ -258,16 +258,16 @@ def _ping(demo: Demo, build: Build, rack: Path, say: Callable[..., None]) -> dic
         if i != j
     )
     pairs = len(fabric.hosts) * (len(fabric.hosts) - 1)
-    told = process.broadcast(rack)
+    reported = process.broadcast(rack)
     say(
         demo.check("frames arrive, each on exactly its planned path", f"{on_path} of {pairs}", on_path == pairs),
         demo.check(
             "broadcasts reach each other host exactly once",
-            f"{told['exactly_once']} of {told['hosts']}",
-            told["exactly_once"] == told["hosts"],
+            f"{reported['exactly_once']} of {reported['hosts']}",
+            reported["exactly_once"] == reported["hosts"],
         ),
     )
-    return {"pairs": pairs, "on_path": on_path, "broadcasts_exactly_once": told["exactly_once"]}
+    return {"pairs": pairs, "on_path": on_path, "broadcasts_exactly_once": reported["exactly_once"]}
 
 
 def _intended(build: Build, source: int, target: int) -> list[list[Any]]:

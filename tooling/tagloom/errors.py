@@ -58,9 +58,9 @@ class PlanError(TagloomError):
 
     exit_status = 1
 
-    def __init__(self, rule: str, witness: str = "", way_out: str = "", advice: tuple[str, ...] = ()) -> None:
-        self.rule, self.witness, self.way_out, self.advice = rule, witness, way_out, advice
-        super().__init__("; ".join(part for part in (rule, witness, way_out) if part))
+    def __init__(self, rule: str, witness: str = "", next_step: str = "", advice: tuple[str, ...] = ()) -> None:
+        self.rule, self.witness, self.next_step, self.advice = rule, witness, next_step, advice
+        super().__init__("; ".join(part for part in (rule, witness, next_step) if part))
 
 
 class DeviceError(TagloomError):

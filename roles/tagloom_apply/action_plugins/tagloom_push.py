@@ -107,7 +107,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
                 except Exception as error:  # noqa: BLE001 - a fault of ours is one switch's, and is told like any other
                     said = write_fault(files.fault(switch), error)
                     outcome = failed(f"{said}; what it was about to send is in the journal")
-                return told(outcome, turn)
+                return written(outcome, turn)
 
             def failed(error: str) -> Outcome:
                 return Outcome(switch, wave["name"], wave["number"], error=error, fault=Fault.CONTROLLER)
@@ -115,10 +115,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
             try:
                 known = variables(host=switch)
             except AnsibleError as error:
-                return partial(told, failed(f"nothing was sent: {error}"))
+                return partial(written, failed(f"nothing was sent: {error}"))
             return push
 
-        def told(outcome: Outcome, turn: Turn) -> Outcome | None:
+        def written(outcome: Outcome, turn: Turn) -> Outcome | None:
             if not turn():  # the wave has not begun: nothing became of its switches
                 return None
             files.write(outcome)

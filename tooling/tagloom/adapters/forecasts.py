@@ -50,10 +50,10 @@ class Forecasts:
 
     def keep(self, at: float, fabric: str, build: str, quantities: Mapping[str, Quantity]) -> int:
         """Write one forecast; returns its number."""
-        page = json.dumps({name: [q.value, q.low, q.high, q.source] for name, q in quantities.items()})
+        payload = json.dumps({name: [q.value, q.low, q.high, q.source] for name, q in quantities.items()})
         with self._file.writing() as wire:
             number = wire.execute(
-                "INSERT INTO forecast (at, fabric, build, quantities) VALUES (?, ?, ?, ?)", (at, fabric, build, page)
+                "INSERT INTO forecast (at, fabric, build, quantities) VALUES (?, ?, ?, ?)", (at, fabric, build, payload)
             ).lastrowid
         assert number is not None  # noqa: S101 - an insert has a row
         return number
@@ -65,13 +65,13 @@ class Forecasts:
             "SELECT id, at, fabric, build, quantities FROM forecast ORDER BY at, id",
         )
         return [
-            KeptForecast(number, at, fabric, build, self._quantities(number, page))
-            for number, at, fabric, build, page in rows
+            KeptForecast(number, at, fabric, build, self._quantities(number, payload))
+            for number, at, fabric, build, payload in rows
         ]
 
-    def _quantities(self, number: int, page: str) -> dict[str, Quantity]:
+    def _quantities(self, number: int, payload: str) -> dict[str, Quantity]:
         where = f"{self._file.path}: forecast {number}"
-        found = checked(_QUANTITIES, parse_json(page, where, "the quantities of a forecast"), where)
+        found = checked(_QUANTITIES, parse_json(payload, where, "the quantities of a forecast"), where)
         return {name: Quantity(*each) for name, each in found.items()}
 
     def measure(self, found: Iterable[Measured]) -> None:

@@ -56,18 +56,18 @@ def snapshots(
                     switches.setdefault(float(at), {}).setdefault(switch, {})[key] = float(value)
     for at in sorted(switches):
         seen: dict[str, list[Counters]] = {}
-        for (switch, number), told in sorted(ports.get(at, {}).items()):
-            whole = {key: round(value) for key, value in told.items()}
+        for (switch, number), reported in sorted(ports.get(at, {}).items()):
+            whole = {key: round(value) for key, value in reported.items()}
             into, out, speed = (whole.get(key) for key in _OF_PORT)
             seen.setdefault(switch, []).append(
                 Counters(number, names[switch, number], speed_bps=speed, in_octets=into, out_octets=out)
             )
         yield {
             switch: Observation(
-                switch, told["at"], uptime_seconds=told.get("uptime"), ports=tuple(seen.get(switch, ()))
+                switch, reported["at"], uptime_seconds=reported.get("uptime"), ports=tuple(seen.get(switch, ()))
             )
-            for switch, told in switches[at].items()
-            if "at" in told
+            for switch, reported in switches[at].items()
+            if "at" in reported
         }
 
 

@@ -33,11 +33,11 @@ class LinuxSwitch(Session):
 
     def identity(self) -> str:
         """Return the name of the kernel and its release."""
-        return self._asked("uname -sr")
+        return self._request("uname -sr")
 
     def running_configuration(self) -> str:
         """Return what the machine says of its bridge and ports, page by page, each behind its command."""
-        pages = [(command, self._asked(command)) for command in PAGES]
+        pages = [(command, self._request(command)) for command in PAGES]
         try:
             links = json.loads(pages[0][1])
             ports = [str(link["ifname"]) for link in links if link.get("master") == commands().bridge]
@@ -45,8 +45,8 @@ class LinuxSwitch(Session):
             raise DeviceError(self.name, PAGES[0], f"no JSON of links: {pages[0][1][:60]!r}") from error
         if len(ports) > _PORTS:
             raise DeviceError(self.name, PAGES[0], f"{len(ports)} ports on one bridge")
-        asked = [page.format(port=shlex.quote(port)) for port in ports for page in ETHTOOL_PAGES]
-        pages += [(command, self._run(command)[0]) for command in asked]  # virtual ports: Operation not supported
+        requested = [page.format(port=shlex.quote(port)) for port in ports for page in ETHTOOL_PAGES]
+        pages += [(command, self._run(command)[0]) for command in requested]  # virtual ports: Operation not supported
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
     def startup_configuration(self) -> str | None:
@@ -75,21 +75,21 @@ class LinuxSwitch(Session):
         if not path:
             return False
         new, old = shlex.quote(f"{path}.new"), shlex.quote(path)
-        self._asked(f"rm -f {new}")
+        self._request(f"rm -f {new}")
         tee = f"{self._access.become} tee -a {new} >/dev/null".lstrip()
         lines = [shlex.quote(line) for line in text.splitlines()]
         for at in range(0, len(lines), _LINES_A_WRITE):
-            self._asked(f"printf '%s\\n' {' '.join(lines[at : at + _LINES_A_WRITE])} | {tee}", plain=True)
-        self._asked(f"chmod 755 {new}")
-        self._asked(f"mv {new} {old}")
+            self._request(f"printf '%s\\n' {' '.join(lines[at : at + _LINES_A_WRITE])} | {tee}", plain=True)
+        self._request(f"chmod 755 {new}")
+        self._request(f"mv {new} {old}")
         return True
 
     def _log_in(self, wire: Any) -> None:
         wire.session_preparation()
         wire.ansi_escape_codes = False  # `_terminal` leaves them out from here on
-        self._asked(_QUIET, plain=True)
+        self._request(_QUIET, plain=True)
 
-    def _asked(self, command: str, *, plain: bool = False) -> str:
+    def _request(self, command: str, *, plain: bool = False) -> str:
         answer, status = self._run(command, plain=plain)
         if status:
             raise DeviceError(self.name, command, shown(answer) or f"exit status {status}")

@@ -262,11 +262,11 @@ class _Wire(asyncio.DatagramProtocol):
         return self._peers.setdefault(address, _Peer(address))
 
     async def exchange(
-        self, peer: _Peer, operation: Any, asked: tuple[int, int, bytes], patience: float, retries: int
+        self, peer: _Peer, operation: Any, requested: tuple[int, int, bytes], patience: float, retries: int
     ) -> _Answer:
         """Send one request until it is answered, each time for `patience` seconds. Raises _LostError.
 
-        `asked` is what follows the request id in an operation: two numbers and the names.
+        `requested` is what follows the request id in an operation: two numbers and the names.
         """
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer | None] = loop.create_future()
@@ -278,7 +278,7 @@ class _Wire(asyncio.DatagramProtocol):
                 number = next(self._numbers) & 0x7FFF_FFFF
                 numbers.append(number)
                 self._waiting[number] = peer, answered
-                body = encoder.encode(_set(operation, number, *asked))
+                body = encoder.encode(_set(operation, number, *requested))
                 self._transport.sendto(self._seal(peer, number, body), peer.address)
                 timer = loop.call_later(patience, _give_up, answered)
                 answer = await answered

@@ -436,8 +436,8 @@ class SshSwitch(Session):
         allowance = self._allowance()
         if self._access.echo:
             self._until_echo(command, allowance)
-        asked = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
-        text, found = self._until(asked, command, allowance)
+        requested = re.compile(f"(?m:{self._prompt.pattern})|{_SAVE_QUESTION}", re.IGNORECASE)
+        text, found = self._until(requested, command, allowance)
         if not self._prompt.match(found):
             self._write(f"{yes}\n", command)  # FASTPATH takes the one key; the Return is an empty command to it
             text, _ = self._until(self._prompt, command, self._allowance())

@@ -34,12 +34,12 @@ def ask_to_stop(home: Path, *, now: bool) -> Holder | None:
     return who
 
 
-def standing_page(home: Path, asked: Holder | None) -> dict[str, Any]:
+def standing_payload(home: Path, requested: Holder | None) -> dict[str, Any]:
     """Return where the fabric stands by its journal."""
     path = home / JOURNAL
     journal = Journal(path) if path.exists() else None
     if journal is not None and not at_work(home):
         journal.interrupt()
     run = (journal.unfinished() or next(iter(journal.runs()), None)) if journal else None
-    page: dict[str, Any] = {"asked": str(asked or ""), "unfinished": False, "stands": "no run is in the journal"}
-    return page | ({**run.to_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})
+    payload: dict[str, Any] = {"asked": str(requested or ""), "unfinished": False, "stands": "no run is in the journal"}
+    return payload | ({**run.to_json(), "unfinished": run.unfinished, "stands": run.standing} if run else {})

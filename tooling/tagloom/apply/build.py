@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.records.pages import RolloutPage
+from tagloom.records.forms import RolloutForm
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.storage.document import checked, read_json
 from tagloom.storage.text import read_text
@@ -54,10 +54,10 @@ class WaveOrder:
         }
 
 
-def read_rollout(directory: Path) -> RolloutPage:
+def read_rollout(directory: Path) -> RolloutForm:
     """Read rollout.json. Raises InputError."""
     path = directory / "rollout.json"
-    return checked(RolloutPage, read_json(path, "a rollout made by tagloom rollout"), str(path))
+    return checked(RolloutForm, read_json(path, "a rollout made by tagloom rollout"), str(path))
 
 
 def read_waves(build: Path) -> tuple[WaveOrder, ...]:
@@ -65,8 +65,8 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
 
     Where the page names switches to "save", that is wave 0.
     """
-    page = build / "rollout.json"
-    if not page.is_file():
+    payload = build / "rollout.json"
+    if not payload.is_file():
         if not (build / "configs").is_dir():
             raise InputError([Finding(str(build), "a build (configs/) or a rollout (rollout.json)", "neither")])
         return (WaveOrder(1, "apply", build / "configs"),)
@@ -82,7 +82,7 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         waves.append(WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, **more))  # type: ignore[arg-type]  # its own fields
         before = configs
     wrong = [
-        Finding(str(page), "a directory of configurations", f"no {wave.configs}")
+        Finding(str(payload), "a directory of configurations", f"no {wave.configs}")
         for wave in waves
         if not wave.configs.is_dir()
     ]
@@ -90,7 +90,7 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
         known = {path.name for path in wave.expected.glob("*.cfg")} if wave.expected is not None else set()
         for name in sorted({path.name for path in wave.configs.glob("*.cfg")} - known):
             rule = "what each switch holds before the wave that changes it"
-            wrong.append(Finding(str(page), rule, f"no {wave.expected}/{name}"))
+            wrong.append(Finding(str(payload), rule, f"no {wave.expected}/{name}"))
     if wrong:
         raise InputError(wrong)
     return tuple(waves)

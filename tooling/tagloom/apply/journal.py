@@ -168,12 +168,12 @@ class Journal:
         self.path = path
         # While one connection is open, those of workers that come and go do not each write the log back.
         self._kept: sqlite3.Connection | None = None
-        with self._told(), self._checked(deep=False) as file:
+        with self._reported(), self._checked(deep=False) as file:
             file.wire.execute("pragma journal_mode = wal")
 
     def __enter__(self) -> Self:
         """Check the whole file, and stay connected."""
-        with self._told():
+        with self._reported():
             self._checked(deep=True).close()
             self._kept = self._open()
         return self
@@ -235,7 +235,7 @@ class Journal:
 
     def switches(self, run: int, wave: int | None = None) -> list[SwitchRow]:
         """List what became of switches, by wave and then by name."""
-        with self._told(), closing(self._open()) as wire:
+        with self._reported(), closing(self._open()) as wire:
             rows = wire.execute(
                 "select wave, switch, state, lines, before, after, sent, error, at from switches"
                 " where run = ? and (wave = ? or ? is null) order by wave, switch",
@@ -245,7 +245,7 @@ class Journal:
 
     def unpack(self, run: int, directory: Path) -> None:
         """Write the run's own copy of its order into `directory`, in the place of an older one's files."""
-        with self._told():
+        with self._reported():
             with closing(self._open()) as wire:
                 row = wire.execute("select pack from runs where id = ?", (run,)).fetchone()
             if row is None or not isinstance(row[0], bytes):
@@ -292,7 +292,7 @@ class Journal:
         return WaveJournal(self, run, wave, switch)
 
     def _runs(self, condition: str, *values: object) -> list[Run]:
-        with self._told(), closing(self._open()) as wire:
+        with self._reported(), closing(self._open()) as wire:
             rows = wire.execute(f"select {_RUN_COLUMNS} from runs {condition}", values).fetchall()  # noqa: S608 - our own words
         return self._records(_RUNS, [(*row[:12], bool(row[12]), *row[13:]) for row in rows], Run)
 
@@ -324,14 +324,14 @@ class Journal:
     @contextmanager
     def _writing(self, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
         """Return a connection inside one transaction, committed at the end and, where `synced`, on the disk by then."""
-        with self._told(), closing(self._open()) as wire:
+        with self._reported(), closing(self._open()) as wire:
             if not synced:
                 wire.execute("pragma synchronous = normal")
             with transaction(wire):
                 yield wire
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reported(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:

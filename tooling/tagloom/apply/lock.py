@@ -89,13 +89,13 @@ class FabricLock:
         """Release it."""
         self._switches.release()
         if self.descriptor >= 0:
-            _holder_page(self.path).unlink(missing_ok=True) if self._mine() else None
+            _holder_payload(self.path).unlink(missing_ok=True) if self._mine() else None
             os.close(self.descriptor)
             self.descriptor = -1
 
     def announce(self, directory: Path | None = None) -> None:
         """Write who holds the lock, and where its run listens."""
-        page = asdict(
+        payload = asdict(
             Holder(
                 getpass.getuser(),
                 socket.gethostname(),
@@ -105,7 +105,7 @@ class FabricLock:
                 str((directory or self.path.parent).absolute()),
             )
         )
-        write_private(_holder_page(self.path), json.dumps(page) + "\n")
+        write_private(_holder_payload(self.path), json.dumps(payload) + "\n")
 
     def _take(self) -> None:
         said, tries = False, 0
@@ -142,7 +142,7 @@ class FabricLock:
 def holder(path: Path) -> Holder | None:
     """Return who holds the lock at `path`, or died holding it; None where nobody does."""
     try:
-        return checked(Holder, read_json(_holder_page(path), "who holds the lock"), str(path))
+        return checked(Holder, read_json(_holder_payload(path), "who holds the lock"), str(path))
     except InputError:
         return None
 
@@ -171,11 +171,11 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as page:  # noqa: PTH123 - of procfs, read in one go
-            return page.read().rpartition(")")[2].split()[0] != "Z"
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as payload:  # noqa: PTH123 - of procfs, read in one go
+            return payload.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return True
 
 
-def _holder_page(path: Path) -> Path:
+def _holder_payload(path: Path) -> Path:
     return path.with_suffix(".holder")

@@ -285,8 +285,8 @@ def playbook_words(share: Path, name: str, inventory: Path, **variables: object)
 
 def inventory_source(inventory: Path) -> Path:
     """Return the file to name to Ansible: of a directory its tagloom.yml, since Ansible would read every file in it."""
-    page = inventory / "tagloom.yml"
-    return page if page.is_file() else inventory
+    payload = inventory / "tagloom.yml"
+    return payload if payload.is_file() else inventory
 
 
 def _word(line: socket.socket) -> bytes:

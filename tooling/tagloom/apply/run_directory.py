@@ -125,8 +125,8 @@ class RunDirectory:
 
     def start(self, job: Job) -> None:
         """Begin a new journal of a job; backups stay."""
-        told = (self.stop, self.stop_now, self.begun, self.completed, self.hosts, self.order, self.findings)
-        for old in (*self.outcomes.glob("*.json"), *told, self.addresses, self.held):
+        reported = (self.stop, self.stop_now, self.begun, self.completed, self.hosts, self.order, self.findings)
+        for old in (*self.outcomes.glob("*.json"), *reported, self.addresses, self.held):
             old.unlink(missing_ok=True)
         self.outcomes.mkdir(parents=True, exist_ok=True)
         self.job.write_text(json.dumps(job.to_json()), "utf-8")

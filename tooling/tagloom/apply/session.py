@@ -166,9 +166,9 @@ class Session:
         if self._stop():
             raise StoppedError(self.switch, line, "stopped before this line, as asked")
 
-    def _wait(self, asked: Callable[[], bool]) -> bool:
+    def _wait(self, requested: Callable[[], bool]) -> bool:
         since = self._clock()
-        answer = asked()
+        answer = requested()
         self._waited += self._clock() - since
         return answer
 

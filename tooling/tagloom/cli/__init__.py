@@ -23,7 +23,7 @@ from tagloom.cli import (
     regulating,
     repairing,
 )
-from tagloom.cli.applying import pushed_page
+from tagloom.cli.applying import pushed_payload
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
 from tagloom.cli.words import Commands, Parser, described
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
@@ -97,7 +97,7 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
         screen.remark(
             f"no        {error.rule}",
             *([f"witness   {error.witness}"] if error.witness else []),
-            *([f"next      {error.way_out}"] if error.way_out else []),
+            *([f"next      {error.next_step}"] if error.next_step else []),
         )
         finding = Finding("plan", error.rule, error.witness or "otherwise")
         screen.answer(
@@ -105,15 +105,15 @@ def _run(words: list[str]) -> int:  # noqa: PLR0911 - an exit status for each ki
                 "findings": [finding.to_json()],
                 "refused": error.rule,
                 "witness": error.witness,
-                "next": error.way_out,
+                "next": error.next_step,
                 "advice": list(error.advice),
             }
         )
         return NO
     except DeviceError as error:
         screen.remark(str(error))
-        page = {"switch": error.switch, "command": error.command, "text": error.text}
-        screen.answer({**pushed_page(), "failed": [error.switch], "error": page})
+        payload = {"switch": error.switch, "command": error.command, "text": error.text}
+        screen.answer({**pushed_payload(), "failed": [error.switch], "error": payload})
         return DEVICE_FAILED
     except TagloomError as error:
         screen.remark(str(error))

@@ -72,12 +72,12 @@ def _watch(args: argparse.Namespace, screen: Screen) -> int:
     if seen and seen == before:
         with screen.waiting("planning, ordering and proving waves"):
             rollout = addressing.propose(old, seen, share_directory() / "templates", args.proposal)
-    page = {**_page(file, changes, "SNMP"), "wrote": str(args.proposal) if rollout else "", "rollout": rollout}
-    screen.say(*terminal.address_lines(page, changes.findings))
+    payload = {**_page(file, changes, "SNMP"), "wrote": str(args.proposal) if rollout else "", "rollout": rollout}
+    screen.say(*terminal.address_lines(payload, changes.findings))
     if rollout:
         screen.say(*terminal.rollout_lines(rollout), f"wrote     {args.proposal}/")
         screen.say(f"next      tagloom apply {args.proposal}, then tagloom hosts learn {args.fabric} --replace")
-    screen.answer(page)
+    screen.answer(payload)
     return NO if seen else DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
 
 
@@ -116,15 +116,15 @@ def _end(
     writes = not args.check and (bool(new) or args.output is not None)
     if writes:
         file.write(new, output)
-    page = {**_page(file, changes, source), "wrote": str(output) if writes else ""}
-    screen.say(*terminal.address_lines(page, changes.findings))
+    payload = {**_page(file, changes, source), "wrote": str(output) if writes else ""}
+    screen.say(*terminal.address_lines(payload, changes.findings))
     if writes:
         screen.say(
             f"wrote     {output}, {terminal.count(len(new), 'address')}", f"next      tagloom plan {output} -o build"
         )
     elif new:
         screen.say(f"check     {terminal.count(len(new), 'address')} would be written; nothing was")
-    screen.answer(page)
+    screen.answer(payload)
     return DEVICE_FAILED if changes.failed else NO if changes.findings else GOOD
 
 

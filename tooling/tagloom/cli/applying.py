@@ -69,7 +69,7 @@ def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible)
             *terminal.proof_lines(prepared.proof, len(prepared.fabric.hosts)),
             "refused: nothing goes to a switch that was not proven",
         )
-        screen.answer({**pushed_page(), **prepared.proof.to_json()})
+        screen.answer({**pushed_payload(), **prepared.proof.to_json()})
         return NO
 
 
@@ -163,20 +163,22 @@ def _abort(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import terminal
 
     home = abort.home_of(inventory_of(args))
-    asked = abort.ask_to_stop(home, now=args.now)
-    if asked is not None:
-        screen.remark(f"asked     {asked}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}")
+    requested = abort.ask_to_stop(home, now=args.now)
+    if requested is not None:
+        screen.remark(
+            f"asked     {requested}", f"waiting   for {'its next line' if args.now else 'the end of its wave'}"
+        )
         with screen.waiting("waiting for it to stop"):
             while abort.at_work(home):
                 time.sleep(ABORT_POLL_SECONDS)
-    page = abort.standing_page(home, asked)
-    page["resume_with"] = _next_words(args, "apply --resume") if page["unfinished"] else ""
-    if asked is None:
+    payload = abort.standing_payload(home, requested)
+    payload["resume_with"] = _next_words(args, "apply --resume") if payload["unfinished"] else ""
+    if requested is None:
         screen.say("abort     no command works on these switches; nothing to stop")
-    screen.say(*terminal.row("stands", page["stands"]))
-    if page["unfinished"]:
-        screen.say(f"next      {page['resume_with']}", f"          or {_next_words(args, 'rollback')}")
-    screen.answer(page)
+    screen.say(*terminal.row("stands", payload["stands"]))
+    if payload["unfinished"]:
+        screen.say(f"next      {payload['resume_with']}", f"          or {_next_words(args, 'rollback')}")
+    screen.answer(payload)
     return GOOD
 
 
@@ -243,13 +245,13 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    page = {**result.to_json(), "resume_with": resume, "next": ""}
+    payload = {**result.to_json(), "resume_with": resume, "next": ""}
     if dead := _where_dead(args, result):
         screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
-        page["next"] = dead[1]
+        payload["next"] = dead[1]
     if result.refused:
-        page |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
-    screen.answer(page)
+        payload |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
+    screen.answer(payload)
     if drifted or result.refused:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
@@ -309,7 +311,7 @@ def _next_words(args: argparse.Namespace, what: str) -> str:
     return f"tagloom {what}{inventory_words(args)}"
 
 
-def pushed_page() -> dict[str, Any]:
+def pushed_payload() -> dict[str, Any]:
     """Return the JSON page of a push that did not come to send anything."""
     from tagloom.records.interrupted import Interrupted
 

@@ -61,17 +61,17 @@ def _predict(args: argparse.Namespace, screen: Screen) -> int:
     every = args.eee_links == "all"
     question = pipeline.Question(traffic, args.settings, eee, every, rates, power, args.rollout, program)
     with screen.waiting("forecasting"):
-        page = terminal.forecast_page(pipeline.predict_build(build, question), build.fabric)
-    lines = terminal.forecast_lines(page)
-    kept, said = _kept(args, page, build, traffic)
+        payload = terminal.forecast_payload(pipeline.predict_build(build, question), build.fabric)
+    lines = terminal.forecast_lines(payload)
+    kept, said = _kept(args, payload, build, traffic)
     figures, drawn = _figures(args, eee, screen)
-    page |= kept | figures
+    payload |= kept | figures
     if args.csv is not None:
         table = io.StringIO()
-        csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(page))
+        csv.writer(table, lineterminator="\n").writerows(terminal.forecast_rows(payload))
         write_whole(args.csv, table.getvalue())
     screen.say(*lines, *said, *drawn, *([f"wrote     {args.csv}"] if args.csv is not None else []))
-    screen.answer(page)
+    screen.answer(payload)
     return GOOD
 
 
@@ -103,7 +103,7 @@ def _export(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _kept(
-    args: argparse.Namespace, page: Mapping[str, Any], build: Any, traffic: Any
+    args: argparse.Namespace, payload: Mapping[str, Any], build: Any, traffic: Any
 ) -> tuple[dict[str, Any], list[str]]:
     """Keep a forecast where that was asked for; returns what the answer says of it, and its lines."""
     from tagloom.adapters.forecasts import Forecasts
@@ -113,7 +113,7 @@ def _kept(
         return {}, []
     store = args.store or args.build.parent / FORECASTS
     with closing(Forecasts(store, new=True)) as file:
-        quantities = quantities_of(page, build.fabric, build.routes, traffic)
+        quantities = quantities_of(payload, build.fabric, build.routes, traffic)
         number = file.keep(time.time(), build.fabric.name, str(args.build), quantities)
     return {"recorded": number, "store": str(store)}, [
         f"kept      forecast {number} in {store}, {len(quantities)} quantities",
@@ -138,7 +138,7 @@ def _figures(args: argparse.Namespace, eee: Any, screen: Screen) -> tuple[dict[s
 def _score(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.forecasts import Forecasts
     from tagloom.adapters.measurement_input import read_measured
-    from tagloom.predict.score import score, score_page
+    from tagloom.predict.score import score, score_payload
     from tagloom.report.scores import score_lines
 
     all_found = Findings()
@@ -158,17 +158,17 @@ def _score(args: argparse.Namespace, screen: Screen) -> int:
                 all_found.findings.append(Finding(where, expected, "another"))
         all_found.end()
         file.measure(fresh)
-        page = score_page(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
-    screen.say(*score_lines(page))
-    screen.answer(page)
-    return GOOD if page["scored"] and page["good"] == page["scored"] else NO
+        payload = score_payload(*score(kept, file.measured(), args.tolerance), len(kept), args.tolerance)
+    screen.say(*score_lines(payload))
+    screen.answer(payload)
+    return GOOD if payload["scored"] and payload["good"] == payload["scored"] else NO
 
 
 def _fit(args: argparse.Namespace, screen: Screen) -> int:
     import yaml
 
     from tagloom.adapters.measurement_input import read_pairs, read_policy
-    from tagloom.predict.parameters import fit_page, policy_page
+    from tagloom.predict.parameters import fit_payload, policy_payload
     from tagloom.report.scores import fit_lines
 
     findings = []
@@ -181,15 +181,15 @@ def _fit(args: argparse.Namespace, screen: Screen) -> int:
     if args.pairs is not None:
         pairs = read_pairs(args.pairs)
         with screen.waiting("fitting"):
-            page = fit_page(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
+            payload = fit_payload(pairs, args.pairs.name, regular=args.regular, timeout_seconds=args.known_timeout)
     else:
-        page = policy_page(read_policy(args.probe), f"measured, {args.probe.name}")
+        payload = policy_payload(read_policy(args.probe), f"measured, {args.probe.name}")
     if args.output is not None:
-        write_whole(args.output, yaml.safe_dump(page, sort_keys=False))
-    screen.say(*fit_lines(page))
+        write_whole(args.output, yaml.safe_dump(payload, sort_keys=False))
+    screen.say(*fit_lines(payload))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --traffic F --eee {args.output}")
-    screen.answer({**page, "wrote": str(args.output or "")})
+    screen.answer({**payload, "wrote": str(args.output or "")})
     return GOOD
 
 
@@ -219,9 +219,9 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> int:
     return NO if failed else GOOD
 
 
-def _report_page(args: argparse.Namespace, screen: Screen) -> int:
+def _report_payload(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline.reporting import report
-    from tagloom.report.html import page
+    from tagloom.report.html import html_document
 
     all_found = Findings()
     rates, eee, power = _assumed(args, all_found)
@@ -245,7 +245,9 @@ def _report_page(args: argparse.Namespace, screen: Screen) -> int:
         )
         all_found.end()
         assert found is not None  # noqa: S101 - else there are findings
-        text = page(found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}.")
+        text = html_document(
+            found, f"Written {time.strftime('%Y-%m-%d %H:%M')} by tagloom {__version__} from {args.build}."
+        )
     write_whole(args.output, text)
     screen.say(
         f"wrote     {args.output} ({len(text.encode()) / 1024:,.0f} KiB; opens in any browser, no network needed)"
@@ -288,9 +290,9 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     refresh = (phy.quiet_seconds, phy.refresh_seconds) if args.refresh else (0.0, 0.0)
     found = one_link(eee, args.load, args.frame_bytes, phy.rate_bps, *refresh)
-    page = terminal.link_page(phy.name, eee, found, together=phy.together, both=args.both_directions)
-    screen.say(*terminal.link_lines(page))
-    screen.answer(page)
+    payload = terminal.link_payload(phy.name, eee, found, together=phy.together, both=args.both_directions)
+    screen.say(*terminal.link_lines(payload))
+    screen.answer(payload)
     return GOOD
 
 
@@ -384,7 +386,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     sweep.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler instead, tcp://host:port")
     sweep.add_argument("-o", "--output", type=Path, metavar="FILE", help="write all figures, .csv or .json")
 
-    report = commands.add("report", _report_page, "write a build, its proof and its forecast as one HTML page")
+    report = commands.add("report", _report_payload, "write a build, its proof and its forecast as one HTML page")
     report.add_argument("build", type=Path, metavar="BUILD", help="a build")
     report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
     report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")

@@ -66,11 +66,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     assert fabric is not None  # noqa: S101 - else there are findings
     home = args.state or (site.inventory if site.inventory.is_dir() else site.inventory.parent) / "run"
-    told: list[dict[str, Any]] = []
+    reported: list[dict[str, Any]] = []
 
     def tell(at: float, text: str) -> None:
-        told.append({"at": at, "text": text})
-        del told[:-1000]
+        reported.append({"at": at, "text": text})
+        del reported[:-1000]
         screen.say(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))}  {text}")
 
     with ExitStack() as stack:
@@ -115,7 +115,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
 
         _run_until_told(controller, once=args.once)
-    screen.answer({"told": told, "dry_run": args.dry_run})
+    screen.answer({"told": reported, "dry_run": args.dry_run})
     return GOOD
 
 

@@ -83,10 +83,10 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     if known.last is None and not known.locked_by:
         again = f"tagloom plan {observing.fabric_path(site.inventory)} -o build"
     log = status.sent_log(site.home, args.log) if args.log is not None else None
-    page = status.status_page(fabric.name, known, seen) | {"next": again, "log": log}
-    screen.say(*status_lines(page, time.time()), *log_lines(log or [], whole=args.verbose > 0))
+    payload = status.status_page(fabric.name, known, seen) | {"next": again, "log": log}
+    screen.say(*status_lines(payload, time.time()), *log_lines(log or [], whole=args.verbose > 0))
     screen.say(*([f"next      {again}"] if again else []))
-    screen.answer(page)
+    screen.answer(payload)
     if seen is not None and not seen.answered:
         return DEVICE_FAILED
     return GOOD if status.is_as_built(known, seen) and not again else NO
@@ -110,9 +110,9 @@ def _backup(args: argparse.Namespace, screen: Screen) -> int:
     assert fabric is not None and home is not None  # noqa: S101, PT018 - else there are findings
     with screen.waiting(f"reading {len(fabric.live)} switches"):
         done = back_up(fabric, site, home, git=args.git, secrets=args.secrets)
-    page = done.to_json()
-    screen.say(*backup_lines(page))
-    screen.answer(page)
+    payload = done.to_json()
+    screen.say(*backup_lines(payload))
+    screen.answer(payload)
     return DEVICE_FAILED if done.failed else GOOD
 
 

@@ -71,7 +71,7 @@ def _measure_pingpong(args: argparse.Namespace, screen: Screen) -> int:
         kept(run.began_wall_seconds, sessions.kept_ping_pong(run, args.fabric))
     if args.np_out:
         write_whole(args.np_out, sessions.np_out_text(run))
-    return _show_points(sessions.ping_pong_page(run, trace), args, screen)
+    return _show_points(sessions.ping_pong_payload(run, trace), args, screen)
 
 
 def _ping_pong_plan(args: argparse.Namespace) -> Any:
@@ -93,27 +93,27 @@ def _ping_pong_plan(args: argparse.Namespace) -> Any:
     return plan
 
 
-def _show_points(page: dict[str, Any], args: argparse.Namespace, screen: Screen) -> int:
+def _show_points(payload: dict[str, Any], args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.report import measured
 
     if args.csv:
-        write_whole(args.csv, measured.points_csv(page["points"]))
+        write_whole(args.csv, measured.points_csv(payload["points"]))
     if args.plot:
-        measured.plot_points(page["points"], args.plot, f"{page['protocol']} to {page['peer']}")
-    screen.say(*measured.pingpong_lines(page, everything=bool(args.verbose)))
+        measured.plot_points(payload["points"], args.plot, f"{payload['protocol']} to {payload['peer']}")
+    screen.say(*measured.pingpong_lines(payload, everything=bool(args.verbose)))
     for path in filter(None, (args.np_out, args.csv, args.plot, args.keep)):
         screen.say(f"wrote     {path}")
-    screen.answer(page)
-    if any(point["content"] is False for point in page["points"]):
+    screen.answer(payload)
+    if any(point["content"] is False for point in payload["points"]):
         return NO
-    return _measured(page)
+    return _measured(payload)
 
 
-def _measured(page: Mapping[str, Any]) -> int:
+def _measured(payload: Mapping[str, Any]) -> int:
     """Return the exit status of a measurement: its own bounds are no failure, a clock that was set is a no."""
-    if page["complete"] or page["why"].startswith(("the time limit", "a message of")):
+    if payload["complete"] or payload["why"].startswith(("the time limit", "a message of")):
         return GOOD
-    return NO if page["why"].startswith("the wall clock") else DEVICE_FAILED
+    return NO if payload["why"].startswith("the wall clock") else DEVICE_FAILED
 
 
 def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
@@ -155,15 +155,15 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
                 far = stack.enter_context(sessions.connected(ends))
             sessions.opened(far, args.protocol)
             ask = sessions.gap_asker(far, gaps, clocks)
-        page = sessions.sleep_policy(ask, gaps, note, baseline)
-        kept(began, sessions.kept_policy(page, args.fabric, about))
+        payload = sessions.sleep_policy(ask, gaps, note, baseline)
+        kept(began, sessions.kept_policy(payload, args.fabric, about))
     if args.output:
-        write_whole(args.output, sessions.eee_text(page, f"idle-gap probe of {about['peer']}"))
-    screen.say(*measured.policy_lines(page))
+        write_whole(args.output, sessions.eee_text(payload, f"idle-gap probe of {about['peer']}"))
+    screen.say(*measured.policy_lines(payload))
     if args.output:
         screen.say(f"wrote     {args.output}", f"next      tagloom predict BUILD --eee {args.output}")
-    screen.answer(page)
-    return _measured(page)
+    screen.answer(payload)
+    return _measured(payload)
 
 
 def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
@@ -197,11 +197,14 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
 
                 snmp = stack.enter_context(Snmp(snmp_settings_of(args, LAB).credentials))
                 received = sessions.unicast_counter(snmp.ask, agent, int(index))
-        page = sessions.transfers(far, files, sessions.Clocks(), note, block, received)
-        kept(began, sessions.kept_transfers(page, args.fabric, {"rate_bps": args.rate, "complete": page["complete"]}))
-    screen.say(*measured.transfer_lines(page))
-    screen.answer(page)
-    return _measured(page)
+        payload = sessions.transfers(far, files, sessions.Clocks(), note, block, received)
+        kept(
+            began,
+            sessions.kept_transfers(payload, args.fabric, {"rate_bps": args.rate, "complete": payload["complete"]}),
+        )
+    screen.say(*measured.transfer_lines(payload))
+    screen.answer(payload)
+    return _measured(payload)
 
 
 def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
@@ -215,15 +218,15 @@ def _measure_power(args: argparse.Namespace, screen: Screen) -> int:
         kept = stack.enter_context(_keeping(args))
         watching = _watching(args)
         note = stack.enter_context(screen.progress("seconds measured"))
-        page = sessions.power_page(sessions.watch(watching, args.seconds, sessions.Clocks(), note))
-        kept(began, sessions.kept_power(page, args.fabric))
+        payload = sessions.power_payload(sessions.watch(watching, args.seconds, sessions.Clocks(), note))
+        kept(began, sessions.kept_power(payload, args.fabric))
     if args.csv:
-        write_whole(args.csv, measured.samples_csv(page["samples"]))
-    screen.say(*measured.power_lines(page))
+        write_whole(args.csv, measured.samples_csv(payload["samples"]))
+    screen.say(*measured.power_lines(payload))
     for path in filter(None, (args.csv, args.keep)):
         screen.say(f"wrote     {path}")
-    screen.answer(page)
-    return _measured(page)
+    screen.answer(payload)
+    return _measured(payload)
 
 
 def _watching(args: argparse.Namespace) -> Any:

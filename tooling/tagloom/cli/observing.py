@@ -57,7 +57,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
         history = stack.enter_context(closing(History(args.output))) if args.output else None
         exporter = stack.enter_context(closing(Exporter(listening))) if args.prometheus else None
         before = history.last(fabric.name) if history else {}
-        page: dict[str, Any] = {}
+        payload: dict[str, Any] = {}
         try:
             while True:
                 began = time.monotonic()
@@ -69,14 +69,14 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
                     seen, found = observing.findings_of(witnesses, seen, running)
                     found += observe.link_findings(build.fabric, build.state, seen) if build else ()
                 at = time.time()
-                page = observing.page(seen, observing.rates_between(before, seen), found, at)
+                payload = observing.payload(seen, observing.rates_between(before, seen), found, at)
                 shots += 1
                 if history:
                     history.append(fabric.name, at, seen)
                 if exporter:
                     exporter.show(seen, len(found) if witnesses else None)
-                code = DEVICE_FAILED if page["failed"] else NO if found else GOOD
-                _show_observation(page, screen, args)
+                code = DEVICE_FAILED if payload["failed"] else NO if found else GOOD
+                _show_observation(payload, screen, args)
                 before = seen
                 if shots == count or (screen.unheard and not (history or exporter)):
                     break
@@ -87,15 +87,15 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
             code = GOOD  # it runs until it is told to end, and it was
     if args.output:
         screen.say(f"wrote     {args.output}, {shots} snapshot{'' if shots == 1 else 's'}")
-    screen.answer({**page, "snapshots": shots, "wrote": str(args.output or "")})
+    screen.answer({**payload, "snapshots": shots, "wrote": str(args.output or "")})
     return code
 
 
-def _show_observation(page: Mapping[str, Any], screen: Screen, args: argparse.Namespace) -> None:
+def _show_observation(payload: Mapping[str, Any], screen: Screen, args: argparse.Namespace) -> None:
     from tagloom.report import terminal
 
-    screen.say(*terminal.observation_lines(page))
-    findings = [Finding(**each) for each in page["findings"]]
+    screen.say(*terminal.observation_lines(payload))
+    findings = [Finding(**each) for each in payload["findings"]]
     if args.against or args.running:
         what = "SNMP shows the same" if not findings else f"SNMP differs: {terminal.count(len(findings), 'finding')}"
         screen.say(*terminal.row("witness", what), *terminal.finding_lines(findings))
@@ -113,17 +113,17 @@ def _discover(args: argparse.Namespace, screen: Screen) -> int:
     seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
     with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
         found = discover(args.name, seeds, snmp.ask, args.model)
-    page = observing.discovery_page(found, plan)
+    payload = observing.discovery_payload(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:
         write_whole(args.output, text)
-    screen.say(*terminal.discovery_lines(page, str(args.against or "")))
+    screen.say(*terminal.discovery_lines(payload, str(args.against or "")))
     if args.output is not None:
         screen.say(f"wrote     {args.output}", "next      add the hosts that LLDP does not show, then tagloom plan")
     elif plan is None:
         screen.say(text.rstrip())
-    screen.answer({**page, "fabric": text, "wrote": str(args.output or "")})
-    if page["missing"] or page["unexpected"]:
+    screen.answer({**payload, "fabric": text, "wrote": str(args.output or "")})
+    if payload["missing"] or payload["unexpected"]:
         return NO
     return DEVICE_FAILED if found.unreached else GOOD
 

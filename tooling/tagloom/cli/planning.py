@@ -106,8 +106,8 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
         )
     else:
         screen.say("the plan does not prove; nothing was written", "next      another --routing or --assignment")
-    asked = {} if assumed is None else {"assumptions": assumed}
-    screen.answer({**summary, "hosts_cut_off": gone, "texts_proven": proof.proven and not args.no_texts, **asked})
+    requested = {} if assumed is None else {"assumptions": assumed}
+    screen.answer({**summary, "hosts_cut_off": gone, "texts_proven": proof.proven and not args.no_texts, **requested})
     return GOOD if proof.proven else NO
 
 
@@ -189,10 +189,12 @@ def _rollout(args: argparse.Namespace, screen: Screen) -> int:
         else:
             wish |= {"strategy": args.strategy, "allow_duplicates": "duplicates" in allow}
             change = pipeline.rollout_between(*builds, **wish)
-        page = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
-    screen.say(*terminal.rollout_lines(page), f"wrote     {args.output}/ (waves and the target, {args.output}/build)")
+        payload = pipeline.write_rollout(builds[-1], change, share_directory() / "templates", args.output)
+    screen.say(
+        *terminal.rollout_lines(payload), f"wrote     {args.output}/ (waves and the target, {args.output}/build)"
+    )
     screen.say(f"next      tagloom apply {args.output} --check --diff")
-    screen.answer(page)
+    screen.answer(payload)
     return GOOD
 
 

@@ -49,15 +49,15 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         )
         screen.answer({"pid": info.pid, "ports": info.ports, "inventory": str(folder)})
     elif args.lab == "status":
-        page = process.status(folder)
-        rows = [(n, s["model"], s["address"], str(s["sessions"])) for n, s in page["switches"].items()]
+        payload = process.status(folder)
+        rows = [(n, s["model"], s["address"], str(s["sessions"])) for n, s in payload["switches"].items()]
         screen.say(*terminal.table(("switch", "model", "address", "sessions"), rows, right=(3,)))
-        screen.answer(page)
+        screen.answer(payload)
     elif args.lab == "ping":
-        page = process.ping(folder, args.a, args.b)
-        screen.say(*terminal.ping_lines(page))
-        screen.answer(page)
-        return GOOD if page["lost"] == 0 and not page["storm"] else NO
+        payload = process.ping(folder, args.a, args.b)
+        screen.say(*terminal.ping_lines(payload))
+        screen.answer(payload)
+        return GOOD if payload["lost"] == 0 and not payload["storm"] else NO
     elif args.lab == "fault":
         return _lab_fault(args, screen)
     elif args.lab == "mend":
@@ -65,11 +65,11 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
         screen.answer({"mended": args.switches})
     elif args.lab == "traffic":
-        page = process.traffic(folder, args.order, args.seed)
-        screen.say(*terminal.traffic_lines(page))
-        screen.answer(page)
-        told = args.order != "start"
-        return NO if told and any(page[what] for what in ("lost", "duplicated", "storms")) else GOOD
+        payload = process.traffic(folder, args.order, args.seed)
+        screen.say(*terminal.traffic_lines(payload))
+        screen.answer(payload)
+        reported = args.order != "start"
+        return NO if reported and any(payload[what] for what in ("lost", "duplicated", "storms")) else GOOD
     else:
         process.down(folder)
         screen.say("the rack is down")
@@ -86,9 +86,9 @@ def _lab_fault(args: argparse.Namespace, screen: Screen) -> int:
     if args.switch is not None:
         said = {name: getattr(args, name) for name in ("at", "line", "after", "lasts", "port", "seed")}
         process.fault(args.dir, args.switch, args.kind, **{k: v for k, v in said.items() if v is not None})
-    page = process.faults(args.dir)
-    screen.say(*terminal.fault_lines(page))
-    screen.answer(page)
+    payload = process.faults(args.dir)
+    screen.say(*terminal.fault_lines(payload))
+    screen.answer(payload)
     return GOOD
 
 
@@ -102,7 +102,7 @@ def _demo(args: argparse.Namespace, screen: Screen) -> int:
         "",
         f"{'everything held' if good.held else 'not everything held: see NO above'}, {time.monotonic() - start:.0f} s",
     )
-    screen.answer(good.page)
+    screen.answer(good.payload)
     return GOOD if good.held else NO
 
 

@@ -46,17 +46,17 @@ def _regulate(args: argparse.Namespace, screen: Screen) -> int:
     assert traffic is not None  # noqa: S101 - as above
     with screen.progress("links tried") as note:
         settings = pipeline.regulate(fabric, traffic, args.routing, args.assignment, note, options, time.monotonic)
-    page = to_json(fabric, settings)
+    payload = to_json(fabric, settings)
     if args.output is not None:
-        write_whole(args.output, json.dumps(page, indent=2) + "\n")
-    screen.say(*terminal.settings_lines(page))
+        write_whole(args.output, json.dumps(payload, indent=2) + "\n")
+    screen.say(*terminal.settings_lines(payload))
     if args.output is not None:
         how = f" --routing {args.routing}" if args.routing != "auto" else ""
         how += f" --assignment {args.assignment}" if args.assignment != "fixed" else ""
         screen.say(
             f"wrote     {args.output}", f"next      tagloom plan {args.fabric}{how} --settings {args.output} -o build"
         )
-    screen.answer(page)
+    screen.answer(payload)
     return GOOD
 
 
@@ -101,9 +101,9 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         table = read_timetable(args.calendar, args.timezone)
         with screen.waiting("planning and proving every setting"):
             fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
-        page = timetabling.calendar_page(fabric, table, time.time(), fabrics)
-        screen.say(*clock.calendar_lines(page), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
-        screen.answer(page)
+        payload = timetabling.calendar_payload(fabric, table, time.time(), fabrics)
+        screen.say(*clock.calendar_lines(payload), f"next      tagloom run {args.calendar} -i INVENTORY --dry-run")
+        screen.answer(payload)
         return GOOD
     options = day.TimetableOptions(
         args.settings,
@@ -121,19 +121,19 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         planner = timetabling.planner(fabric, share_directory() / "templates")
         found = day.timetable(fabric, history, planner, options, note, time.monotonic)
     schedule = found.schedules[-1]
-    page = timetable_file.to_json(fabric, found, options, schedule)
+    payload = timetable_file.to_json(fabric, found, options, schedule)
     files: dict[str, str] = {}
     if args.output is not None:
         files = timetable_file.files_of(fabric, found, options, schedule, zone, args.output.stem)
         for name, text in files.items():
             write_whole(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
-    screen.say(*clock.day_lines(page))
+    screen.say(*clock.day_lines(payload))
     if args.output is not None:
         screen.say(
             f"wrote     {args.output} and {len(files) - 1} settings files beside it",
             f"next      tagloom run {args.output} -i INVENTORY --dry-run",
         )
-    screen.answer({**page, "wrote": str(args.output or "")})
+    screen.answer({**payload, "wrote": str(args.output or "")})
     return GOOD
 
 

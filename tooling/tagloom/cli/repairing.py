@@ -46,8 +46,8 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     elif unfinished is not None and not done.proposed:
         again = f"tagloom apply --resume{inventory_words(args)}"
     to_do = done.pairs_left > 0 or (done.proposed and done.means)
-    page = {**done.to_json(), "next": again if to_do else ""}
-    screen.say(*repair_lines(page))
+    payload = {**done.to_json(), "next": again if to_do else ""}
+    screen.say(*repair_lines(payload))
     if (result := done.result) is not None:
         screen.say(
             *terminal.outcome_lines(result.outcomes, checked=done.proposed, waves=result.outcomes.waves, verb="push"),
@@ -55,7 +55,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
             *terminal.interrupted_lines(result.interrupted, checked=done.proposed, refused=result.refused),
         )
     screen.say(*([f"next      {again}"] if to_do else []))
-    screen.answer(page)
+    screen.answer(payload)
     return _status(done)
 
 

@@ -86,10 +86,10 @@ class Screen:
             for line in lines:
                 self._print("stdout", line)
 
-    def answer(self, page: Mapping[str, Any]) -> None:
+    def answer(self, payload: Mapping[str, Any]) -> None:
         """Print the answer as one JSON object where that was asked for."""
         if self.as_json:
-            self._print("stdout", json.dumps(page, indent=2))
+            self._print("stdout", json.dumps(payload, indent=2))
 
     def remark(self, *lines: str) -> None:
         """Print lines that are not the answer."""

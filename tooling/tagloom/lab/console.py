@@ -116,7 +116,7 @@ class Console:
         self._privileged = False
         self._paging = True
         self._commands = 0
-        self._asked_at = ""  # the prompt that the current line was typed behind
+        self._requested_at = ""  # the prompt that the current line was typed behind
         self._waiting: list[str] = []
         self._header: tuple[str, ...] = ()
         self._editing: Interpreter | None = None
@@ -221,7 +221,7 @@ class Console:
             return blank + self._prompt()
         lead = blank
         if text.lstrip(" ").startswith("^"):
-            text, lead = " " * len(self._asked_at) + text, ""
+            text, lead = " " * len(self._requested_at) + text, ""
         return lead + text.replace("\n", _RETURN) + _RETURN + blank + self._prompt()
 
     def _refuse(self, error: str) -> str:
@@ -260,7 +260,7 @@ class Console:
         if not line:
             return self._prompt()
         self._commands += 1
-        self._asked_at = self._prompt_text()
+        self._requested_at = self._prompt_text()
         instead, self._instead = self._instead, ""
         if instead:
             return self._refuse("ports") if instead == "reject" else self._answer()

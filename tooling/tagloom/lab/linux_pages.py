@@ -41,16 +41,16 @@ def page(machine: Machine, command: str) -> str | None:
         return (_links, _vlans, _entries)[PAGES.index(command)](machine)
     for port in _ports(machine):
         name = machine.platform.port_name(port)
-        if command in (asked := [page.format(port=name) for page in ETHTOOL_PAGES]):
-            return (_settings, _pause, _eee)[asked.index(command)](machine, port, name)
+        if command in (requested := [page.format(port=name) for page in ETHTOOL_PAGES]):
+            return (_settings, _pause, _eee)[requested.index(command)](machine, port, name)
     return None
 
 
 def transcript(machine: Machine) -> str:
     """Return all pages of the machine, each behind its command, as a connection reads them."""
     names = [machine.platform.port_name(port) for port in _bridged(machine)]
-    asked = [*PAGES, *(page.format(port=name) for name in names for page in ETHTOOL_PAGES)]
-    return "".join(f"$ {command}\n{page(machine, command)}\n" for command in asked)
+    requested = [*PAGES, *(page.format(port=name) for name in names for page in ETHTOOL_PAGES)]
+    return "".join(f"$ {command}\n{page(machine, command)}\n" for command in requested)
 
 
 def _ports(machine: Machine) -> Iterable[int]:

@@ -41,7 +41,7 @@ class Traffic:
     def __post_init__(self) -> None:
         names = [host.name for host in self.plane.fabric.hosts]
         self._everyone = frozenset(names)
-        self._ways = [(a, b) for a in names for b in ("", *names) if a != b]
+        self._flows = [(a, b) for a in names for b in ("", *names) if a != b]
         self._chance = random.Random(self.seed)  # noqa: S311 - replays, guards nothing
         self._began = self.clock()
         self._last_line = ""
@@ -51,7 +51,7 @@ class Traffic:
     @property
     def running(self) -> bool:
         """Return whether hosts still send."""
-        return bool(self._ways)
+        return bool(self._flows)
 
     def landed(self, line: str) -> None:
         """Carry frames under way on through the fabric as it is after a line has landed, then send anew."""
@@ -76,7 +76,7 @@ class Traffic:
     def stop(self) -> None:
         """Lead all frames under way to their ends, and send no more."""
         self._land()
-        self._ways = []
+        self._flows = []
 
     def _land(self) -> None:
         before, self._air = self._air, []
@@ -86,7 +86,7 @@ class Traffic:
 
     def _send(self) -> None:
         """Send whole frames, and put on the way one frame for each place where the next line could find it."""
-        for a, b in self._ways:
+        for a, b in self._flows:
             whole = self.plane.launch(a, b)
             steps = 0
             while whole.copies:
@@ -112,7 +112,7 @@ class Traffic:
         missing = sorted(wanted - flight.delivered.keys())
         if flight.storm:
             self._witness("storms", flight, flight.storm)
-            self.storm, self._ways, self._air = flight.storm, [], []
+            self.storm, self._flows, self._air = flight.storm, [], []
         elif missing and flight.broken:
             self.counts["lost_to_faults"] += len(missing)
             self.lost_to[min(flight.broken)] += len(missing)

@@ -61,8 +61,8 @@ class Listening:
         for line in self._process.stdout:
             text += line
             try:
-                page = json.loads(text)
-                self.place = str(page["listening"][0]), int(page["listening"][1])
+                payload = json.loads(text)
+                self.place = str(payload["listening"][0]), int(payload["listening"][1])
             except (ValueError, LookupError, TypeError):
                 continue
             return self
@@ -90,10 +90,10 @@ def answer_of(name: str, words: Sequence[str]) -> dict[str, Any]:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False
         )
-        page: dict[str, Any] = json.loads(done.stdout)
+        payload: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
         raise DeviceError(name, shlex.join(words), str(error)) from None
     except ValueError:
         said = done.stderr.strip() or f"exit status {done.returncode} and no answer"
         raise DeviceError(name, shlex.join(words), said) from None
-    return page
+    return payload

@@ -170,6 +170,6 @@ def fit_policy(points: Sequence[GapPoint], baseline: Sequence[GapPoint] = (), se
     lows, highs = np.quantile(np.array(draws), [0.025, 0.975], axis=0)
     each = [Interval(v, min(v, float(a)), max(v, float(b))) for v, a, b in zip(values, lows, highs, strict=True)]
     # The link was idle longer than the host: by its way there and back, anything up to the awake round trip.
-    way = (found.awake + float(base_trip.min())) / 2
-    each[1] = Interval(each[1].value + way, each[1].low, each[1].high + 2 * way)
+    one_way = (found.awake + float(base_trip.min())) / 2
+    each[1] = Interval(each[1].value + one_way, each[1].low, each[1].high + 2 * one_way)
     return SleepPolicy(SLEPT, *each)

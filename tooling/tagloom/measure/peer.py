@@ -105,17 +105,17 @@ class _Control:
         self._file = wire.makefile("rb")
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def say(self, **page: Any) -> None:
-        self._wire.sendall(json.dumps(page).encode() + b"\n")
+    def say(self, **payload: Any) -> None:
+        self._wire.sendall(json.dumps(payload).encode() + b"\n")
 
     def hear(self) -> dict[str, Any]:
         line = self._file.readline(LINE_BYTES)
         if not line.endswith(b"\n"):
             raise ConnectionResetError("the peer closed the connection")
-        page = json.loads(line)
-        if not isinstance(page, dict):
+        payload = json.loads(line)
+        if not isinstance(payload, dict):
             raise TypeError("a control line is no object")
-        return page
+        return payload
 
     def close(self) -> None:
         self._file.close()
@@ -199,20 +199,20 @@ class _Session:
 
     def run(self) -> None:
         while time.monotonic() < self._end:
-            page = self._control.hear()
-            if page["op"] == "bye":
+            payload = self._control.hear()
+            if payload["op"] == "bye":
                 return
-            answer = getattr(self, f"do_{str(page['op']).replace('-', '_')}", None)
+            answer = getattr(self, f"do_{str(payload['op']).replace('-', '_')}", None)
             if answer is None:
-                raise ValueError(f"asked for {page['op']!r}, which this version does not know")
-            answer(page)
+                raise ValueError(f"asked for {payload['op']!r}, which this version does not know")
+            answer(payload)
 
     def do_clock(self, _: dict[str, Any]) -> None:
         self._control.say(wall=time.time())
 
-    def do_open(self, page: dict[str, Any]) -> None:
-        self._datagrams, self._polling = page["protocol"] == "udp", bool(page.get("poll"))
-        self._patience = LOSS_SECONDS if self._datagrams else float(page.get("stall", STALL_SECONDS))
+    def do_open(self, payload: dict[str, Any]) -> None:
+        self._datagrams, self._polling = payload["protocol"] == "udp", bool(payload.get("poll"))
+        self._patience = LOSS_SECONDS if self._datagrams else float(payload.get("stall", STALL_SECONDS))
         kind = socket.SOCK_DGRAM if self._datagrams else socket.SOCK_STREAM
         if self._data is not None:
             self._data.close()
@@ -231,7 +231,7 @@ class _Session:
         self._data = wire
         if peer[0] != self._there:
             raise ConnectionRefusedError(f"the data came from {peer[0]}")
-        loops.prepare(wire, self._patience, int(page.get("buffer", 0)), busy_poll=self._polling)
+        loops.prepare(wire, self._patience, int(payload.get("buffer", 0)), busy_poll=self._polling)
         self._control.say(open=True)
 
     def _room(self, size: int, most: int = MAX_MESSAGE_BYTES) -> memoryview:
@@ -246,13 +246,13 @@ class _Session:
             raise ValueError("asked for a measurement before a socket was opened")
         return self._data
 
-    def do_trial(self, page: dict[str, Any]) -> None:
-        message, times = self._room(int(page["bytes"])), min(int(page["repeats"]), MAX_REPEATS)
+    def do_trial(self, payload: dict[str, Any]) -> None:
+        message, times = self._room(int(payload["bytes"])), min(int(payload["repeats"]), MAX_REPEATS)
         wire = self._wire()
         if self._datagrams:
             drain(wire)
         self._control.say(ready=True)
-        with loops.undisturbed(), loops.promptly(2) if page.get("promptly") else nullcontext():
+        with loops.undisturbed(), loops.promptly(2) if payload.get("promptly") else nullcontext():
             if self._polling:
                 try:
                     done = loops.pong_polling(wire, message, message, times, int(self._patience * 1e9))
@@ -264,8 +264,8 @@ class _Session:
                 done = loops.pong_stream(wire, message, message, times)
         self._control.say(done=done)
 
-    def do_content(self, page: dict[str, Any]) -> None:
-        size, seed = int(page["bytes"]), str(page["seed"])
+    def do_content(self, payload: dict[str, Any]) -> None:
+        size, seed = int(payload["bytes"]), str(payload["seed"])
         message, mine = self._room(size), pattern(f"{seed} back", size)
         wire = self._wire()
         self._control.say(ready=True)
@@ -278,11 +278,11 @@ class _Session:
         wire.sendall(mine)
         self._control.say(good=good)
 
-    def do_sink(self, page: dict[str, Any]) -> None:
+    def do_sink(self, payload: dict[str, Any]) -> None:
         """Take a file: all bytes of a stream, or datagrams until they stop."""
         wire = self._wire()
-        expected, room = int(page["bytes"]), self._room(CHUNK_BYTES)
-        pause_seconds = float(page.get("pause", 0))
+        expected, room = int(payload["bytes"]), self._room(CHUNK_BYTES)
+        pause_seconds = float(payload.get("pause", 0))
         if pause_seconds and self._pause is None:
             self._control.say(refused="PAUSE frames were not allowed there (--serve --pause INTERFACE)")
             return
@@ -377,12 +377,12 @@ class Peer:
         """Return how far the peer's wall clock is ahead, from the quickest of several questions, as NTP does."""
         best = PeerClock(0.0, float("inf"))
         for _ in range(CLOCK_ROUNDS):
-            asked = now()
+            requested = now()
             self._control.say(op="clock")
             theirs = float(self._control.hear()["wall"])
             came = now()
-            if 0 <= came - asked < 2 * best.uncertainty_seconds:
-                best = PeerClock(theirs - (asked + came) / 2, (came - asked) / 2)
+            if 0 <= came - requested < 2 * best.uncertainty_seconds:
+                best = PeerClock(theirs - (requested + came) / 2, (came - requested) / 2)
         return best
 
     def open(self, protocol: str, buffer_bytes: int = 0, *, poll: bool = False) -> None:
@@ -402,11 +402,11 @@ class Peer:
         self.patience_seconds = LOSS_SECONDS if self._datagrams else self._stall
         loops.prepare(self.data, self.patience_seconds, buffer_bytes, busy_poll=poll)
 
-    def _begin(self, **page: Any) -> socket.socket:
+    def _begin(self, **payload: Any) -> socket.socket:
         assert self.data is not None  # noqa: S101 - open() comes first
         if self._datagrams:
             drain(self.data)
-        self._control.say(**page)
+        self._control.say(**payload)
         self._control.hear()
         return self.data
 
@@ -492,5 +492,5 @@ class Peer:
 
     def sunk(self) -> tuple[int, int]:
         """Return the bytes and the datagrams that the far end took."""
-        page = self._control.hear()
-        return int(page["got"]), int(page["packets"])
+        payload = self._control.hear()
+        return int(payload["got"]), int(payload["packets"])

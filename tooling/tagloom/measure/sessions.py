@@ -113,13 +113,15 @@ def control(hosts: Sequence[str], ssh: str, remote: str, networks: Sequence[str]
     with ends.Listening(name, ends.over_ssh(name, started, login)) as near:
         at = peer.format_place(near.place)
         allowed = [word for network in networks for word in ("--network", network)]
-        asked = [*command, "measure", "pingpong", "--json", "--connect", at, *allowed, *words]
-        asked = ends.over_ssh(client.partition("=")[0], asked, login)
-        page = ends.answer_of(client, asked)
-    if "points" in page:
-        return ping_pong_of(page)
-    said = page.get("error", {}).get("text") or "; ".join(str(Finding(**each)) for each in page.get("findings", []))
-    raise DeviceError(client, shlex.join(asked), said or "it said nothing")
+        requested = [*command, "measure", "pingpong", "--json", "--connect", at, *allowed, *words]
+        requested = ends.over_ssh(client.partition("=")[0], requested, login)
+        payload = ends.answer_of(client, requested)
+    if "points" in payload:
+        return ping_pong_of(payload)
+    said = payload.get("error", {}).get("text") or "; ".join(
+        str(Finding(**each)) for each in payload.get("findings", [])
+    )
+    raise DeviceError(client, shlex.join(requested), said or "it said nothing")
 
 
 # --- ping-pong -------------------------------------------------------------------------------------------------------
@@ -218,7 +220,7 @@ def ping_pong_mpi(plan: Plan, clocks: Clocks, note: Callable[[int, int], None]) 
         pair.bye()
 
 
-def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
+def ping_pong_payload(run: PingPong, trace: PowerTrace | None = None) -> dict[str, Any]:
     """Return a run with the keys of the command line."""
     return {
         "protocol": run.protocol,
@@ -228,12 +230,12 @@ def ping_pong_page(run: PingPong, trace: PowerTrace | None = None) -> dict[str, 
         "why": run.why,
         "clock": asdict(run.clock) if run.clock else None,
         "correlation": energy.correlation(run.points),
-        "power": power_page(trace) if trace is not None else None,
+        "power": power_payload(trace) if trace is not None else None,
         "points": [point.to_json() for point in run.points],
     }
 
 
-def ping_pong_of(page: dict[str, Any]) -> PingPong:
+def ping_pong_of(payload: dict[str, Any]) -> PingPong:
     """Return the run of a page without a meter, as --json printed it elsewhere."""
     points = tuple(
         Point(
@@ -246,11 +248,11 @@ def ping_pong_of(page: dict[str, Any]) -> PingPong:
             p["ended_seconds"],
             p["lost_trials"],
         )
-        for p in page["points"]
+        for p in payload["points"]
     )
-    clock = PeerClock(**page["clock"]) if page["clock"] else None
-    began, complete, why = page["began_wall_seconds"], page["complete"], page["why"]
-    return PingPong(page["protocol"], page["peer"], points, began, clock, complete=complete, why=why)
+    clock = PeerClock(**payload["clock"]) if payload["clock"] else None
+    began, complete, why = payload["began_wall_seconds"], payload["complete"], payload["why"]
+    return PingPong(payload["protocol"], payload["peer"], points, began, clock, complete=complete, why=why)
 
 
 def np_out_run(text: str, name: str) -> PingPong:
@@ -322,7 +324,7 @@ def watch(watching: Watching, seconds: float, clocks: Clocks, note: Callable[[in
     return replace(trace, complete=False, why="; ".join(filter(None, (trace.why, step)))) if step else trace
 
 
-def power_page(trace: PowerTrace) -> dict[str, Any]:
+def power_payload(trace: PowerTrace) -> dict[str, Any]:
     """Return a trace with the keys of the command line; joules are those between the first and the last sample."""
     watts = [sample.watts for sample in trace.samples]
     first, last = (trace.samples[0].at_seconds, trace.samples[-1].at_seconds) if watts else (0.0, 0.0)
@@ -341,15 +343,17 @@ def power_page(trace: PowerTrace) -> dict[str, Any]:
     }
 
 
-def kept_power(page: dict[str, Any], fabric: str) -> list[StoredMeasurement]:
+def kept_power(payload: dict[str, Any], fabric: str) -> list[StoredMeasurement]:
     """Return the rows to keep of a meter's page."""
-    about = {name: page[name] for name in ("meter", "lag_seconds", "complete")} | {"samples": len(page["samples"])}
-    if not page["samples"]:
+    about = {name: payload[name] for name in ("meter", "lag_seconds", "complete")} | {
+        "samples": len(payload["samples"])
+    }
+    if not payload["samples"]:
         return []
     return [
-        StoredMeasurement("power", fabric, about, "watts", page["watts"], "W", page["watts_sigma"]),
-        StoredMeasurement("power", fabric, about, "joules", page["joules"], "J"),
-        StoredMeasurement("power", fabric, about, "seconds", page["seconds"], "s"),
+        StoredMeasurement("power", fabric, about, "watts", payload["watts"], "W", payload["watts_sigma"]),
+        StoredMeasurement("power", fabric, about, "joules", payload["joules"], "J"),
+        StoredMeasurement("power", fabric, about, "seconds", payload["seconds"], "s"),
     ]
 
 
@@ -447,30 +451,30 @@ def _eee_words(policy: SleepPolicy) -> str:
 def baseline_of(text: str, name: str) -> list[GapPoint]:
     """Read the gaps of a page that --json printed. Raises InputError."""
     try:
-        page = parse_json(text, name, "what tagloom measure idle-gap --json printed")
+        payload = parse_json(text, name, "what tagloom measure idle-gap --json printed")
         return [
             GapPoint(tuple(map(float, g["gap_seconds"])), tuple(map(float, g["round_trip_seconds"])))
-            for g in page["gaps"]
+            for g in payload["gaps"]
         ]
     except (ValueError, LookupError, TypeError) as error:
         raise InputError([Finding(name, "what tagloom measure idle-gap --json printed", str(error))]) from None
 
 
-def eee_text(page: dict[str, Any], source: str) -> str:
+def eee_text(payload: dict[str, Any], source: str) -> str:
     """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError where no sleep was found."""
-    if page["verdict"] != SLEPT:
-        raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", page["verdict"])])
+    if payload["verdict"] != SLEPT:
+        raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", payload["verdict"])])
     lines = [f"# {source}; value, then its 95 % confidence interval"]
     for name in ("timeout", "sleep", "wake"):
-        each = page[f"{name}_seconds"]
+        each = payload[f"{name}_seconds"]
         lines.append(f"{name}_seconds: {max(each['value'], 0.0):.9g} # {each['low']:.9g} to {each['high']:.9g}")
     return "\n".join([*lines, f"source: {json.dumps(source)}", ""])
 
 
-def kept_policy(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
+def kept_policy(payload: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
     """Return the rows to keep of a policy: every time that was found."""
-    about = {**about, "verdict": page["verdict"], "complete": page["complete"]}
-    times = {name: Interval(**each) for name in _TIMES if (each := page[f"{name}_seconds"]) is not None}
+    about = {**about, "verdict": payload["verdict"], "complete": payload["complete"]}
+    times = {name: Interval(**each) for name in _TIMES if (each := payload[f"{name}_seconds"]) is not None}
     return [
         StoredMeasurement("idle-gap", fabric, about, name, each.value, "s", each.sigma) for name, each in times.items()
     ]
@@ -580,10 +584,10 @@ def _beside(one: Transfer, done: Sequence[Transfer]) -> dict[str, Any]:
     }
 
 
-def kept_transfers(page: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
+def kept_transfers(payload: dict[str, Any], fabric: str, about: dict[str, Any]) -> list[StoredMeasurement]:
     """Return the rows to keep of transfers: seconds, and percent lost of datagrams."""
     rows = []
-    for t in page["transfers"]:
+    for t in payload["transfers"]:
         words = {**about, **{name: t[name] for name in ("protocol", "blocked_seconds", "bytes", "disruptions")}}
         rows.append(StoredMeasurement("rps", fabric, words, "seconds", t["seconds"], "s"))
         if t["lost_percent"] is not None:

@@ -71,8 +71,8 @@ def next_agents(
         for neighbour in observation.neighbours:
             if neighbour.bridge and neighbour.chassis not in seen:
                 seen.add(neighbour.chassis)
-                told = neighbour.addresses[:_ADDRESSES]
-                places = tuple((each, port) for each in told if not ip_address(each).is_link_local)
+                reported = neighbour.addresses[:_ADDRESSES]
+                places = tuple((each, port) for each in reported if not ip_address(each).is_link_local)
                 ask[neighbour.chassis] = places, observation.name or observation.switch
     return ask
 
@@ -88,15 +88,15 @@ def cabling_of(
     order = sorted(found, key=lambda chassis: _natural(found[chassis].name or chassis))
     names = _names([(chassis, found[chassis].name) for chassis in order])
     index = {chassis: number for number, chassis in enumerate(order)}
-    pages = [platforms.load(models[chassis]) for chassis in order]
+    payloads = [platforms.load(models[chassis]) for chassis in order]
     ends = _Ends()
     for chassis in order:
-        here, page = index[chassis], pages[index[chassis]]
+        here, payload = index[chassis], payloads[index[chassis]]
         for neighbour in found[chassis].neighbours:
-            where = f"{names[chassis]}:{page.port_name(neighbour.port)}"
+            where = f"{names[chassis]}:{payload.port_name(neighbour.port)}"
             if neighbour.chassis in index:
                 far = index[neighbour.chassis]
-                port = port_number(pages[far], neighbour.far_port)
+                port = port_number(payloads[far], neighbour.far_port)
                 if port is None:
                     ends.complaints.append(f"{where}: {names[order[far]]} calls its end {neighbour.far_port!r}")
                 elif far != here:
@@ -107,10 +107,10 @@ def cabling_of(
                 mac = _host_mac(neighbour)
                 if mac is not None:
                     ends.hosts[here, neighbour.port] = neighbour.name, mac
-    links = _bound(_links(ends, names, order, pages), [found[chassis].aggregated or {} for chassis in order])
+    links = _bound(_links(ends, names, order, payloads), [found[chassis].aggregated or {} for chassis in order])
     switches = tuple(Switch(names[c], models[c], address=addresses.get(c, "")) for c in order)
     hosts = _hosts(ends, {(s, p) for link in links for s, p in ((link.a, link.a_port), (link.b, link.b_port))})
-    fabric = Fabric(name, switches, hosts, links, tuple(page.ports for page in pages))
+    fabric = Fabric(name, switches, hosts, links, tuple(payload.ports for payload in payloads))
     silent = tuple(names[chassis] for chassis in order if found[chassis].aggregated is None)
     return Cabling(fabric, complaints=tuple(ends.complaints), silent=silent)
 
@@ -132,8 +132,8 @@ def differences(plan: Fabric, found: Fabric, silent: Collection[str] = ()) -> tu
     new = [s.name for s in found.switches if s.name not in plan.index]
     missing = [*gone, *(" - ".join(ends) for ends in sorted(expected - seen, key=_key))]
     unexpected = [*new, *(" - ".join(ends) for ends in sorted(seen - planned.keys(), key=_key))]
-    told = {ends for ends in expected & seen if not any(end.partition(":")[0] in silent for end in ends)}
-    wanted, bound = ({cables for cables in _aggregated(fabric) if cables <= told} for fabric in (plan, found))
+    reported = {ends for ends in expected & seen if not any(end.partition(":")[0] in silent for end in ends)}
+    wanted, bound = ({cables for cables in _aggregated(fabric) if cables <= reported} for fabric in (plan, found))
     missing += [_lag_words(cables) for cables in sorted(wanted - bound, key=_lag_words)]
     unexpected += [_lag_words(cables) for cables in sorted(bound - wanted, key=_lag_words)]
     return tuple(missing), tuple(unexpected)
@@ -162,7 +162,7 @@ def _named_links(fabric: Fabric) -> Iterator[tuple[tuple[str, str], Link]]:
 
 
 def _links(
-    ends: _Ends, names: Mapping[str, str], order: Sequence[str], pages: Sequence[platforms.Platform]
+    ends: _Ends, names: Mapping[str, str], order: Sequence[str], payloads: Sequence[platforms.Platform]
 ) -> tuple[Link, ...]:
     """Return the links in order, one to a port: a hub or a switch without LLDP makes a port seem to have several."""
     taken: set[tuple[int, int]] = set()
@@ -171,7 +171,7 @@ def _links(
     for a, b in sorted(tuple(sorted(both)) for both in ends.links):
         double = next((end for end in (a, b) if end in taken), None)
         if double is not None:
-            where = f"{names[order[double[0]]]}:{pages[double[0]].port_name(double[1])}"
+            where = f"{names[order[double[0]]]}:{payloads[double[0]].port_name(double[1])}"
             ends.complaints.append(f"{where}: more than one neighbour; only the first is kept")
             continue
         taken |= {a, b}

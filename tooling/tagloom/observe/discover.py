@@ -35,7 +35,7 @@ class _Walk:
     addresses: dict[str, str] = field(default_factory=dict)
     unreached: list[Unreached] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     agents: dict[Address, str] = field(default_factory=dict)
 
     def take(self, key: str, raw: Raw, address: Address, model: str | None) -> str:
@@ -56,7 +56,7 @@ class _Walk:
         chassis = (shown.chassis or key) if seed else key
         if self.agents.setdefault(address, chassis) != chassis:
             return f"the agent at {address[0]} said before that it is another switch"
-        self.told.add(chassis)
+        self.reported.add(chassis)
         if chassis not in self.found:
             name = shown.name or chassis
             self.found[chassis], self.models[chassis], self.addresses[chassis] = shown, is_a, address[0]
@@ -82,15 +82,17 @@ def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = 
                 why[key] = walk.take(key, raw, asking[key], model)
                 if not why[key]:
                     left[key] = []
-        walk.told |= ring.keys()
+        walk.reported |= ring.keys()
         told_by |= {key: teller for key, (_, teller) in ring.items()}
         walk.unreached += [Unreached(key, told_by[key], words) for key, words in why.items() if words]
         if not walk.found:
             raise DeviceError(next(iter(ring)).removeprefix(f"{SEED} "), "", next(iter(why.values())))
-        ring = next_agents(walk.found.values(), walk.told, seeds[0][1])
-        if len(walk.told) + len(ring) > DISCOVERED:
-            walk.complaints.append(f"{len(walk.told) + len(ring)} switches are told of: only {DISCOVERED} are asked")
-            ring = dict(islice(ring.items(), max(0, DISCOVERED - len(walk.told))))
+        ring = next_agents(walk.found.values(), walk.reported, seeds[0][1])
+        if len(walk.reported) + len(ring) > DISCOVERED:
+            walk.complaints.append(
+                f"{len(walk.reported) + len(ring)} switches are told of: only {DISCOVERED} are asked"
+            )
+            ring = dict(islice(ring.items(), max(0, DISCOVERED - len(walk.reported))))
     cabling = cabling_of(name, walk.found, walk.models, walk.addresses)
     called = {n.chassis: n.name for each in walk.found.values() for n in each.neighbours if n.name}
     unreached = tuple(replace(each, name=called.get(each.name, each.name)) for each in walk.unreached)

@@ -60,7 +60,7 @@ class _Reader:
     def rows(self, name: str) -> Rows:
         return self.raw.columns.get(COLUMNS[name], {})
 
-    def asked(self, name: str) -> bool:
+    def requested(self, name: str) -> bool:
         return COLUMNS[name] in self.raw.columns
 
     def number(self, name: str, index: Oid) -> int | None:
@@ -115,9 +115,9 @@ def interpret(switch: str, raw: Raw, platform: Platform, ports: Collection[int] 
         object_id=".".join(map(str, object_id)) if isinstance(object_id, tuple) else "",
         uptime_seconds=uptime / TICKS_PER_SECOND if isinstance(uptime, int) else None,
         chassis=_local_chassis(reader),
-        ports=_counters(reader, numbers, platform) if reader.asked("ifOperStatus") else (),
-        vlans=_vlans(reader, numbers) if reader.asked("dot1qPvid") else Vlans(),
-        neighbours=_neighbours(reader, numbers, platform) if reader.asked("lldpRemChassisId") else (),
+        ports=_counters(reader, numbers, platform) if reader.requested("ifOperStatus") else (),
+        vlans=_vlans(reader, numbers) if reader.requested("dot1qPvid") else Vlans(),
+        neighbours=_neighbours(reader, numbers, platform) if reader.requested("lldpRemChassisId") else (),
         aggregated=_aggregated(reader, numbers, platform),
     )
     return replace(found, complaints=reader.said())
@@ -158,7 +158,7 @@ def _counters(reader: _Reader, ports: dict[int, int], platform: Platform) -> tup
     wide = bool(reader.rows("ifHCInOctets"))
 
     def value(name: str, index: Oid) -> int | None:
-        if not reader.asked(name):
+        if not reader.requested(name):
             return None
         number = reader.number(name, index)
         if number is None:
@@ -186,7 +186,7 @@ def _counters(reader: _Reader, ports: dict[int, int], platform: Platform) -> tup
                 bits=64 if wide else 32,
             )
         )
-    if not wide and reader.asked("ifHCInOctets"):
+    if not wide and reader.requested("ifHCInOctets"):
         reader.complain("ifHCInOctets: missing" + ("; 32-bit counters are used" if reader.rows("ifInOctets") else ""))
     for name, count in gone.items():
         if name != "ifHCInOctets":
@@ -243,11 +243,11 @@ def _vlans(reader: _Reader, ports: dict[int, int]) -> Vlans:
             mac = int.from_bytes(bytes(index[1:7]), "big")
             at = tuple(sorted(bridge[p] for p in _listed(listed) if p in bridge))
             entries[index[0], mac] = tuple(sorted({*entries.get((index[0], mac), ()), *at}))
-    for name, asked, part in (
+    for name, requested, part in (
         ("dot1qPvid", "dot1qPvid", pvid),
         ("dot1qVlanStaticTable", "dot1qVlanStaticEgressPorts", members),
     ):
-        if not part and reader.asked(asked):
+        if not part and reader.requested(requested):
             reader.complain(f"{name}: missing")
     return Vlans(members or None, pvid or None, entries if entries or members else None, _learned(reader, bridge))
 

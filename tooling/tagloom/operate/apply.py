@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
 _OVERWRITE = "--drift overwrite"
-ASKED = "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
+REQUESTED = (
+    "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +91,13 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return it with the keys of the command line."""
-        page = self.outcomes.to_json() | {"remarks": list(self.remarks)}
-        page |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
-        page |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
-        page["pruned"] = cells_to_json(self.pruned)
-        page["drift"] = [finding.to_json() for finding in self.drift]
-        page["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
-        return page | self.interrupted.to_json()
+        payload = self.outcomes.to_json() | {"remarks": list(self.remarks)}
+        payload |= {"run": "", "kind": "", "state": "unchanged", "wave": 0}
+        payload |= {k: v for k, v in self.run.to_json().items() if k != "waves"} if self.run else {}
+        payload["pruned"] = cells_to_json(self.pruned)
+        payload["drift"] = [finding.to_json() for finding in self.drift]
+        payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
+        return payload | self.interrupted.to_json()
 
 
 def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions, words: Callable[[str], str]) -> None:
@@ -144,11 +146,11 @@ def look_and_apply(
     `on_found` takes what the look found, before anything is sent; `phase` shows how far a phase is, named, over so many
     waves. A look at the waves after the first takes what the ones before leave. Raises as `apply_new` does.
     """
-    prepared, told = growing.from_what_runs(
+    prepared, reported = growing.from_what_runs(
         context, prepared, allow_drain=options.allow_drain, at_once=options.allow_interrupt
     )
-    if told:
-        context.tell(told)
+    if reported:
+        context.tell(reported)
     with phase("switches read", prepared.sequence.waves if check else 1) as on_progress:
         found = look(context, prepared.sequence, 0 if check else 1, on_progress)
     if options.without and all(switch.name in found.read for switch in prepared.fabric.live):
@@ -277,10 +279,12 @@ def apply_new(
         return _save_only(context, prepared, found, unsaved, remarks, on_progress)
     if not is_rollout or drifted:
         kept = bool(drifted) and options.drift == "keep"
-        asked = render(prepared.fabric, _wanted(prepared, found.read), context.site.share / "templates") if kept else {}
+        requested = (
+            render(prepared.fabric, _wanted(prepared, found.read), context.site.share / "templates") if kept else {}
+        )
         prepared = _ordered(context, prepared, found, after, options, kept=kept)
-        if asked:  # so that the next apply knows what was kept, and asks again
-            write_texts(prepared.directory / ASKED, asked)
+        if requested:  # so that the next apply knows what was kept, and asks again
+            write_texts(prepared.directory / REQUESTED, requested)
     else:
         _refuse_harm_to_others(sequence, found)
     cells = prepared.sequence.pruned
@@ -489,12 +493,12 @@ def _left(context: ApplyContext, prepared: PreparedChange, found: Survey) -> Fab
     sequence = context.own_sequence(last)
     known = {row.switch for row in context.journal.switches(last.id) if row.state == SAVED}
     live = {switch.name for switch in prepared.fabric.live}
-    folder = ASKED if (sequence.directory / ASKED).exists() else "configs"
+    folder = REQUESTED if (sequence.directory / REQUESTED).exists() else "configs"
     left: FabricState = {}
     for name, running in found.read.items():
         if name not in live or name not in sequence.ports or not running.owned_vlans:
             continue
-        if sequence.states and folder != ASKED:
+        if sequence.states and folder != REQUESTED:
             left[name] = sequence.state_after(running, name, sequence.waves)
         elif sequence.states or name in known:
             left[name] = _overlay_build(sequence, running, name, folder)

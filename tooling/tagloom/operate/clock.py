@@ -197,7 +197,9 @@ class TimetableController:
         now, waited = self.clock.now(), self._now()
         scheduled = due(self.table, now)
         requests = self._requests(now)
-        decision = decide(waited, scheduled, set(requests.values()), load, self._standing, self.watch, self._withheld)
+        decision = decide(
+            waited, scheduled, set(requests.values()), load, self._standing, self.watch, self._lost_speed_steps
+        )
         if decision.standing != self._standing:
             self._remember(decision.standing)
         what = " + ".join(decision.settings)
@@ -214,7 +216,7 @@ class TimetableController:
 
     def _raises(self, decision: Decision) -> bool:
         """Return whether a change must not wait after one that failed: for load, or for links it may have left down."""
-        return decision.standing.raised or bool(self._may_lack - self._withheld(decision.settings))
+        return decision.standing.raised or bool(self._may_lack - self._lost_speed_steps(decision.settings))
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
@@ -282,7 +284,7 @@ class TimetableController:
         off = frozenset.intersection(*(_down(self.fabric, fabric) for fabric, _ in each))
         return self.fabric.with_links_down(off), None  # at full speed: nobody knows what paths would carry
 
-    def _withheld(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
+    def _lost_speed_steps(self, names: tuple[str, ...]) -> frozenset[tuple[int, int]]:
         return lost_speed_steps(self.fabric, self._target(names)[0])
 
     # --- what is done ------------------------------------------------------------------------------------------------
@@ -291,7 +293,9 @@ class TimetableController:
         fabric, regulated = self._target(names)
         what = " + ".join(path.rpartition("/")[2] for path in names)
         off, lacks = _down(self.fabric, fabric), lost_speed_steps(self.fabric, fabric)
-        before = self._withheld(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
+        before = (
+            self._lost_speed_steps(self._standing.settings) if self._standing.settings else frozenset[tuple[int, int]]()
+        )
         count = f"{len(off)} of {len(self.fabric.links)} links off"
         if slower := {link for link, _ in lacks} - off:
             count += f", {len(slower)} slowed"
@@ -315,8 +319,8 @@ class TimetableController:
         self._retry_seconds, self._retry_at, self._may_lack = FIRST_RETRY_SECONDS, 0.0, frozenset()
         self._note("done", names, why)
         self._remember(changed(self._now(), names, self._standing, lowered=lowered))
-        told = f"changed {switches} switches" if switches else "the switches hold it already"
-        self.tell(self.clock.now(), f"{what}: {count} ({why}); {told}")
+        reported = f"changed {switches} switches" if switches else "the switches hold it already"
+        self.tell(self.clock.now(), f"{what}: {count} ({why}); {reported}")
 
     def _confirm(self, now: float, names: tuple[str, ...]) -> None:
         """Once after a start, make sure that the switches hold what was remembered."""
@@ -358,12 +362,12 @@ class TimetableController:
         """Return the outcomes of a push. Raises PlanError for changes by hand, DeviceError for faults."""
         outcomes = result.outcomes
         if result.drift:
-            way_out = "tagloom apply with --drift keep or --drift overwrite"
+            next_step = "tagloom apply with --drift keep or --drift overwrite"
             advice = tuple(f"apply BUILD --drift {each}" for each in ("keep", "overwrite"))
-            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), way_out, advice)
+            raise PlanError("what was changed by hand is not overwritten", str(result.drift[0]), next_step, advice)
         if result.refused:
-            way_out, advice = "tagloom run with --allow interrupt", ("run --allow interrupt",)
-            raise PlanError(result.interrupted.rule, result.interrupted.sentence, way_out, advice)
+            next_step, advice = "tagloom run with --allow interrupt", ("run --allow interrupt",)
+            raise PlanError(result.interrupted.rule, result.interrupted.sentence, next_step, advice)
         if outcomes.failed or outcomes.error:
             bad = next((each for each in outcomes.outcomes if each.failed), None)
             raise DeviceError(
@@ -379,8 +383,8 @@ class TimetableController:
         if not proof.proven:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
         directory = self.home / "build"
-        pages = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
-        write_build(build, build.summary(proof), texts, directory, proof, pages)
+        payloads = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
+        write_build(build, build.summary(proof), texts, directory, proof, payloads)
         prepared = prepare.prepare(directory)
         if not prepared.proof.proven:
             raise PlanError("settings must prove before they are pushed", str(prepared.proof.findings[0]))

@@ -51,14 +51,14 @@ def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
 
     def show_and_write(status: ClockStatus) -> None:
         show(status)
-        page = ClockPage(user, host, pid, str(timetable.absolute()), status)
-        write_private(home / CLOCK, json.dumps(asdict(page)) + "\n")
+        payload = ClockPage(user, host, pid, str(timetable.absolute()), status)
+        write_private(home / CLOCK, json.dumps(asdict(payload)) + "\n")
 
     try:
         yield show_and_write
     finally:
-        page = read_clock(home)
-        if page is not None and (page.host, page.pid) == (host, pid):
+        payload = read_clock(home)
+        if payload is not None and (payload.host, payload.pid) == (host, pid):
             with suppress(OSError):
                 (home / CLOCK).unlink()
 

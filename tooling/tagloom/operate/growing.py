@@ -13,7 +13,7 @@ from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, w
 from tagloom.pipeline.growing import by_new_names, rollout_between
 from tagloom.pipeline.planning import Build, parse
 from tagloom.read import read_fabric
-from tagloom.records.meeting import Meeting, owned_ports
+from tagloom.records.fabric_pair import FabricPair, owned_ports
 from tagloom.records.ownership import overlay
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def from_what_runs(
     ran = _fabric_of(context, last)
     up = {switch.name: switch.up for switch in ran.switches}
     changed = any(up.get(switch.name, switch.up) != switch.up for switch in prepared.fabric.switches)
-    if changed or Meeting(ran, prepared.fabric).same_cabling:  # a switch that died, or is back, has ways of its own
+    if changed or FabricPair(ran, prepared.fabric).same_cabling:  # a switch that died, or is back, has ways of its own
         return prepared, ""
     new = read_build(prepared.directory)
     old = by_new_names(_left_by(context, last, new), new.fabric)
-    meeting = Meeting(old.fabric, new.fabric)
-    if meeting.same_cabling:
+    fabrics = FabricPair(old.fabric, new.fabric)
+    if fabrics.same_cabling:
         return prepared, ""
     try:
         change = rollout_between(old, new, allow_drain=allow_drain)
@@ -63,8 +63,8 @@ def from_what_runs(
             )
     directory = context.site.directory("growth") / "rollout"
     write_rollout(new, change, context.site.share / "templates", directory)
-    told = f"{meeting.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
-    return replace(prepared, sequence=read_sequence(directory)), told
+    reported = f"{fabrics.difference}: {len(change.waves)} waves, each line proven for the pairs that both have"
+    return replace(prepared, sequence=read_sequence(directory)), reported
 
 
 def _fabric_of(context: ApplyContext, run: Run) -> Fabric:

@@ -128,7 +128,7 @@ def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOpti
         result, last = acted.result, acted.state
         first = {**first, **acted.read} if tried is None else first
         tried = wanted.fabric
-        done = _told(done, runs, wanted, acted)
+        done = _reported(done, runs, wanted, acted)
         if options.propose:
             break
         last = last if result.good else {**runs.state, **acted.read}
@@ -175,7 +175,7 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _D
         _keep_home(context, runs)
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
     back = [b.name for a, b in zip(runs.fabric.switches, wanted.fabric.switches, strict=True) if b.up and not a.up]
-    asked = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=back[0] if back else "")
+    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=back[0] if back else "")
     looked: list[Survey] = []
     means = "wake" if wanted.woken else "replan"
     templates, directory = context.site.share / "templates", folder / "build"
@@ -186,14 +186,14 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _D
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
     try:
-        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=looked.append)
+        result = apply.look_and_apply(context, prepared, requested, check=options.propose, on_found=looked.append)
     except PlanError:
         if not looked:
             raise
         # Waves that lead there are not found, such as where an id names another tree: planned beside what was read.
         means = "replan" if means == "detour" else means
         prepared = _planned(context, runs, wanted, looked[0].read, directory)
-        result = apply.look_and_apply(context, prepared, asked, check=options.propose, on_found=looked.append)
+        result = apply.look_and_apply(context, prepared, requested, check=options.propose, on_found=looked.append)
     return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
 
 
@@ -230,7 +230,7 @@ def _state_of(prepared: PreparedChange) -> FabricState:
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def _told(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
+def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
     woken = tuple(" - ".join(link_ends(fabric, i)) for i in sorted(wanted.woken))

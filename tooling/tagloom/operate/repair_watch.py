@@ -152,9 +152,9 @@ class RepairWatch:
             self._announce("repair-failed", self._seen, _one_line(error))
             return
         self._runs = None  # what runs is another thing now
-        self._told(done)
+        self._reported(done)
 
-    def _told(self, done: Repair) -> None:
+    def _reported(self, done: Repair) -> None:
         """Announce what became of a repair."""
         good = done.result is None or (done.result.good and not done.pairs_left)
         kind = "repair-proposed" if done.proposed else "repaired" if good else "repair-failed"

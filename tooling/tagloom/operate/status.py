@@ -92,16 +92,16 @@ def recorded(home: Path) -> Recorded:
         if last is not None and last.state == RUNNING:
             last = replace(last, state=INTERRUPTED)
     applied = journal.applied()
-    told = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home))
+    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home))
     if applied is None:
-        return told
+        return reported
     with tempfile.TemporaryDirectory() as place:
         order = Path(place) / "order"
         journal.unpack(applied.id, order)
         build = order / "build" if (order / "rollout.json").is_file() else order
         fabric = read_fabric(fabric_file(build))
         state, _ = parse(fabric, read_texts(fabric, build / "configs"))
-    return replace(told, fabric=fabric, state=state, repaired=is_repair(applied, home))
+    return replace(reported, fabric=fabric, state=state, repaired=is_repair(applied, home))
 
 
 def sent_log(home: Path, most: int) -> list[dict[str, Any]]:

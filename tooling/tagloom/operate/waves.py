@@ -30,7 +30,7 @@ from tagloom.pipeline.planning import dead_states, proof_services, render
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
-from tagloom.records.meeting import shared_part
+from tagloom.records.fabric_pair import shared_part
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.rollout import cells_to_json
 from tagloom.render import parse_configuration
@@ -347,8 +347,8 @@ class ApplyContext:
     def _heed_abort(self, run: Run) -> None:
         if RunDirectory(self.site.home).stop.exists():
             self.journal.move(run.id, Move.STOP, "as asked")
-            rule, way_out = "a command that was asked to stop sends nothing more", "tagloom apply --resume"
-            raise PlanError(rule, "", way_out, ("apply --resume",))
+            rule, next_step = "a command that was asked to stop sends nothing more", "tagloom apply --resume"
+            raise PlanError(rule, "", next_step, ("apply --resume",))
 
     def _settle(self, run: Run, sequence: WaveSequence, outcomes: Outcomes, *, whole: bool) -> None:
         if outcomes.good:
@@ -497,15 +497,15 @@ def locate_switches(sequence: WaveSequence, wave: int, found: Survey) -> SwitchP
 def prove_path(
     sequence: WaveSequence,
     here: FabricState,
-    ways: Collection[tuple[FabricState, int]],
+    passed: Collection[tuple[FabricState, int]],
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] | None = None,
 ) -> None:
     """Prove each step of a way line by line, from what was read: the state it leads to, and the wave whose lines it is.
 
     Raises PlanError for the first step that does not prove.
     """
-    for number, (there, wave) in enumerate(ways, start=1):
-        check_wave(sequence, here, there, wave, f"wave {number} of {len(ways)}", stuck or {})
+    for number, (there, wave) in enumerate(passed, start=1):
+        check_wave(sequence, here, there, wave, f"wave {number} of {len(passed)}", stuck or {})
         here = there
 
 
@@ -559,17 +559,17 @@ def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> 
     Switches that fell behind catch up before the others go on, wave by wave.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
-    ways: list[tuple[FabricState, int]] = []
+    passed: list[tuple[FabricState, int]] = []
     here = progress.read
     for number in range(max(1, min(progress.at.values(), default=wave)), wave):
         behind = tuple(name for name, at in progress.at.items() if at <= number)
         here = overlay_wave(sequence, here, number, behind)
-        ways.append((here, number))
+        passed.append((here, number))
         pushes.append((number, number, behind))
     for number in range(max(1, wave), sequence.waves + 1):
         here = overlay_wave(sequence, here, number)
-        ways.append((here, number))
-    prove_path(sequence, progress.read, ways)
+        passed.append((here, number))
+    prove_path(sequence, progress.read, passed)
     return [*pushes, (max(1, wave), 0, ())]
 
 
@@ -588,17 +588,17 @@ def write_inverse(
     """
     shutil.rmtree(directory, ignore_errors=True)
     fabric = sequence.fabric
-    ways: list[tuple[FabricState, int]] = []
-    page: list[dict[str, Any]] = []
+    passed: list[tuple[FabricState, int]] = []
+    payload: list[dict[str, Any]] = []
     files = {order.number: order.fabrics for order in read_waves(sequence.directory)} if sequence.judged else {}
     texts = [render(fabric, progress.read, templates)]
     write_texts(directory / "before", texts[0])
     for here, there, number in _steps_back(sequence, progress, wave, down_to):
-        ways.append((there, number))
-        folder = f"waves/{len(ways)}"
+        passed.append((there, number))
+        folder = f"waves/{len(passed)}"
         texts.append(render(fabric, there, templates))
         write_texts(directory / folder, texts[-1])
-        page.append(
+        payload.append(
             {
                 "name": f"undo {sequence.names[number - 1]}",
                 "configs": folder,
@@ -608,19 +608,19 @@ def write_inverse(
                 "fabrics": [path.relative_to(sequence.directory).as_posix() for path in files.get(number, ())][::-1],
             }
         )
-    if not page:
+    if not payload:
         raise PlanError("there is something to undo", "the switches hold what they held before the run", "")
-    prove_path(sequence, progress.read, ways, stuck)
+    prove_path(sequence, progress.read, passed, stuck)
     whole: dict[str, Any] = {
         "before": "before",
-        "waves": page,
+        "waves": payload,
         "broadcast_duplicates_allowed": sequence.duplicates_allowed,
     }
     if sequence.judged:
         whole |= {"left": "left", "ports": {name: list(ports) for name, ports in sequence.owned.items()}}
     if sequence.pruned:
         whole["pruned"] = cells_to_json(sequence.pruned)
-    if any(wave["paused"] for wave in page):
+    if any(wave["paused"] for wave in payload):
         whole["downtime_seconds"] = downtime(sequence.directory)
     (directory / "rollout.json").write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
     (directory / "build").mkdir()
@@ -636,14 +636,14 @@ def write_inverse(
     return WaveSequence(
         directory,
         fabric,
-        (progress.read, *(there for there, _ in ways)),
-        tuple(wave["name"] for wave in page),
-        tuple(wave["drain_seconds"] for wave in page),
-        tuple(wave["paused"] for wave in page),
-        tuple(sequence.assumptions[number - 1] for _, number in ways),
+        (progress.read, *(there for there, _ in passed)),
+        tuple(wave["name"] for wave in payload),
+        tuple(wave["drain_seconds"] for wave in payload),
+        tuple(wave["paused"] for wave in payload),
+        tuple(sequence.assumptions[number - 1] for _, number in passed),
         sequence.duplicates_allowed,
         digests(texts, fabric),
-        tuple(sequence.judged[number - 1][::-1] for _, number in ways) if sequence.judged else (),
+        tuple(sequence.judged[number - 1][::-1] for _, number in passed) if sequence.judged else (),
         sequence.left,
         sequence.owned,
         sequence.pruned,
@@ -691,13 +691,13 @@ def save_first(sequence: Path, switches: Collection[str]) -> None:
     path = sequence / "rollout.json"
     if not path.exists():  # a build: one wave, after which all are saved
         return
-    page: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**page, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
+    payload: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**payload, "save": sorted(switches)}, indent=2) + "\n", "utf-8")
 
 
 def downtime(directory: Path) -> float:
     """Return for how long a rollout says that it pauses hosts, in seconds; 0 for a build."""
     if not (directory / "rollout.json").exists():
         return 0.0
-    page = read_rollout(directory)
-    return page.downtime_seconds or (1.0 if any(wave.paused for wave in page.waves) else 0.0)
+    payload = read_rollout(directory)
+    return payload.downtime_seconds or (1.0 if any(wave.paused for wave in payload.waves) else 0.0)

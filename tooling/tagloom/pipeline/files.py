@@ -26,7 +26,7 @@ from tagloom.platforms.port_names import link_at
 from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.detours import Detour, Protection, with_vlans
-from tagloom.records.pages import BuildPage
+from tagloom.records.forms import BuildForm
 from tagloom.records.routes import Relation, Routes
 from tagloom.render import render_configuration, site_lines
 from tagloom.storage.arrays import read_arrays
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tagloom.platforms.words import Templates
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
-    from tagloom.records.pages import RoutesPage
+    from tagloom.records.forms import RoutesForm
     from tagloom.records.rollout import Growth, Rollout
 
 CONFIGURATION_BYTES = 1 << 26
@@ -78,7 +78,7 @@ def write_build(
     """
     routes = build.routes
     hosts = host_pages(build) if hosts is None else hosts
-    page: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "tagloom": __version__,
         "format": BUILD_FORMAT,
         "summary": summary,
@@ -89,11 +89,11 @@ def write_build(
         },
     }
     if build.detours:
-        page["detours"] = [detour.to_json() for detour in build.detours]
+        payload["detours"] = [detour.to_json() for detour in build.detours]
     if not texts:
-        page["texts"] = "none: the planned states are proven, no configuration is"
+        payload["texts"] = "none: the planned states are proven, no configuration is"
         with _owned(directory, "plan.json") as fresh:
-            (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+            (fresh / "plan.json").write_text(json.dumps(payload) + "\n", "utf-8")
         return
     arrays = {"source_of_host": routes.source_of_host, "root": routes.root}
     if routes.parent is not None:
@@ -102,7 +102,7 @@ def write_build(
         arrays |= {"first": routes.relation.first, "following": routes.relation.following}
     with _owned(directory, "plan.json") as fresh:
         (fresh / "fabric.yml").write_text(format_fabric(build.fabric), "utf-8")
-        (fresh / "plan.json").write_text(json.dumps(page) + "\n", "utf-8")
+        (fresh / "plan.json").write_text(json.dumps(payload) + "\n", "utf-8")
         np.savez_compressed(fresh / "routes.npz", **arrays)  # type: ignore[arg-type]  # names to arrays
         write_texts(fresh / "configs", texts)
         write_templates(build.fabric.templates, fresh / "templates")
@@ -176,24 +176,26 @@ def read_build(directory: Path, *, states: bool = True) -> Build:
         raise InputError([Finding(str(where), f"{expected}, format {BUILD_FORMAT}", actual)])
     if "texts" in raw and not (directory / "routes.npz").exists():
         raise InputError([Finding(str(directory), expected, "a record of a plan without texts (--no-texts)")])
-    page = checked(BuildPage, raw, str(where))
+    payload = checked(BuildForm, raw, str(where))
     fabric = read_fabric(directory / "fabric.yml")
-    routes = _read_routes(directory / "routes.npz", page.routes, fabric)
+    routes = _read_routes(directory / "routes.npz", payload.routes, fabric)
     state = parse(fabric, read_texts(fabric, directory / "configs"))[0] if states else {}
-    summary = page.summary
-    told = summary.broadcast, tuple(summary.remarks)
-    detours = _read_detours(page, fabric, str(where))
+    summary = payload.summary
+    reported = summary.broadcast, tuple(summary.remarks)
+    detours = _read_detours(payload, fabric, str(where))
     guarded = None
     if summary.protect != "none":
         guarded = Protection(**{each.name: getattr(summary, each.name) for each in fields(Protection)})
-    return Build(fabric, routes, summary.assignment, summary.vlans, state, *told, detours=detours, protection=guarded)
+    return Build(
+        fabric, routes, summary.assignment, summary.vlans, state, *reported, detours=detours, protection=guarded
+    )
 
 
-def _read_detours(page: BuildPage, fabric: Fabric, where: str) -> tuple[Detour, ...]:
+def _read_detours(payload: BuildForm, fabric: Fabric, where: str) -> tuple[Detour, ...]:
     """Read the detours of a build, which name links, switches and hosts of its fabric. Raises InputError."""
     hosts = {host.name for host in fabric.hosts}
     findings: list[Finding] = []
-    detours = tuple(map(Detour.from_json, page.detours))
+    detours = tuple(map(Detour.from_json, payload.detours))
     for number, detour in enumerate(detours):
         place = f"{where}: detours.{number}"
         links = {link_at(fabric, end) for end in detour.dead}
@@ -207,14 +209,14 @@ def _read_detours(page: BuildPage, fabric: Fabric, where: str) -> tuple[Detour, 
     return detours
 
 
-def _read_routes(path: Path, page: RoutesPage, fabric: Fabric) -> Routes:
+def _read_routes(path: Path, payload: RoutesForm, fabric: Fabric) -> Routes:
     """Read routes, and check that they are some of this fabric: every path ends where it leads. Raises InputError."""
     expected = "the routes that tagloom plan wrote for this fabric"
     arrays = read_arrays(path, expected)
     try:
         relation = Relation(arrays["first"], arrays["following"]) if "first" in arrays else None
         routes = Routes(
-            page.method, page.reason, arrays["source_of_host"], arrays["root"], arrays.get("parent"), relation
+            payload.method, payload.reason, arrays["source_of_host"], arrays["root"], arrays.get("parent"), relation
         )
         check_routes(fabric, routes)
     except (ValueError, KeyError) as error:
@@ -230,7 +232,7 @@ def duplicates_allowed(directory: Path) -> bool:
     if not plan.exists():
         return False
     return (
-        checked(BuildPage, read_json(plan, "a build made by tagloom plan"), str(plan)).summary.broadcast == "static-arp"
+        checked(BuildForm, read_json(plan, "a build made by tagloom plan"), str(plan)).summary.broadcast == "static-arp"
     )
 
 
@@ -238,7 +240,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
     """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
     growth, own = change.growth, plan_of.fabric.templates
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
-    page = change.to_json()
+    payload = change.to_json()
     judged = _Judged()
     with _owned(directory, "rollout.json") as fresh:
         write_texts(fresh / "before", render(fabric, change.before, templates))
@@ -266,7 +268,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
             more = {"left": "left", "ports": {name: list(ports) for name, ports in growth.ports.items()}}
         (fresh / "rollout.json").write_text(
             json.dumps(
-                {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **page, **more, "waves": waves},
+                {"tagloom": __version__, "format": BUILD_FORMAT, "before": "before", **payload, **more, "waves": waves},
                 indent=2,
             )
             + "\n",
@@ -274,7 +276,7 @@ def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: P
         )
         texts = render(target.fabric, target.state, templates)
         write_build(target, target.summary(change.after_proof), texts, fresh / "build", change.after_proof)
-    return page
+    return payload
 
 
 class _Judged:

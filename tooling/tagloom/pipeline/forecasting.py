@@ -116,9 +116,9 @@ def _replayed(
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:
     """Read a rollout directory and say what its waves interrupt. Raises InputError where it is none of this fabric."""
-    page = read_rollout(directory)
-    waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in page.waves]
-    folders = [page.before, *(wave.configs for wave in page.waves)]
+    payload = read_rollout(directory)
+    waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in payload.waves]
+    folders = [payload.before, *(wave.configs for wave in payload.waves)]
     states = [parse(fabric, read_texts(fabric, directory / folder))[0] for folder in folders]
 
     def toggle_seconds(model: str) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
 from tagloom.pipeline.planning import lines_of, plan, proof_services, rollout
 from tagloom.pipeline.pruning import pruned_first, what_runs
-from tagloom.records.meeting import Meeting, link_ends, owned_ports, shared_part
+from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports, shared_part
 from tagloom.records.rollout import Growth, Rollout
 from tagloom.records.wave_proof import AS_PLANNED
 from tagloom.rollout import choose
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tagloom.errors import TagloomError
     from tagloom.pipeline.planning import Build
     from tagloom.records.fabric import Fabric
-    from tagloom.records.meeting import Place
+    from tagloom.records.fabric_pair import Place
     from tagloom.records.rollout import Wave
     from tagloom.records.switch_state import FabricState
     from tagloom.records.wave_proof import ProofAssumptions, WaveProof
@@ -69,7 +69,7 @@ def rollout_between(
     if not alike(a, b):
         if running is not None or foreign != "refuse":
             raise InputError([Finding("--running, --foreign", "two builds of one fabric", "they differ in parts")])
-        return grow(Meeting(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
+        return grow(FabricPair(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
     before, after = what_runs(running, b, old.state, new.state)
     return pruned_first(b, before, after, partial(rollout, b, **wish), foreign=foreign)  # type: ignore[arg-type]  # as above
 
@@ -102,7 +102,7 @@ def alike(a: Fabric, b: Fabric) -> bool:
 
 
 def grow(
-    meeting: Meeting,
+    fabrics: FabricPair,
     before: FabricState,
     after: FabricState,
     *,
@@ -117,28 +117,28 @@ def grow(
     first, by a plan without them. Raises InputError for fabrics that no rollout leads between, PlanError where none was
     found.
     """
-    refuse_unlike(meeting)
+    refuse_unlike(fabrics)
     wish = {"duplicates_allowed": duplicates_allowed, "strategy": strategy, "allow_drain": allow_drain}
-    if meeting.contended:
-        return _over_less(meeting, before, after, wish)
-    before = {switch.name: before[switch.name] for switch in meeting.old.switches}
+    if fabrics.contended:
+        return _over_less(fabrics, before, after, wish)
+    before = {switch.name: before[switch.name] for switch in fabrics.old.switches}
     refused: list[PlanError] = []
     for keep in (True, False):
         try:
-            parts = stages(meeting, before, after, keep=keep)
-            return _ordered(meeting, parts, duplicates_allowed, strategy, allow_drain=allow_drain)
+            parts = stages(fabrics, before, after, keep=keep)
+            return _ordered(fabrics, parts, duplicates_allowed, strategy, allow_drain=allow_drain)
         except PlanError as error:
             refused.append(error)
     first, last = refused
     witness = last.witness if last.witness == first.witness else f"{last.witness}; with VLANs kept: {first.witness}"
-    raise PlanError(last.rule, witness, last.way_out, last.advice)
+    raise PlanError(last.rule, witness, last.next_step, last.advice)
 
 
-def refuse_unlike(meeting: Meeting) -> None:
+def refuse_unlike(fabrics: FabricPair) -> None:
     """Raise InputError where parts of one name are different things, or switches are managed in different ways."""
     findings = []
-    old, new = meeting.old, meeting.new
-    for name in sorted({*meeting.gone} & {*meeting.come}):
+    old, new = fabrics.old, fabrics.new
+    for name in sorted({*fabrics.gone} & {*fabrics.come}):
         a, b = (fabric.switches[fabric.index[name]].model for fabric in (old, new))
         rule = f"a {a}, as before: take it out by one rollout, and put the other in by the next"
         findings.append(Finding(f"switch {name}", rule, f"a {b}"))
@@ -153,46 +153,53 @@ def refuse_unlike(meeting: Meeting) -> None:
 
 
 def _way(fabric: Fabric) -> tuple[object, ...]:
-    way = fabric.management
-    if way is None:
+    management = fabric.management
+    if management is None:
         return ()
     ends = link_ends(fabric)
-    return way.vlan, fabric.switches[way.switch].name, way.port, frozenset(ends[i] for i in way.links)
+    return (
+        management.vlan,
+        fabric.switches[management.switch].name,
+        management.port,
+        frozenset(ends[i] for i in management.links),
+    )
 
 
 def shared_services(
-    one: Fabric, other: Fabric, *, duplicates_allowed: bool = False, guests: frozenset[Place] = frozenset()
+    one: Fabric, other: Fabric, *, duplicates_allowed: bool = False, transient_ports: frozenset[Place] = frozenset()
 ) -> ProofServices:
-    """Return what decides waves between states of two fabrics: for what both have, with the other hosts as guests.
+    """Return what decides waves between states of two fabrics: for what both have, other hosts' ports being transient.
 
-    `guests` are more of them, which neither fabric has.
+    `transient_ports` are more of them, which neither fabric has.
     """
     if one is other:
-        return proof_services(one, duplicates_allowed=duplicates_allowed, guests=guests)
+        return proof_services(one, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports)
     part, hosts = shared_part(one, other)
-    guests |= hosts
-    services = proof_services(part, duplicates_allowed=duplicates_allowed, guests=guests)
+    transient_ports |= hosts
+    services = proof_services(part, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports)
 
     def wave(
         before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
     ) -> tuple[WaveProof, int]:
         proof, count = services.wave(before, after, assumptions)
-        found = open_borders(part, before, lines_of(part, before, after), guests | assumptions.guests)
+        found = open_borders(part, before, lines_of(part, before, after), transient_ports | assumptions.transient_ports)
         return replace(proof, findings=(*proof.findings, *found)), count
 
     return replace(services, wave=wave)
 
 
-def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy: str, *, allow_drain: bool) -> Rollout:
-    old, new = meeting.old, meeting.new
-    stay = {place: was for place, (was, _) in meeting.hosts.items()}
+def _ordered(
+    fabrics: FabricPair, parts: Stages, duplicates_allowed: bool, strategy: str, *, allow_drain: bool
+) -> Rollout:
+    old, new = fabrics.old, fabrics.new
+    stay = {place: was for place, (was, _) in fabrics.hosts.items()}
     staying = replace(
         old,
         hosts=tuple(host for host in old.hosts if (old.switches[host.switch].name, host.port) in stay),
         shape=None,
         reserved=(),
     )
-    before, between = (meeting.united(new_addresses=later) for later in (False, True))
+    before, between = (fabrics.united(new_addresses=later) for later in (False, True))
     first = proof_services(old, duplicates_allowed=duplicates_allowed).verify(parts.before)
     if not first.proven:
         witness = str(first.findings[0]) if first.findings else "unreachable pairs"
@@ -203,34 +210,34 @@ def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy
     if parts.leave == {**parts.before} or not _taken(parts):  # what only closes ports may go with what only adds
         steps = []
     steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
-    guests = _staying_behind(meeting)
-    waves += _own(steps, parts.before, allowed, guests)
+    transient_ports = _staying_behind(fabrics)
+    waves += _own(steps, parts.before, allowed, transient_ports)
     middle = choose(
         between,
         {switch.name: parts.add[switch.name] for switch in between.switches},
         {switch.name: parts.change[switch.name] for switch in between.switches},
-        proof_services(between, duplicates_allowed=allowed, guests=guests),
+        proof_services(between, duplicates_allowed=allowed, transient_ports=transient_ports),
         strategy=strategy,
         allow_drain=allow_drain,
         renumber=False,
     )
-    left = {name: parts.before[name] for name in meeting.gone}
+    left = {name: parts.before[name] for name in fabrics.gone}
     waves += [
         replace(
             wave,
             before={**left, **wave.before},
             state={**left, **wave.state},
             fabrics=(between, between),
-            assumptions=replace(wave.assumptions, guests=guests),
+            assumptions=replace(wave.assumptions, transient_ports=transient_ports),
         )
         for wave in middle.waves
     ]
     here = waves[-1].state if waves else parts.add
-    led = {name: here[name] for name in meeting.gone}  # a tree for the time of the rollout may have passed there
+    led = {name: here[name] for name in fabrics.gone}  # a tree for the time of the rollout may have passed there
     end = {**parts.end, **led}
     steps = [(Step("end", WHY["end"], end), (between, new))]
-    if meeting.ports_of_links(old):
-        let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in meeting.hosts)
+    if fabrics.ports_of_links(old):
+        let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in fabrics.hosts)
         cleared = replace(new, hosts=let_in, shape=None, reserved=())
         steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
     waves += _own(steps, here, allowed, frozenset())
@@ -238,7 +245,7 @@ def _ordered(meeting: Meeting, parts: Stages, duplicates_allowed: bool, strategy
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
         raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
-    growth = _growth(meeting, waves, left)
+    growth = _growth(fabrics, waves, left)
     names = [switch.name for switch in growth.fabric.switches]
     waves = [
         replace(wave, before={n: wave.before[n] for n in names}, state={n: wave.state[n] for n in names})
@@ -254,16 +261,16 @@ def _taken(parts: Stages) -> bool:
     return any((held.enabled & ~parts.leave[name].enabled).any() for name, held in parts.before.items())
 
 
-def _growth(meeting: Meeting, waves: Collection[Wave], left: FabricState) -> Growth:
-    old, new = meeting.old, meeting.new
-    sent = [name for name in meeting.gone if any(wave.state[name] is not left[name] for wave in waves)]
+def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> Growth:
+    old, new = fabrics.old, fabrics.new
+    sent = [name for name in fabrics.gone if any(wave.state[name] is not left[name] for wave in waves)]
     more = [old.index[name] for name in sent]
     fabric = replace(
         new,
         switches=(*new.switches, *(old.switches[s] for s in more)),
         ports=(*new.ports, *(old.ports[s] for s in more)),
     )
-    kept, were, are = (n * (n - 1) for n in (len(meeting.hosts), len(old.hosts), len(new.hosts)))
+    kept, were, are = (n * (n - 1) for n in (len(fabrics.hosts), len(old.hosts), len(new.hosts)))
     return Growth(
         fabric,
         {switch.name: owned_ports((old, new), switch.name) for switch in fabric.switches},
@@ -274,13 +281,13 @@ def _growth(meeting: Meeting, waves: Collection[Wave], left: FabricState) -> Gro
     )
 
 
-def _staying_behind(meeting: Meeting) -> frozenset[Place]:
+def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:
     """Return the ports of hosts on switches that go: nothing is sent there, and they may send until links are shut."""
     return frozenset(
         (name, port)
-        for name, ports in meeting.ports_of_hosts(meeting.old).items()
+        for name, ports in fabrics.ports_of_hosts(fabrics.old).items()
         for port in ports
-        if name in meeting.gone
+        if name in fabrics.gone
     )
 
 
@@ -288,7 +295,7 @@ def _own(
     steps: list[tuple[Step, tuple[Fabric, Fabric]]],
     here: FabricState,
     duplicates_allowed: bool,
-    guests: frozenset[Place],
+    transient_ports: frozenset[Place],
 ) -> list[Wave]:
     """Prove steps that are no rollout's of one fabric; those that change nothing are left out. Raises PlanError."""
     waves: list[Wave] = []
@@ -298,7 +305,9 @@ def _own(
         state = {**{name: held for name, held in here.items() if name not in state}, **state}
         if all(state[name] is here[name] for name in state):
             continue
-        services = shared_services(fabric, other, duplicates_allowed=duplicates_allowed, guests=guests)
+        services = shared_services(
+            fabric, other, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports
+        )
         part, _ = shared_part(fabric, other)
         for s, switch in enumerate(part.switches):
             if not both_fit(services.room(s), here[switch.name], state[switch.name]):
@@ -306,7 +315,9 @@ def _own(
                 witness = f"wave {step.name}: {switch.name} has no room for both at once"
                 raise PlanError(rule, witness, _IN_ONE_GO, (AT_ONCE,))
         proof, lines = services.wave(here, state)
-        judged = proof_services(other, duplicates_allowed=duplicates_allowed, guests=guests).verify(state)
+        judged = proof_services(other, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports).verify(
+            state
+        )
         for found in (*proof.findings, *judged.findings):
             rule = "every line of a rollout must be proven"
             raise PlanError(rule, f"wave {step.name}: {found}", _IN_ONE_GO, (AT_ONCE,))
@@ -314,19 +325,21 @@ def _own(
             witness = f"wave {step.name}: unreachable pairs"
             raise PlanError("every wave of a rollout must prove", witness, _IN_ONE_GO, (AT_ONCE,))
         wave = timed(here, replace(step, state=state), proof, lines)
-        waves.append(replace(wave, fabrics=(fabric, other), assumptions=replace(AS_PLANNED, guests=guests)))
+        waves.append(
+            replace(wave, fabrics=(fabric, other), assumptions=replace(AS_PLANNED, transient_ports=transient_ports))
+        )
         here, fabric = state, other
     return waves
 
 
-def _over_less(meeting: Meeting, before: FabricState, after: FabricState, wish: Mapping[str, object]) -> Rollout:
+def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, wish: Mapping[str, object]) -> Rollout:
     """Go over a plan without the links whose ports others will take. Raises PlanError where that is none."""
-    old = meeting.old
+    old = fabrics.old
     lost = [
-        not any(port in meeting.contended.get(name, ()) for name, p, members in ends for port in (p, *members))
+        not any(port in fabrics.contended.get(name, ()) for name, p, members in ends for port in (p, *members))
         for ends in link_ends(old)
     ]
-    hosts = tuple(h for h in old.hosts if (old.switches[h.switch].name, h.port) in meeting.hosts)
+    hosts = tuple(h for h in old.hosts if (old.switches[h.switch].name, h.port) in fabrics.hosts)
     links = tuple(link for link, stays in zip(old.links, lost, strict=True) if stays)
     less = replace(old, hosts=hosts, links=links, shape=None, reserved=(), management=None)
     try:
@@ -338,9 +351,9 @@ def _over_less(meeting: Meeting, before: FabricState, after: FabricState, wish: 
             f"a rollout that adds links at free ports first, and another that takes the old ones away; or {_IN_ONE_GO}",
             (AT_ONCE,),
         ) from error
-    first = grow(Meeting(old, less), before, build.state, **wish)  # type: ignore[arg-type]  # keywords of its own
-    second = grow(Meeting(less, meeting.new), first.after, after, **wish)  # type: ignore[arg-type]  # likewise
-    return _joined(meeting, first, second)
+    first = grow(FabricPair(old, less), before, build.state, **wish)  # type: ignore[arg-type]  # keywords of its own
+    second = grow(FabricPair(less, fabrics.new), first.after, after, **wish)  # type: ignore[arg-type]  # likewise
+    return _joined(fabrics, first, second)
 
 
 def _said(error: TagloomError) -> str:
@@ -348,7 +361,7 @@ def _said(error: TagloomError) -> str:
     return str(findings[0]) if findings else str(getattr(error, "witness", error))
 
 
-def _joined(meeting: Meeting, first: Rollout, second: Rollout) -> Rollout:
+def _joined(fabrics: FabricPair, first: Rollout, second: Rollout) -> Rollout:
     """Put two rollouts one behind the other."""
     assert first.growth is not None  # noqa: S101 - both lead between fabrics
     assert second.growth is not None  # noqa: S101 - as above
@@ -362,7 +375,7 @@ def _joined(meeting: Meeting, first: Rollout, second: Rollout) -> Rollout:
         waves.append(replace(wave, before=here, state=there))
         here = there
     growth = replace(
-        _growth(meeting, (), {name: left.get(name, start.get(name)) for name in meeting.gone}),  # type: ignore[misc]  # one of them
+        _growth(fabrics, (), {name: left.get(name, start.get(name)) for name in fabrics.gone}),  # type: ignore[misc]  # one of them
         fabric=second.growth.fabric,
         ports={name: _either(first, second, name) for name in names},
         left={name: state for name, state in left.items() if name not in names},

@@ -10,7 +10,7 @@ from tagloom import observe, platforms
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.observe import EVERYTHING, PORTS, Cabling
 from tagloom.read import read_fabric
-from tagloom.read.fabric_page import NAME
+from tagloom.read.fabric_form import NAME
 from tagloom.render import read_state
 from tagloom.storage.document import read_yaml
 from tagloom.units import split_address
@@ -150,13 +150,13 @@ def fabric_of(inventory: Path) -> Fabric:
 
 def fabric_path(inventory: Path) -> Path:
     """Return where the fabric file of an inventory is: the one its tagloom.yml names. Raises InputError."""
-    page = inventory / "tagloom.yml" if inventory.is_dir() else inventory
-    named = read_yaml(page, "an inventory of tagloom's")
+    payload = inventory / "tagloom.yml" if inventory.is_dir() else inventory
+    named = read_yaml(payload, "an inventory of tagloom's")
     name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
-    return page.parent / str(name)
+    return payload.parent / str(name)
 
 
-def page(
+def payload(
     seen: Mapping[str, Observation], carried: Mapping[str, Rates], findings: Sequence[Finding], at: float
 ) -> dict[str, Any]:
     """Return a snapshot with the keys of the command line."""
@@ -169,7 +169,7 @@ def page(
     }
 
 
-def discovery_page(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
+def discovery_payload(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
     """Return a discovery with the keys of the command line."""
     missing, unexpected = observe.differences(plan, found.fabric, found.silent) if plan is not None else ((), ())
     return {

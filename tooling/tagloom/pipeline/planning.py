@@ -16,7 +16,7 @@ from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.protecting import protection, refuse_protection, with_detours
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.detours import Detour, with_vlans
-from tagloom.records.meeting import Meeting
+from tagloom.records.fabric_pair import FabricPair
 from tagloom.records.switch_state import FlowControl, SwitchEditor
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.regulate.choose import RegulateOptions
@@ -197,7 +197,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
                 routes,
                 assignment,
                 previous.state if previous is not None else None,
-                _ways_out(fabric, routing, assignment, prefer, top),
+                _next_steps(fabric, routing, assignment, prefer, top),
                 broadcasts_once=partial(broadcasts_once, fabric),
                 static_arp=static_arp,
                 hosts_tag=learning,
@@ -215,7 +215,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         routes, vlans, unnumbered, detours = guarded.routes, guarded.vlans, guarded.state, guarded.detours
     wanted = _sleeping(fabric, unnumbered, regulated.asleep) if regulated is not None else unnumbered
     if keep is not None:
-        wanted = numbered_as(Meeting(keep.fabric, fabric), keep.state, wanted)
+        wanted = numbered_as(FabricPair(keep.fabric, fabric), keep.state, wanted)
     elif protect != "none" and previous is not None:
         wanted = renumbered(previous.state, wanted, fabric.first_vlan)
     if detours and (keep is not None or previous is not None):
@@ -228,9 +228,9 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     if unknown or state != planned:
         raise PlanError("a rendered configuration must read back as the planned state", "; ".join(map(str, unknown)))
     first_fit = first_fit_count(fabric, plain) if assignment == "fixed" else None
-    told = woven.broadcast, woven.remarks
+    reported = woven.broadcast, woven.remarks
     shown, rank = protection(fabric, woven.state, state, protect, detours) if protect != "none" else (None, None)
-    build = Build(fabric, routes, woven.assignment, vlans, state, *told, bound, traffic, first_fit, detours, shown)
+    build = Build(fabric, routes, woven.assignment, vlans, state, *reported, bound, traffic, first_fit, detours, shown)
     proof = verify(fabric, state, Plan(routes, build.duplicates_allowed))
     if rank is not None:  # climbed by what frames do after failures, too
         proof = replace(proof, channel_rank=rank)
@@ -273,10 +273,10 @@ def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] =
 
     `sleeping` names the hosts whose own ports shall sleep too.
     """
-    pages = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
+    payloads = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
     if sleeping:
-        pages["eee.yml"] = sleeping_page(build.fabric.name, sleeping)
-    return pages | ({"learning.sh": learning_page(build.fabric, build.state, build.assignment)} if teach else {})
+        payloads["eee.yml"] = sleeping_page(build.fabric.name, sleeping)
+    return payloads | ({"learning.sh": learning_page(build.fabric, build.state, build.assignment)} if teach else {})
 
 
 def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
@@ -320,7 +320,7 @@ def _balanced(
     return choices
 
 
-def _ways_out(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
+def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
     """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
     plain = " --prefer vlans" if prefer != "vlans" else ""
@@ -543,11 +543,11 @@ def may_finish(
 
 
 def proof_services(
-    fabric: Fabric, *, duplicates_allowed: bool = False, guests: frozenset[tuple[str, int]] = frozenset()
+    fabric: Fabric, *, duplicates_allowed: bool = False, transient_ports: frozenset[tuple[str, int]] = frozenset()
 ) -> ProofServices:
     """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits.
 
-    `guests` are the ports, by switch and number, of hosts that the fabric does not have and that may send all the same.
+    `transient_ports`, by switch and number, are of hosts that the fabric does not have, which may send all the same.
     """
     models = [platforms.of(switch) for switch in fabric.switches]
 
@@ -561,7 +561,7 @@ def proof_services(
     def wave(
         before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
     ) -> tuple[WaveProof, int]:
-        assumptions = replace(assumptions, guests=assumptions.guests | guests)
+        assumptions = replace(assumptions, transient_ports=assumptions.transient_ports | transient_ports)
         held, possible = stuck_lines(assumptions.stuck)
         lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
         together = lines | possible
@@ -588,12 +588,12 @@ def proof_services(
         return live_vlans(fabric, state | held, possible)
 
     def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        visited = ProofAssumptions(guests=guests)
+        visited = ProofAssumptions(transient_ports=transient_ports)
         alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
         return alone.held, alone.wanted
 
     return ProofServices(
-        verify=partial(verify, fabric.with_links_up(), plan=Plan(None, duplicates_allowed, guests)),
+        verify=partial(verify, fabric.with_links_up(), plan=Plan(None, duplicates_allowed, transient_ports)),
         wave=wave,
         live=live,
         dependencies=dependencies,

@@ -55,8 +55,8 @@ def refuse_harm_to_others(fabric: Fabric, after: FabricState, *, prunable: bool 
     rule = "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts"
     witness = "; ".join(map(str, harm))
     if all(each.expected == "no storm" for each in harm) and prunable:
-        way_out = f"{_PRUNE} takes those that loop off links, until a tree of each is left"
-        raise PlanError(rule, witness, way_out, (_PRUNE,))
+        next_step = f"{_PRUNE} takes those that loop off links, until a tree of each is left"
+        raise PlanError(rule, witness, next_step, (_PRUNE,))
     raise PlanError(rule, witness, "take those VLANs off the named ports, until what is left of each is a tree")
 
 

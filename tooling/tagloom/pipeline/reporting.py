@@ -20,7 +20,7 @@ from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, s
 from tagloom.predict.link import one_link
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.records.pages import RolloutPage
+from tagloom.records.forms import RolloutForm
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.settings_file import read_result, with_links_off
@@ -199,8 +199,8 @@ def _load(load: float, eee: Eee) -> LoadPoint:
 def _waves(directory: Path) -> dict[str, Any]:
     """Read a rollout's page. Raises InputError where the directory holds none."""
     path = directory / "rollout.json"
-    page: dict[str, Any] = read_json(path, "a rollout made by tagloom rollout")
-    return page | checked(RolloutPage, page, str(path)).model_dump()
+    payload: dict[str, Any] = read_json(path, "a rollout made by tagloom rollout")
+    return payload | checked(RolloutForm, payload, str(path)).model_dump()
 
 
 def _by_timetable(

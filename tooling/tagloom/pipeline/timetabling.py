@@ -95,7 +95,9 @@ def check_settings(fabric: Fabric, table: Timetable, templates: Path) -> dict[st
     return found
 
 
-def calendar_page(fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]) -> dict[str, Any]:
+def calendar_payload(
+    fabric: Fabric, table: Timetable, at_seconds: float, fabrics: Mapping[str, Fabric]
+) -> dict[str, Any]:
     """Return what a calendar says from a time on: what holds, the week's changes, and what the week saves."""
     zone = zone_of(table.timezone, "timezone")
     watts = {name: fabric_watts(each) for name, each in fabrics.items()}

@@ -59,8 +59,8 @@ def _whole(name: str) -> dict[str, Any]:
 
 
 def _own(name: str) -> dict[str, Any]:
-    page = files("tagloom.platforms") / "grammars" / f"{name}.yml"
-    data: dict[str, Any] = yaml.load(page.read_text("utf-8"), Loader=yaml.CSafeLoader)
+    document = files("tagloom.platforms") / "grammars" / f"{name}.yml"
+    data: dict[str, Any] = yaml.load(document.read_text("utf-8"), Loader=yaml.CSafeLoader)
     return data
 
 

@@ -128,7 +128,7 @@ class Grammar:
         if not platform.grammar:
             raise PlanError(
                 f"no command line is known for {platform.title}",
-                way_out=f"write platforms/grammars/<family>.yml and name it in platforms/{platform.model}.yml",
+                next_step=f"write platforms/grammars/<family>.yml and name it in platforms/{platform.model}.yml",
             )
         self.platform = platform
         self._data = family(platform.grammar, platform.firmware)

@@ -58,10 +58,10 @@ class Words:
         return dict(word for word in self.words if not isinstance(word, str))
 
 
-def read_templates(directory: Path, *, asked: bool = False) -> Templates:
+def read_templates(directory: Path, *, requested: bool = False) -> Templates:
     """Read the files of a directory that go before tagloom's own; others of names that tagloom has none of stay unread.
 
-    Raises InputError for a file of a family that none reads, and where one `asked` for holds none.
+    Raises InputError for a file of a family that none reads, and where one `requested` for holds none.
     """
     if directory.resolve() == share_directory() / "templates":
         return ()
@@ -80,7 +80,7 @@ def read_templates(directory: Path, *, asked: bool = False) -> Templates:
                 found[name] = read_text(path, "a readable template")
             else:
                 findings.append(Finding(str(path), " or ".join(OWN), path.name))
-    if asked and not found:
+    if requested and not found:
         rule = f"FAMILY/{' or FAMILY/'.join(OWN)} or {SITE}/all.j2"
         findings.append(Finding(str(directory), rule, "none of them"))
     if findings:

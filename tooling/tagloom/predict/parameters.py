@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 TIMES = ("timeout_seconds", "sleep_seconds", "wake_seconds")
 
 
-def fit_page(
+def fit_payload(
     pairs: Sequence[tuple[float, float]], source: str, *, regular: bool = False, timeout_seconds: float | None = None
 ) -> dict[str, Any]:
     """Fit pairs and return the parameters: `eee`, which forecasts read, and the paper's `fit` with residuals."""
     paper, eee, residual = fit_policy(pairs, regular=regular, timeout_seconds=timeout_seconds)
     return {
-        **policy_page((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
+        **policy_payload((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
         "residual_seconds": residual,
         "pairs": len(pairs),
         "fit": asdict(paper),
     }
 
 
-def policy_page(times: tuple[float, float, float], source: str) -> dict[str, Any]:
+def policy_payload(times: tuple[float, float, float], source: str) -> dict[str, Any]:
     """Return the page of a policy that was measured as such."""
     return {"eee": {**{key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}, "source": source}}
 
@@ -41,10 +41,14 @@ def read_parameters(path: Path) -> Eee:
 
     Host links are 1000BASE-T: they sleep when both directions are idle.
     """
-    page = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
-    given = page.get("eee", page) if isinstance(page, dict) else None  # measure idle-gap writes the times alone
+    payload = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
+    given = (
+        payload.get("eee", payload) if isinstance(payload, dict) else None
+    )  # measure idle-gap writes the times alone
     if not isinstance(given, dict):
-        raise InputError([Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), shown(page))])
+        raise InputError(
+            [Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), shown(payload))]
+        )
     wrong = [
         Finding(f"{path}: eee.{key}", "seconds", shown(given.get(key)))
         for key in TIMES

@@ -38,12 +38,12 @@ class Phy:
 @cache
 def phys() -> dict[str, Phy]:
     """Read all PHYs and measured devices, by name."""
-    page: dict[str, Any] = yaml.load(
+    payload: dict[str, Any] = yaml.load(
         (files("tagloom.predict") / "phys.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
-    rows = {name: (row, TABLES) for name, row in page["phys"].items()}
-    for name, row in page["devices"].items():
-        rows[name] = ({**page["phys"][row["phy"]], **row}, row["source"])
+    rows = {name: (row, TABLES) for name, row in payload["phys"].items()}
+    for name, row in payload["devices"].items():
+        rows[name] = ({**payload["phys"][row["phy"]], **row}, row["source"])
     return {name: _phy(name, row, source) for name, (row, source) in rows.items()}
 
 

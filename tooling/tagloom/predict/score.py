@@ -22,20 +22,20 @@ CARRIED = "payload bytes of the traffic over its seconds; counters count frames'
 
 
 def quantities_of(
-    page: Mapping[str, Any], fabric: Fabric, routes: Routes, traffic: Traffic | None
+    payload: Mapping[str, Any], fabric: Fabric, routes: Routes, traffic: Traffic | None
 ) -> dict[str, Quantity]:
     """Return what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
 
     A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
     """
     found: dict[str, Quantity] = {}
-    for key, source in {**page["sources"], **DERIVED}.items():
-        value = page.get(key)
+    for key, source in {**payload["sources"], **DERIVED}.items():
+        value = payload.get(key)
         if source == NOTHING_GIVEN or not isinstance(value, int | float):
             continue
-        if key in {"joules", "slowdown_percent"} and not page["seconds_base"]:
+        if key in {"joules", "slowdown_percent"} and not payload["seconds_base"]:
             continue
-        low, high = page["intervals"].get(key, (None, None))
+        low, high = payload["intervals"].get(key, (None, None))
         found[key] = Quantity(float(value), low, high, source)
     if traffic is not None and traffic.seconds:
         load = channel_load(fabric, routes, traffic.volume_bytes)
@@ -77,7 +77,9 @@ def score(
     return sorted(scores, key=lambda s: (s.at or 0.0, s.quantity)), left
 
 
-def score_page(scores: Sequence[Score], left: Sequence[Measured], forecasts: int, tolerance: float) -> dict[str, Any]:
+def score_payload(
+    scores: Sequence[Score], left: Sequence[Measured], forecasts: int, tolerance: float
+) -> dict[str, Any]:
     """Return scores by the keys of the command line: each, by quantity, by day (UTC, "" where no time is known)."""
     by_quantity: dict[str, list[Score]] = {}
     by_day: dict[str, list[Score]] = {}

@@ -45,19 +45,19 @@ def read_sweep(path: Path) -> list[Cell]:
     Files stand relative to the sweep's own; ``seconds``, ``placement``, ``sleep_seconds`` and ``wake_seconds`` hold for
     all. Raises InputError with all findings; what is in the files is found by the cells that use them.
     """
-    page: Any = read_yaml(path)
-    if not isinstance(page, dict):
-        raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", shown(page))])
+    payload: Any = read_yaml(path)
+    if not isinstance(payload, dict):
+        raise InputError([Finding(str(path), "a mapping with build, traffic, settings, timeouts", shown(payload))])
     findings = [
         Finding(f"{path}: {key}", f"one of {', '.join(sorted(KEYS))}", "another key")
-        for key in sorted(map(str, page))
+        for key in sorted(map(str, payload))
         if key not in KEYS
     ]
-    if not isinstance(page.get("build"), str):
-        findings.append(Finding(f"{path}: build", "a build's directory", shown(page.get("build"))))
+    if not isinstance(payload.get("build"), str):
+        findings.append(Finding(f"{path}: build", "a build's directory", shown(payload.get("build"))))
 
     def listed(key: str, default: list[Any]) -> list[Any]:
-        given = page.get(key, default)
+        given = payload.get(key, default)
         if not isinstance(given, list) or not given:
             findings.append(Finding(f"{path}: {key}", "a list of at least one", shown(given)))
             return default
@@ -72,10 +72,10 @@ def read_sweep(path: Path) -> list[Cell]:
     eee = POWERCONNECT_5548
     timeouts = [number(f"timeouts[{n}]", t) for n, t in enumerate(listed("timeouts", [eee.timeout_seconds]))]
     times = (
-        number("sleep_seconds", page.get("sleep_seconds", eee.sleep_seconds)),
-        number("wake_seconds", page.get("wake_seconds", eee.wake_seconds)),
+        number("sleep_seconds", payload.get("sleep_seconds", eee.sleep_seconds)),
+        number("wake_seconds", payload.get("wake_seconds", eee.wake_seconds)),
     )
-    seconds = None if page.get("seconds") is None else number("seconds", page["seconds"])
+    seconds = None if payload.get("seconds") is None else number("seconds", payload["seconds"])
     traffic, settings = listed("traffic", []), listed("settings", [NONE])
     if findings:
         raise InputError(sorted(set(findings)))
@@ -84,7 +84,7 @@ def read_sweep(path: Path) -> list[Cell]:
         text = str(word)
         return text if text == NONE or text.startswith("pattern:") else str((path.parent / text).resolve())
 
-    build, placement = whole(page["build"]), str(page.get("placement", ""))
+    build, placement = whole(payload["build"]), str(payload.get("placement", ""))
     combinations = product(map(whole, traffic), map(whole, settings), timeouts)
     return [Cell(build, file, chosen, at, *times, seconds, placement) for file, chosen, at in combinations]
 

@@ -36,15 +36,15 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     findings; that no settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
-    page = {"rules": raw} if isinstance(raw, list) else raw
-    if not isinstance(page, dict) or not isinstance(page.get("rules"), list) or not page["rules"]:
+    document = {"rules": raw} if isinstance(raw, list) else raw
+    if not isinstance(document, dict) or not isinstance(document.get("rules"), list) or not document["rules"]:
         raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", shown(raw))])
     findings = [
-        Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(page) - KEYS
+        Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(document) - KEYS
     ]
     rules: list[Rule] = []
     files: dict[str, Path] = {}
-    for number, row in enumerate(page["rules"]):
+    for number, row in enumerate(document["rules"]):
         where = f"{path}: rules[{number}]"
         if not isinstance(row, dict) or set(row) != {"when", "settings"}:
             findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", shown(row)))
@@ -68,12 +68,12 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
             if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for names that are too long
                 actual = f"{shown(str(file))}: no such file"
                 findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
-    dwell = _least(path, page, "dwell_seconds", Timetable.dwell_seconds, findings)
-    most = _least(path, page, "changes_a_day", Timetable.changes_a_day, findings)
-    hold = _least(path, page, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
-    repair = _word(path, page, "repair", Timetable.repair, REPAIRS, findings)
-    backup = _word(path, page, "backup", Timetable.backup, BACKUPS, findings)
-    name = timezone or str(page.get("timezone", "UTC"))
+    dwell = _least(path, document, "dwell_seconds", Timetable.dwell_seconds, findings)
+    most = _least(path, document, "changes_a_day", Timetable.changes_a_day, findings)
+    hold = _least(path, document, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
+    repair = _word(path, document, "repair", Timetable.repair, REPAIRS, findings)
+    backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
+    name = timezone or str(document.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
@@ -120,11 +120,11 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
             found.append(Finding(f"{path}: when {rule.when!r}", f"{MOST_A_DAY} times a day at most", str(len(times))))
     if found:
         return found
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     rows = upcoming(table, begin, AHEAD_DAYS)
     for (a, one), (b, other) in pairwise(rows):
-        if one != other and b - a < dwell and (one, other) not in told:
-            told.add((one, other))
+        if one != other and b - a < dwell and (one, other) not in reported:
+            reported.add((one, other))
             when = datetime.fromtimestamp(b, zone)
             least = f"{dwell:g} s between two settings (dwell_seconds)"
             found.append(Finding(f"{path}: {one} and {other}", least, f"{b - a:g} s on {when:%a at %H:%M}"))
@@ -132,9 +132,9 @@ def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list
 
 
 def _word(
-    path: Path, page: dict[str, Any], key: str, default: str, words: Sequence[str], findings: list[Finding]
+    path: Path, document: dict[str, Any], key: str, default: str, words: Sequence[str], findings: list[Finding]
 ) -> str:
-    value = page.get(key, default)
+    value = document.get(key, default)
     word = "off" if value is False else value  # as YAML reads it
     if word not in words:
         findings.append(Finding(f"{path}: {key}", "one of " + ", ".join(words), shown(value)))
@@ -142,8 +142,8 @@ def _word(
     return str(word)
 
 
-def _least(path: Path, page: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:
-    value = page.get(key, default)
+def _least(path: Path, document: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:
+    value = document.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         findings.append(Finding(f"{path}: {key}", "a number from 0", shown(value)))
         return default

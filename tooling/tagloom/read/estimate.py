@@ -69,14 +69,14 @@ def _channel_sums(fabric: Fabric, counted: Counted) -> NDArray[np.float64]:
     for i, link in enumerate(fabric.links):
         ends = ((fabric.switches[link.a].name, 0), (fabric.switches[link.b].name, 1))
         seen = [[counted.carried.get((name, cable[side])) for cable in link.cables] for name, side in ends]
-        for way in range(2):
-            told = [
-                sum(pair[1 if side == way else 0] for pair in seen[side] if pair is not None)
+        for direction in range(2):
+            reported = [
+                sum(pair[1 if side == direction else 0] for pair in seen[side] if pair is not None)
                 for side in range(2)
                 if all(pair is not None for pair in seen[side])
             ]
-            if told:
-                sums[2 * i + way] = sum(told) / len(told)
+            if reported:
+                sums[2 * i + direction] = sum(reported) / len(reported)
     return sums
 
 

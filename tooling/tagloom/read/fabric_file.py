@@ -17,13 +17,13 @@ from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.words import read_templates
 from tagloom.read import families
-from tagloom.read.fabric_page import (
-    FabricPage,
-    HostPage,
-    LinkPage,
-    ManagementPage,
-    ShapePage,
-    SwitchPage,
+from tagloom.read.fabric_form import (
+    FabricForm,
+    HostForm,
+    LinkForm,
+    ManagementForm,
+    ShapeForm,
+    SwitchForm,
     expected_key,
     nearest,
     plain_words,
@@ -70,7 +70,7 @@ class _Draft:
     switches: dict[str, Switch] = field(default_factory=dict)
     hosts: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # name -> switch, port, MAC
     links: list[_Cable] = field(default_factory=list)
-    link_pages: list[str] = field(default_factory=list)  # how each link is named in a finding
+    link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
 
 
@@ -80,7 +80,9 @@ def read_fabric(path: Path, templates: Path | None = None) -> Fabric:
     Raises InputError with all findings, each led by ``file:line``.
     """
     fabric = parse_fabric(read_text(path, "a readable fabric file", YAML_BYTES), str(path))
-    return fabric.with_templates(read_templates(templates or path.parent / "templates", asked=templates is not None))
+    return fabric.with_templates(
+        read_templates(templates or path.parent / "templates", requested=templates is not None)
+    )
 
 
 def parse_fabric(text: str, source: str) -> Fabric:
@@ -91,10 +93,10 @@ def parse_fabric(text: str, source: str) -> Fabric:
         raise InputError([Finding(source, "a mapping with name, model, shape, switches, hosts, links", shown(raw))])
     reader = _Reader(source, _lines(root))
     reader.duplicates(root)
-    page = reader.page(raw)
-    if page is None:
+    form = reader.form(raw)
+    if form is None:
         raise InputError(reader.findings)
-    fabric = reader.fabric(page)
+    fabric = reader.fabric(form)
     if reader.findings or fabric is None:
         raise InputError(reader.findings)
     return fabric
@@ -133,7 +135,7 @@ class _Reader:
             for i, value in enumerate(node.value):
                 self.duplicates(value, (*path, i))
 
-    def page(self, raw: dict[str, Any]) -> FabricPage | None:
+    def form(self, raw: dict[str, Any]) -> FabricForm | None:
         """Check the file's form: keys, types, ranges."""
         if isinstance(raw.get("links"), list):  # a bare pair is a link with nothing else to say
             raw = {**raw, "links": [{"ends": item} if isinstance(item, list) else item for item in raw["links"]]}
@@ -145,7 +147,7 @@ class _Reader:
                 raw = {key: value for key, value in raw.items() if key != part}
         for _ in range(3):  # what cannot be read is noted and left out, so that the rest can be checked too
             try:
-                return FabricPage.model_validate(raw)
+                return FabricForm.model_validate(raw)
             except ValidationError as error:
                 unreadable = False
                 for item in error.errors(include_url=False):
@@ -162,28 +164,28 @@ class _Reader:
                     return None
         return None
 
-    def fabric(self, page: FabricPage) -> Fabric | None:
+    def fabric(self, form: FabricForm) -> Fabric | None:
         """Build the fabric: the family first, then the parts that add to and override it."""
-        self._model(("model",), page.model)
+        self._model(("model",), form.model)
         draft = _Draft()
-        self._reserved(page, draft)
-        if page.shape is not None and not self._family(page, page.shape, draft):
+        self._reserved(form, draft)
+        if form.shape is not None and not self._family(form, form.shape, draft):
             return None
-        self._switches(page, draft)
+        self._switches(form, draft)
         for name in draft.reserved.keys() - draft.switches.keys():
             self.find(("reserved", name), "a switch of this fabric", repr(name))
-        self._links(page, draft)
-        self._hosts(page, draft)
-        if page.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
+        self._links(form, draft)
+        self._hosts(form, draft)
+        if form.eee == "on" and not any(platforms.load(m).eee for m in self._models(draft)):
             self.find(("eee",), "a model with EEE", ", ".join(sorted(self._models(draft))))
         if not draft.switches:
             self.find((), "a shape, or switches of its own", "no switch")
-        return self._whole(page, draft)
+        return self._whole(form, draft)
 
-    def _reserved(self, page: FabricPage, draft: _Draft) -> None:
+    def _reserved(self, form: FabricForm, draft: _Draft) -> None:
         """Read the ports that nothing of the fabric may take: before a family takes its own."""
-        for name, words in page.reserved.items():
-            model = (page.switches.get(name) or SwitchPage()).model or page.model
+        for name, words in form.reserved.items():
+            model = (form.switches.get(name) or SwitchForm()).model or form.model
             switch = Switch(name, model)
             ports = [self._port(("reserved", name, i), switch, word) for i, word in enumerate(words)]
             draft.reserved[name] = {port for port in ports if port is not None}
@@ -198,7 +200,7 @@ class _Reader:
             near = nearest(model, platforms.models())
             self.find(path, f"one of {', '.join(platforms.models())}{near}", repr(model))
 
-    def _family(self, page: FabricPage, shape: ShapePage, draft: _Draft) -> bool:
+    def _family(self, form: FabricForm, shape: ShapeForm, draft: _Draft) -> bool:
         dims = tuple(shape.dims)
         found = list(families.check(shape.family, dims))
         for finding in found:
@@ -210,7 +212,7 @@ class _Reader:
             return False
         layout = families.FAMILIES[shape.family].build(dims)
         for i, at in enumerate(layout.at):
-            draft.switches[f"s{i}"] = Switch(f"s{i}", page.model, at)
+            draft.switches[f"s{i}"] = Switch(f"s{i}", form.model, at)
         ends = sorted(
             (end, edge.dim, side, other, parallel_link, e)
             for e, edge in enumerate(layout.edges)
@@ -238,7 +240,7 @@ class _Reader:
                 draft.links.append(
                     _Cable(f"s{edge.a}", a_ports[parallel_links], f"s{edge.b}", b_ports[parallel_links], lag=lag)
                 )
-                draft.link_pages.append("shape")
+                draft.link_forms.append("shape")
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
@@ -246,16 +248,16 @@ class _Reader:
                 h += 1
         return True
 
-    def _switches(self, page: FabricPage, draft: _Draft) -> None:
-        for name, given in page.switches.items():
-            part = given or SwitchPage()
+    def _switches(self, form: FabricForm, draft: _Draft) -> None:
+        for name, given in form.switches.items():
+            part = given or SwitchForm()
             if part.model is not None:
                 self._model(("switches", name, "model"), part.model)
             if name in {"all", "ungrouped", "localhost", *(model.replace("-", "_") for model in platforms.models())}:
                 self.find(("switches", name), "a name that is no host or group of Ansible's own", repr(name))
             if part.address is not None:
                 self._address(("switches", name, "address"), part.address)
-            known = draft.switches.get(name, Switch(name, page.model))
+            known = draft.switches.get(name, Switch(name, form.model))
             draft.switches[name] = Switch(
                 name,
                 part.model or known.model,
@@ -264,9 +266,9 @@ class _Reader:
                 part.state == "up",
             )
         self._own_addresses(draft)
-        self._firmware(page, draft)
+        self._firmware(form, draft)
         for name, switch in draft.switches.items():
-            if site := page.site | ((page.switches.get(name) or SwitchPage()).site):
+            if site := form.site | ((form.switches.get(name) or SwitchForm()).site):
                 draft.switches[name] = replace(switch, site=json.dumps(site, sort_keys=True, ensure_ascii=False))
 
     def _own_addresses(self, draft: _Draft) -> None:
@@ -293,14 +295,14 @@ class _Reader:
             if ip.is_unspecified or ip.is_multicast or ip == _BROADCAST:
                 self.find(path, "the address of one device", repr(address))
 
-    def _firmware(self, page: FabricPage, draft: _Draft) -> None:
+    def _firmware(self, form: FabricForm, draft: _Draft) -> None:
         """Set every switch's firmware: what its own key says, and what the file says of all that can differ."""
         known = {
             switch.model: platforms.firmware_choices(switch.model)
             for switch in draft.switches.values()
             if switch.model in platforms.models()
         }
-        for variable, choice in page.firmware.items():
+        for variable, choice in form.firmware.items():
             choices = sorted({c for model in known.values() for c in model.get(variable, ())})
             if choice not in choices:
                 names = (
@@ -309,7 +311,7 @@ class _Reader:
                 self.find(("firmware", variable), "one of " + ", ".join(names), repr(choice if choices else variable))
         for name, switch in draft.switches.items():
             choices_of = known.get(switch.model, {})
-            own = (page.switches.get(name) or SwitchPage()).firmware
+            own = (form.switches.get(name) or SwitchForm()).firmware
             for variable, choice in own.items():
                 path: Path_ = ("switches", name, "firmware", variable)
                 if variable not in choices_of:
@@ -318,12 +320,12 @@ class _Reader:
                     )
                 elif choice not in choices_of[variable]:
                     self.find(path, "one of " + ", ".join(choices_of[variable]), repr(choice))
-            said = {v: c for v, c in (page.firmware | own).items() if c in choices_of.get(v, ())}
+            said = {v: c for v, c in (form.firmware | own).items() if c in choices_of.get(v, ())}
             draft.switches[name] = replace(switch, firmware=tuple(sorted(said.items())))
 
-    def _links(self, page: FabricPage, draft: _Draft) -> None:
+    def _links(self, form: FabricForm, draft: _Draft) -> None:
         place = {cable.key: i for i, cable in enumerate(draft.links)}
-        for i, part in enumerate(page.links):
+        for i, part in enumerate(form.links):
             if part is None:
                 continue
             words = [[end] if isinstance(end, str) else end for end in part.ends]
@@ -336,14 +338,14 @@ class _Reader:
                 self.find(("links", i), "two different switches", f"{words[0][0]} and {words[1][0]}")
                 continue
             cable = _Cable(a, p, b, q, part.speed or 0, part.state == "up", lag, part.state == "dead")
-            if cable.key in place and draft.link_pages[place[cable.key]] == "shape":
+            if cable.key in place and draft.link_forms[place[cable.key]] == "shape":
                 draft.links[place[cable.key]] = cable
-                draft.link_pages[place[cable.key]] = f"links[{i}]"
+                draft.link_forms[place[cable.key]] = f"links[{i}]"
             else:
                 draft.links.append(cable)
-                draft.link_pages.append(f"links[{i}]")
+                draft.link_forms.append(f"links[{i}]")
 
-    def _lag(self, path: Path_, part: LinkPage, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
+    def _lag(self, path: Path_, part: LinkForm, words: list[list[str]]) -> tuple[int, int] | Literal[False] | None:
         """Read what port-channels an aggregated link has at its ends; None for a single cable, False with a finding."""
         if part.lag is False:
             if any(isinstance(end, list) for end in part.ends):
@@ -386,9 +388,9 @@ class _Reader:
             return None
         return port
 
-    def _hosts(self, page: FabricPage, draft: _Draft) -> None:
-        for name, given in page.hosts.items():
-            part = given or HostPage()
+    def _hosts(self, form: FabricForm, draft: _Draft) -> None:
+        for name, given in form.hosts.items():
+            part = given or HostForm()
             path: Path_ = ("hosts", name)
             switch, port, mac = draft.hosts.get(name, ("", None, FIRST_INVENTED_MAC + len(draft.hosts)))
             if part.switch is not None and part.switch != switch:
@@ -416,7 +418,7 @@ class _Reader:
             self.find(path, "an individual address", f'the group address "{text}"')
         return mac
 
-    def _whole(self, page: FabricPage, draft: _Draft) -> Fabric | None:
+    def _whole(self, form: FabricForm, draft: _Draft) -> Fabric | None:
         """Check what only the whole shows: ports and MAC addresses used twice, too many ports, no connection."""
         index = {name: i for i, name in enumerate(draft.switches)}
         models = [platforms.load(s.model) if s.model in platforms.models() else None for s in draft.switches.values()]
@@ -425,7 +427,7 @@ class _Reader:
         parallel_links: dict[frozenset[str], int] = {}
         links: list[Link] = []
         channels = self._channels(draft)
-        for i, (cable, label) in enumerate(zip(draft.links, draft.link_pages, strict=True)):
+        for i, (cable, label) in enumerate(zip(draft.links, draft.link_forms, strict=True)):
             a, b = cable.a, cable.b
             for name, ports in ((a, cable.a_ports), (b, cable.b_ports)):
                 for port in ports:
@@ -457,27 +459,27 @@ class _Reader:
         if self._found:
             return None
         shape = None
-        if page.shape is not None:
-            asked = page.shape
-            shape = Shape(asked.family, tuple(asked.dims), asked.parallel, asked.hosts, asked.lag)
+        if form.shape is not None:
+            requested = form.shape
+            shape = Shape(requested.family, tuple(requested.dims), requested.parallel, requested.hosts, requested.lag)
         fabric = Fabric(
-            name=page.name,
+            name=form.name,
             switches=tuple(draft.switches.values()),
             hosts=tuple(hosts),
             links=tuple(links),
             ports=tuple(model.ports for model in models if model is not None),
             shape=shape,
-            first_vlan=page.vlans.first,
-            flow_control=page.flow_control == "on",
-            eee=None if page.eee is None else page.eee == "on",
+            first_vlan=form.vlans.first,
+            flow_control=form.flow_control == "on",
+            eee=None if form.eee is None else form.eee == "on",
             reserved=tuple(sorted((index[name], port) for name, ports in draft.reserved.items() for port in ports)),
-            returned_ports=page.returned_ports,
+            returned_ports=form.returned_ports,
         )
         fabric = fabric.with_switches_down(dead) if dead else fabric
         if not self._connected(fabric):
             return None
         managed = (
-            replace(fabric, management=self._management(page.management, fabric, draft)) if page.management else None
+            replace(fabric, management=self._management(form.management, fabric, draft)) if form.management else None
         )
         return None if self._found else managed or fabric
 
@@ -495,7 +497,7 @@ class _Reader:
             self.find(("links",), "a connected fabric", actual)
         return not apart
 
-    def _management(self, part: ManagementPage, fabric: Fabric, draft: _Draft) -> Management | None:
+    def _management(self, part: ManagementForm, fabric: Fabric, draft: _Draft) -> Management | None:
         """Read how switches are managed in band, and check that the way to each of them is there."""
         path: Path_ = ("management",)
         if part.vlan >= fabric.first_vlan:
@@ -536,7 +538,7 @@ class _Reader:
         Those that are named come first; the others take the lowest that are free, in the order of the links.
         """
         ends = [
-            (i, name, number, draft.link_pages[i])
+            (i, name, number, draft.link_forms[i])
             for i, cable in enumerate(draft.links)
             if cable.lag is not None
             for name, number in zip((cable.a, cable.b), cable.lag, strict=True)

@@ -63,25 +63,25 @@ def _expanded(words: str) -> list[str]:
 def read_ansible(text: str, rows: Rows) -> None:
     """Read an inventory (YAML, INI, or the JSON of ``ansible-inventory --list``), or the facts of one host."""
     if text.lstrip().startswith("{"):
-        page = parse_json(text, rows.source, "an inventory of Ansible's")
+        document = parse_json(text, rows.source, "an inventory of Ansible's")
     else:
         try:
-            page = parse_yaml(text, rows.source).value
+            document = parse_yaml(text, rows.source).value
         except InputError:  # as INI mostly is none
-            page = None
-    if not isinstance(page, dict):
+            document = None
+    if not isinstance(document, dict):
         _read_ini(text, rows)
         return
-    facts = page.get("ansible_facts", page)
+    facts = document.get("ansible_facts", document)
     if isinstance(facts, dict) and isinstance(name := facts.get("ansible_hostname", facts.get("hostname")), str):
         _host(name, facts, rows)
         return
-    listed = page.get("_meta")
+    listed = document.get("_meta")
     if isinstance(listed, dict) and isinstance(listed.get("hostvars"), dict):
         for name, variables in listed["hostvars"].items():
             _host(name, variables, rows)
         return
-    groups: list[Any] = list(page.values())
+    groups: list[Any] = list(document.values())
     while groups:
         group = groups.pop()
         if not isinstance(group, dict):
@@ -117,11 +117,11 @@ def _read_ini(text: str, rows: Rows) -> None:
 
 def read_facts(text: str, name: str, rows: Rows) -> None:
     """Read one file of a facts cache: what Ansible found on a host."""
-    page = parse_json(text, rows.source, "facts of a host (JSON)")
-    if not isinstance(page, dict):
-        rows.find(0, "facts of a host", page)
+    document = parse_json(text, rows.source, "facts of a host (JSON)")
+    if not isinstance(document, dict):
+        rows.find(0, "facts of a host", document)
         return
-    _host(name, page.get("ansible_facts", page), rows)
+    _host(name, document.get("ansible_facts", document), rows)
 
 
 def _host(name: Any, variables: Any, rows: Rows, line: int = 0) -> None:
@@ -142,12 +142,12 @@ def _addresses(variables: dict[Any, Any]) -> Iterator[Any]:
 
 def read_netbox(text: str, rows: Rows) -> None:
     """Read interfaces as NetBox's REST interface lists them; those for management alone are left out."""
-    page = parse_json(text, rows.source, "JSON (NetBox)")
-    if isinstance(page, dict) and page.get("next"):
+    document = parse_json(text, rows.source, "JSON (NetBox)")
+    if isinstance(document, dict) and document.get("next"):
         rows.remarks.append(Finding(rows.source, "all interfaces on one page (limit=0)", "more of them: next is set"))
-    listed = page.get("results") if isinstance(page, dict) else page
+    listed = document.get("results") if isinstance(document, dict) else document
     if not isinstance(listed, list):
-        rows.find(0, "interfaces, or results with interfaces (NetBox)", page)
+        rows.find(0, "interfaces, or results with interfaces (NetBox)", document)
         return
     for each in listed:
         device = each.get("device") if isinstance(each, dict) else None

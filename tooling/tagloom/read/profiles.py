@@ -134,8 +134,8 @@ def open_mpi(path: Path) -> RankMatrix:
     missing = [rank for rank in range(ranks) if rank not in numbers]
     if missing or not numbers:
         found.findings.append(Finding(str(path), f"a file of each rank, 0 to {ranks - 1}", f"none of {shown(missing)}"))
-    told = "Open MPI monitoring does not say how long the run took, nor when messages were sent"
-    return found.done(ranks, None, (told,))
+    reported = "Open MPI monitoring does not say how long the run took, nor when messages were sent"
+    return found.done(ranks, None, (reported,))
 
 
 def tau(path: Path) -> RankMatrix:

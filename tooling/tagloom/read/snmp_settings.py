@@ -48,18 +48,18 @@ class SnmpSettings(BaseModel):
 def read_snmp_settings(path: Path | None, environment: Mapping[str, str], version: str | None = None) -> SnmpSettings:
     """Read the page (None: nothing but the environment). Raises InputError with everything wrong with it at once."""
     where = str(path or "SNMP")
-    page: Any = {}
+    document: Any = {}
     if path is not None:
-        page = read_yaml(path) or {}
-        if not isinstance(page, dict):
-            raise InputError([Finding(where, "a mapping", type(page).__name__)])
-        if isinstance(page.get("version"), int):
-            page["version"] = str(page["version"])
-    page = page | {key: environment[name] for name, key in VARIABLES.items() if environment.get(name)}
+        document = read_yaml(path) or {}
+        if not isinstance(document, dict):
+            raise InputError([Finding(where, "a mapping", type(document).__name__)])
+        if isinstance(document.get("version"), int):
+            document["version"] = str(document["version"])
+    document = document | {key: environment[name] for name, key in VARIABLES.items() if environment.get(name)}
     if version is not None:
-        page["version"] = version
+        document["version"] = version
     try:
-        settings = SnmpSettings.model_validate(page)
+        settings = SnmpSettings.model_validate(document)
     except ValidationError as error:
         raise InputError(
             Finding(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from tagloom.records.pages import DetourPage
+from tagloom.records.forms import DetourForm
 from tagloom.storage.document import checked
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ class Detour:
         return {"dead": list(self.dead), "pvids": dict(self.pvids)}
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any] | DetourPage, where: str = "detour") -> Self:
+    def from_json(cls, plain: Mapping[str, Any] | DetourForm, where: str = "detour") -> Self:
         """Return it from what `to_json` gave. Raises InputError with everything that differs from that form."""
-        page = plain if isinstance(plain, DetourPage) else checked(DetourPage, dict(plain), where)
-        return cls(tuple(page.dead), dict(page.pvids))
+        document = plain if isinstance(plain, DetourForm) else checked(DetourForm, dict(plain), where)
+        return cls(tuple(document.dead), dict(document.pvids))
 
 
 @dataclass(frozen=True, slots=True)

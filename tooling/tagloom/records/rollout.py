@@ -37,7 +37,7 @@ class Wave:
     downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
     assumptions             what it is proven under
     fabrics           those that the states before and after it are of, None where it is the rollout's one fabric; it is
-                      proven for what both have (`records.meeting.shared_part`)
+                      proven for what both have (`records.fabric_pair.shared_part`)
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     """
 

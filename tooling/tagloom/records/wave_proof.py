@@ -31,8 +31,8 @@ class ProofAssumptions:
     foreign   nothing changes but where VLANs of others lead: what is proven is that none storms or is cut at any line
     apart     indices of switches that nothing is proven of: their links are shut, or dead
     stuck     switches that stopped somewhere on the way from one state to another and take no lines of this wave
-    guests    (switch name, port number) of hosts that are leaving or have not come yet: what they send must do no
-              harm, whatever becomes of it
+    transient_ports  (switch name, port number) of hosts that are leaving or have not come yet: what they send must do
+              no harm, whatever becomes of it
     """
 
     paused: bool = False
@@ -44,7 +44,7 @@ class ProofAssumptions:
     foreign: bool = False
     apart: frozenset[int] = frozenset()
     stuck: Mapping[str, tuple[SwitchState, SwitchState]] = field(default_factory=dict)
-    guests: frozenset[tuple[str, int]] = frozenset()
+    transient_ports: frozenset[tuple[str, int]] = frozenset()
 
     def to_json(self) -> dict[str, Any]:
         """Return what a file keeps of the assumptions: all but who is stuck."""
@@ -54,7 +54,11 @@ class ProofAssumptions:
             "lossy": self.lossy,
             "spanning": self.spanning,
             "blocked": sorted(self.blocked),
-            **({"guests": [{"switch": s, "port": p} for s, p in sorted(self.guests)]} if self.guests else {}),
+            **(
+                {"transient_ports": [{"switch": s, "port": p} for s, p in sorted(self.transient_ports)]}
+                if self.transient_ports
+                else {}
+            ),
             "keeping": self.keeping,
             **({"foreign": True} if self.foreign else {}),
             "apart": sorted(self.apart),
@@ -69,7 +73,9 @@ class ProofAssumptions:
             lossy=bool(plain.get("lossy", False)),
             spanning=bool(plain.get("spanning", False)),
             blocked=frozenset((int(switch), int(port)) for switch, port in plain.get("blocked", ())),
-            guests=frozenset((str(guest["switch"]), int(guest["port"])) for guest in plain.get("guests", ())),
+            transient_ports=frozenset(
+                (str(guest["switch"]), int(guest["port"])) for guest in plain.get("transient_ports", ())
+            ),
             keeping=bool(plain.get("keeping", False)),
             foreign=bool(plain.get("foreign", False)),
             apart=frozenset(map(int, plain.get("apart", ()))),

@@ -40,7 +40,7 @@ DESCENTS = 500  # of `optimal` where the routing is the planner's, however long 
 STATIC_LINKS = 100  # links up to which greedy also starts from what static leaves
 BOUND_SECONDS = 10.0  # for the bound beside static's and greedy's answers
 SLEEP_SECONDS, WAKE_SECONDS, TIMEOUT_SECONDS = 182e-6, 60e-6, 1e-3  # PowerConnect 5548, Miwa et al. 2013; table 78-2
-TOLD = 10  # places named, where traffic does not fit
+REPORTED = 10  # places named, where traffic does not fit
 FRAME_BYTES = 1538.0  # the longest frame with preamble and gap: the fewest wakes for the bytes
 
 
@@ -163,7 +163,7 @@ def _does_not_fit(fabric: Fabric, load: NDArray[np.float64], limit: float, tried
     over = [(where, amount, amount - limit) for where, amount in _overloaded(fabric, load, limit)]
     return PlanError(
         "the traffic must fit with all links on",
-        f"{tried} at most {limit:,.0f} bytes on every channel; over the planner's paths {told_places(over)}",
+        f"{tried} at most {limit:,.0f} bytes on every channel; over the planner's paths {reported_places(over)}",
         "less --headroom, or faster links",
     )
 
@@ -222,15 +222,15 @@ def _limit(
         for h, host in enumerate(fabric.hosts)
         if sums[h] > capacity
     ]
-    way_out = "less --headroom, or traffic over more seconds"
+    next_step = "less --headroom, or traffic over more seconds"
     if options.method == "static":
         over += _overloaded(fabric, load, capacity)
-        way_out += ", or --method greedy, which moves hosts to other trees"
+        next_step += ", or --method greedy, which moves hosts to other trees"
     if over:
         raise PlanError(
             f"every link must carry at most {capacity:,.0f} bytes in {traffic.seconds:g} s, with all links on",
-            told_places([(where, amount, amount - capacity) for where, amount in over]),
-            way_out,
+            reported_places([(where, amount, amount - capacity) for where, amount in over]),
+            next_step,
         )
     return min(before, capacity)
 
@@ -241,11 +241,11 @@ def _overloaded(fabric: Fabric, load: NDArray[np.float64], limit: float) -> list
     return [(f"{channel_name(fabric, c)} carries", float(load[c])) for c in over]
 
 
-def told_places(places: Sequence[tuple[str, float, float]]) -> str:
+def reported_places(places: Sequence[tuple[str, float, float]]) -> str:
     """Describe (place, what it carries, how much that is too much): the first ten, worst first, and how many more."""
     ordered = sorted(places, key=lambda place: -place[2])
-    rows = [f"{where} {amount:,.0f}, {excess:,.0f} too many" for where, amount, excess in ordered[:TOLD]]
-    return "; ".join(rows + ([f"and {len(ordered) - TOLD} more places"] if len(ordered) > TOLD else []))
+    rows = [f"{where} {amount:,.0f}, {excess:,.0f} too many" for where, amount, excess in ordered[:REPORTED]]
+    return "; ".join(rows + ([f"and {len(ordered) - REPORTED} more places"] if len(ordered) > REPORTED else []))
 
 
 def _starts(

@@ -16,7 +16,7 @@ from tagloom.platforms.power import fabric_watts, link_watts
 from tagloom.records.settings import LinkSettings, speeds_mbps
 from tagloom.records.timetable import History, Offer
 from tagloom.records.traffic import Traffic
-from tagloom.regulate.choose import HOST_MBPS, read_levels, told_places
+from tagloom.regulate.choose import HOST_MBPS, read_levels, reported_places
 from tagloom.regulate.greedy import Rules, greedy
 from tagloom.regulate.program import Program
 from tagloom.regulate.settings_file import settings_routes
@@ -200,7 +200,7 @@ class _Search:
         self.candidates = [Candidate(everything, fabric, busiest)]
         self.regular = history.known & (busiest <= self.limit)  # settings are sought for these, and may carry others
         self._seen: set[bytes] = set()
-        self._ways: dict[tuple[Candidate, Candidate], bool] = {}
+        self._passable: dict[tuple[Candidate, Candidate], bool] = {}
 
     def _watts(self, link: int, mbps: int) -> float:
         return link_watts(self.fabric, link, mbps, self.options.power) if mbps else 0.0
@@ -304,12 +304,12 @@ class _Search:
         """
         if not self.rules.levels:
             return True
-        if (one, other) not in self._ways:
+        if (one, other) not in self._passable:
             busy = retrained(one.fabric, other.fabric)
             dark = {i for i, (a, b) in enumerate(zip(one.fabric.links, other.fabric.links, strict=True))
                     if not a.up and not b.up}  # fmt: skip
-            self._ways[one, other] = not busy or connected(self.fabric.with_links_down(busy | dark))
-        return self._ways[one, other]
+            self._passable[one, other] = not busy or connected(self.fabric.with_links_down(busy | dark))
+        return self._passable[one, other]
 
     def schedules(self) -> list[Schedule]:
         """Decide among the candidates so far, without those that carry no interval more than a thriftier one."""
@@ -354,8 +354,8 @@ class _Search:
         for a, b in dict.fromkeys(pairs):
             one, other = self.candidates[a], self.candidates[b]
             if retrained(one.fabric, other.fabric):
-                self._ways[one, other] = not self.planner.obstacle(builds[a], builds[b])
-                good &= self._ways[one, other]
+                self._passable[one, other] = not self.planner.obstacle(builds[a], builds[b])
+                good &= self._passable[one, other]
         shut = [k for k in used if not (self._leads(self.candidates[k], self.candidates[0])
                                         and self._leads(self.candidates[0], self.candidates[k]))]  # fmt: skip
         self.candidates = [each for k, each in enumerate(self.candidates) if k not in shut]
@@ -454,7 +454,7 @@ def _fits(fabric: Fabric, history: History, load: NDArray[np.float64]) -> None:
         late = np.any([each > most for _, each in rows], axis=0).sum()
         raise PlanError(
             "a day's traffic must fit with all links on",
-            f"bytes a second: {told_places(worst)}; {late} of {len(history)} intervals do not fit",
+            f"bytes a second: {reported_places(worst)}; {late} of {len(history)} intervals do not fit",
             "check the history's seconds and units, or plan with faster or more links",
         )
 

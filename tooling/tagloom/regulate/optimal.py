@@ -48,8 +48,8 @@ def optimal(  # noqa: PLR0913 - what the program is made of
     """
     best = greedy(fabric, traffic, starts, rules, progress)
     if rules.off and not rules.levels and rules.limit > 0:
-        best, bound, asked = _questioned(fabric, traffic, rules, program, bound, best, clock, until)
-        if asked:
+        best, bound, requested = _questioned(fabric, traffic, rules, program, bound, best, clock, until)
+        if requested:
             return best, bound
     unused = [i for i, link in enumerate(fabric.links) if link.up and i not in bound.on]
     seed = 1

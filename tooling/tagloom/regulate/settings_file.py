@@ -10,7 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.platforms.port_names import link_at, link_ends
-from tagloom.records.pages import SettingsPage
+from tagloom.records.forms import SettingsForm
 from tagloom.regulate.forest import routes_of
 from tagloom.storage.document import checked, read_json, shown
 
@@ -79,10 +79,10 @@ class RegulateResult:
 def read_result(fabric: Fabric, path: Path) -> RegulateResult:
     """Read the routes and sleeping ports of a settings file for the fabric with its links off. Raises InputError."""
     expected = "settings made by tagloom regulate for this fabric"
-    page = checked(SettingsPage, read_json(path, expected), str(path))
+    payload = checked(SettingsForm, read_json(path, expected), str(path))
     asleep: dict[str, set[int]] = {}
     wrong: list[Finding] = []
-    for end in (end for each in page.asleep for end in each.ends):
+    for end in (end for each in payload.asleep for end in each.ends):
         name, _, word = end.partition(":")
         known = name in fabric.index
         port = platforms.of(fabric.switches[fabric.index[name]]).port_number(word) if known else None
@@ -91,27 +91,27 @@ def read_result(fabric: Fabric, path: Path) -> RegulateResult:
         else:
             asleep.setdefault(name, set()).add(port)
     hosts = {host.name: host for host in fabric.hosts}
-    for name in page.sleeping_hosts:
+    for name in payload.sleeping_hosts:
         if name in hosts:
             asleep.setdefault(fabric.switches[hosts[name].switch].name, set()).add(hosts[name].port)
         else:
             wrong.append(Finding(f"{path}: sleeping_hosts", "a host of this fabric", shown(name)))
     routes = None
-    if page.trees:
-        links = [i for tree in page.trees for i in tree]
-        if len(page.tree_of_host) != len(hosts) or max(page.tree_of_host, default=0) >= len(page.trees):
+    if payload.trees:
+        links = [i for tree in payload.trees for i in tree]
+        if len(payload.tree_of_host) != len(hosts) or max(payload.tree_of_host, default=0) >= len(payload.trees):
             wrong.append(Finding(f"{path}: tree_of_host", "one of the trees for every host of this fabric", "others"))
         elif max(links, default=0) >= len(fabric.links) or not all(fabric.links[i].up for i in links):
             wrong.append(Finding(f"{path}: trees", "trees over links of this fabric that are up", "others"))
         else:
-            reason = f"{len(page.trees)} trees chosen for the traffic with the links ({page.method})"
+            reason = f"{len(payload.trees)} trees chosen for the traffic with the links ({payload.method})"
             try:
-                routes = routes_of(fabric, page.trees, np.array(page.tree_of_host, np.int64), "regulated", reason)
+                routes = routes_of(fabric, payload.trees, np.array(payload.tree_of_host, np.int64), "regulated", reason)
             except ValueError as error:
                 wrong.append(Finding(f"{path}: trees", "trees that lead to every host", str(error)))
     if wrong:
         raise InputError(wrong)
-    return RegulateResult(routes, asleep, tuple(page.sleeping_hosts))
+    return RegulateResult(routes, asleep, tuple(payload.sleeping_hosts))
 
 
 def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None) -> Fabric:
@@ -132,8 +132,8 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
     if dead.issuperset(i for i, switch in enumerate(fabric.switches) if switch.up):
         findings.append(Finding("--off", "a switch that is left", "all are named"))
     if settings is not None:
-        page = checked(SettingsPage, read_json(settings, "settings made by tagloom regulate"), str(settings))
-        named = [(each.ends, 0) for each in page.off] + [(each.ends, each.mbps) for each in page.slowed]
+        payload = checked(SettingsForm, read_json(settings, "settings made by tagloom regulate"), str(settings))
+        named = [(each.ends, 0) for each in payload.off] + [(each.ends, each.mbps) for each in payload.slowed]
         for ends_of_link, mbps in named:
             links = {link_at(fabric, end) for end in ends_of_link}
             link = links.pop()

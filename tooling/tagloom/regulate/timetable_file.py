@@ -115,7 +115,7 @@ def files_of(
     for at, name in times_of(day, schedule, options):
         hour, minute = (int(part) for part in at.split(":"))
         rules.append({"when": f"{minute} {hour} * * *", "settings": file_of[name]})
-    page = {
+    payload = {
         "timezone": timezone,
         "dwell_seconds": max(
             0.0, options.dwell_seconds - 60 * _lead_minutes(day, options)
@@ -123,7 +123,7 @@ def files_of(
         "changes_a_day": options.changes_a_day,
         "rules": rules,
     }
-    found = {f"{stem}.yml": yaml.safe_dump(page, sort_keys=False)}
+    found = {f"{stem}.yml": yaml.safe_dump(payload, sort_keys=False)}
     for k, name in names.items():
         if k:
             settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))

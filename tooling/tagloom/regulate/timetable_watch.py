@@ -28,7 +28,7 @@ class Decision:
 def decide(
     now: float,
     scheduled: str,
-    asked: Collection[str],
+    requested: Collection[str],
     load: tuple[float | None, bool] | None,
     standing: TimetableProgress,
     watch: Watch,
@@ -36,7 +36,7 @@ def decide(
 ) -> Decision:
     """Decide what should hold at `now` (seconds since the epoch).
 
-    `scheduled` is what the timetable says, `asked` what jobs ask for: the links of all of them are on. `load` is the
+    `scheduled` is what the timetable says, `requested` what jobs ask for: all their links are on. `load` is the
     share of its speed that the busiest channel carried, and whether every link was seen; None where nobody looks.
     All links come on when the load reaches `watch.raise_above`, and stay until it has been below `watch.lower_below`
     for `hold_seconds`; what cannot be seen counts as busy then. A change that brings no link up waits for the dwell
@@ -46,11 +46,11 @@ def decide(
     """
     share, complete = load if load is not None else (0.0, True)
     standing = _seen(now, share, standing, watch, complete=complete)
-    wanted = (ALL_ON,) if standing.raised else _together({scheduled, *asked})
+    wanted = (ALL_ON,) if standing.raised else _together({scheduled, *requested})
     if standing.raised:
         why = f"the busiest channel carried {100 * share:.3g} %" if share is not None else "the load is not known"
     else:
-        why = "jobs and the timetable" if set(asked) - {scheduled} else "the timetable"
+        why = "jobs and the timetable" if set(requested) - {scheduled} else "the timetable"
     if wanted == standing.settings:
         return Decision(wanted, why, False, standing)
     if not standing.settings:

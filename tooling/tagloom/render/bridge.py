@@ -97,8 +97,10 @@ def read_bridge(platform: Platform, links: str, vlans: str, entries: str) -> Swi
         ports[word] = port
         _join(editor, port, up="UP" in link.get("flags", ()) and "UP" in itself.get("flags", ()))
     if not ports:
-        way_out = commands().write("delete")
-        findings.append(Finding(f"bridge {name}", "ports", f"none, as a push leaves it that was cut short: {way_out}"))
+        next_step = commands().write("delete")
+        findings.append(
+            Finding(f"bridge {name}", "ports", f"none, as a push leaves it that was cut short: {next_step}")
+        )
     for key, wanted in {"vlan_filtering": 1, "vlan_default_pvid": 0, "mcast_snooping": 0}.items():
         if bridge.get(key) != wanted:
             findings.append(Finding(f"bridge {name} {key}", str(wanted), repr(bridge.get(key))))

@@ -90,7 +90,7 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> str:
     if assignment != "fixed":
         raise PlanError(
             "switches are taught by tagged broadcasts only where a frame keeps its VLAN",
-            way_out="use --assignment fixed, or static entries (no --learning)",
+            next_step="use --assignment fixed, or static entries (no --learning)",
         )
     ids = sorted({vlan for held in state.values() for vlan in held.owned_vlans})
     for switch in fabric.switches:

@@ -35,8 +35,8 @@ def print_page(templates: Path, platform: Platform, name: str, **view: Any) -> s
         places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _OWN]
         if not (file and places):
             raise
-        asked = f"what tagloom gives it: {', '.join(sorted(view))}"
-        raise InputError([Finding(f"templates/{file}:{places[-1]}", asked, str(error))]) from None
+        requested = f"what tagloom gives it: {', '.join(sorted(view))}"
+        raise InputError([Finding(f"templates/{file}:{places[-1]}", requested, str(error))]) from None
 
 
 _OWN = "<template>"  # what Jinja calls a template that comes from no file

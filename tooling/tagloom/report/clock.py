@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def day_lines(page: Mapping[str, Any]) -> list[str]:
+def day_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a day's timetable saves, against fewer settings and against the most that any could save."""
     rows = [
         (
@@ -19,7 +19,7 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
             f"{each['kept_percent']:.1f} %",
             str(each["changes"]),
         )
-        for each in page["by_settings"]
+        for each in payload["by_settings"]
     ]
     settings = [
         (
@@ -30,47 +30,49 @@ def day_lines(page: Mapping[str, Any]) -> list[str]:
             f"{each['seconds'] / 3600:.1f} h",
             f"{100 * each['max_channel_share']:.0f} %",
         )
-        for each in page["settings"]
+        for each in payload["settings"]
     ]
-    exact = "the best of all ways to use them" if page["exact"] else "sets of them tried one change at a time"
+    exact = "the best of all ways to use them" if payload["exact"] else "sets of them tried one change at a time"
     return [
         *row(
             "saving",
-            f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W over "
-            f"{page['seconds'] / 3600:.1f} h in {count(page['intervals'], 'interval')}",
+            f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> "
+            f"{payload['watts_after']:.1f} W over "
+            f"{payload['seconds'] / 3600:.1f} h in {count(payload['intervals'], 'interval')}",
         ),
         *row(
             "best",
-            f"no settings save more than {page['most_percent']:.1f} %, one for each interval even: "
-            f"{page['kept_percent']:.1f} % of that is kept",
+            f"no settings save more than {payload['most_percent']:.1f} %, one for each interval even: "
+            f"{payload['kept_percent']:.1f} % of that is kept",
         ),
-        *row("sought", f"{count(page['candidates'], 'setting')} found; {exact}"),
+        *row("sought", f"{count(payload['candidates'], 'setting')} found; {exact}"),
         "",
         *table(("settings", "saving", "of the most", "changes"), rows, right=(0, 1, 2, 3)),
         "",
         *table(("setting", "links off", "slowed", "draws", "holds", "busiest"), settings, right=(1, 2, 3, 4, 5)),
         "",
-        *[line for each in page["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
+        *[line for each in payload["times"] for line in row("at", f"{each['at']}  {each['settings']}")],
         *row(
             "changes",
-            f"{count(page['changes'], 'change')} a day; links take up to {page['toggle_seconds']:.1f} s (Koibuchi et "
+            f"{count(payload['changes'], 'change')} a day; links take up to {payload['toggle_seconds']:.1f} s "
+            f"(Koibuchi et "
             "al. 2011, table 6), charged; no bytes lost: paths move first",
         ),
-        *[line for remark in page["remarks"] for line in row("note", remark)],
+        *[line for remark in payload["remarks"] for line in row("note", remark)],
     ]
 
 
-def calendar_lines(page: Mapping[str, Any]) -> list[str]:
+def calendar_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a calendar does in the week to come."""
     settings = [
         (each["name"], str(each["links_off"]), str(each["links_slowed"]), f"{each['watts']:.1f} W")
-        for each in page["settings"]
+        for each in payload["settings"]
     ]
     return [
-        *row("now", page["now"]),
-        *row("saving", f"{page['saving_percent']:.1f} % in the 7 days to come; every setting planned and proven"),
+        *row("now", payload["now"]),
+        *row("saving", f"{payload['saving_percent']:.1f} % in the 7 days to come; every setting planned and proven"),
         "",
         *table(("setting", "links off", "slowed", "draws"), settings, right=(1, 2, 3)),
         "",
-        *[line for each in page["week"] for line in row("at", f"{each['at']}  {each['settings']}")],
+        *[line for each in payload["week"] for line in row("at", f"{each['at']}  {each['settings']}")],
     ]

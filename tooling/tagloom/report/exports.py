@@ -62,9 +62,9 @@ def simgrid(fabric: Fabric, routes: Routes, *, latency: bool = True) -> Iterator
     steps = [f"<link_ctn id={quoteattr(name)}/>" for name in names]
     first, channel = flows.first.tolist(), flows.channel.tolist()
     for f, (a, b) in enumerate(zip(flows.source.tolist(), flows.destination.tolist(), strict=True)):
-        way = "".join(steps[c] for c in channel[first[f] : first[f + 1]])
+        path = "".join(steps[c] for c in channel[first[f] : first[f + 1]])
         ends_of = f"src={quoteattr(fabric.hosts[a].name)} dst={quoteattr(fabric.hosts[b].name)}"
-        yield f'  <route {ends_of} symmetrical="NO">{way}</route>\n'
+        yield f'  <route {ends_of} symmetrical="NO">{path}</route>\n'
     yield " </zone>\n</platform>\n"
 
 

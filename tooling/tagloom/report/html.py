@@ -22,7 +22,7 @@ from tagloom.report.panels import (
     performance_groups,
     port_rows,
 )
-from tagloom.report.terminal import count, forecast_page
+from tagloom.report.terminal import count, forecast_payload
 
 if TYPE_CHECKING:
     import jinja2
@@ -37,9 +37,9 @@ LABELLED_UP_TO = 100  # links, for words beside those that are not simply on
 STATE_WORDS = {ON: "on", OFF: "off", SLOW: "slow", SLEEPING: "EEE"}
 
 
-def page(report: Report, written: str) -> str:
+def html_document(report: Report, written: str) -> str:
     """Write the page; `written` says when and by what, for its foot."""
-    forecast, cut = forecast_page(report.forecast, report.fabric), report.forecast.interruption
+    forecast, cut = forecast_payload(report.forecast, report.fabric), report.forecast.interruption
     ports = port_rows(report)
     return _template().render(
         name=report.fabric.name,
@@ -187,8 +187,8 @@ def _around(report: Report, drawn: Drawn) -> list[tuple[float, float]]:
     leaves: list[list[float]] = [[] for _ in drawn.points]
     for link, wraps in zip(fabric.links, drawn.wraps, strict=True):
         for a, b in ((link.a, link.b), (link.b, link.a)):
-            way = (at[a] - at[b]) if wraps else (at[b] - at[a])
-            leaves[a].append(atan2(way[1], way[0]))
+            offset = (at[a] - at[b]) if wraps else (at[b] - at[a])
+            leaves[a].append(atan2(offset[1], offset[0]))
     count_of, placed = np.bincount(fabric.host_switch, minlength=len(at)), [0] * len(at)
     turn_of = [_free_turn(ends, min(RING_PORTS, n)) for ends, n in zip(leaves, count_of.tolist(), strict=True)]
     found = []

@@ -41,12 +41,12 @@ def draw(fabric: Fabric) -> Drawn:
     low = at.min(axis=0, initial=0.0)
     at = at - low + CELL
     width, height = at.max(axis=0) + CELL
-    lanes: dict[tuple[int, int], list[int]] = {}
+    parallel_links: dict[tuple[int, int], list[int]] = {}
     for i, link in enumerate(fabric.links):
-        lanes.setdefault((min(link.a, link.b), max(link.a, link.b)), []).append(i)
+        parallel_links.setdefault((min(link.a, link.b), max(link.a, link.b)), []).append(i)
     paths, middle = [""] * len(fabric.links), [(0.0, 0.0)] * len(fabric.links)
     wraps = [_wraps(fabric, link) for link in fabric.links]
-    for (a, b), links in lanes.items():
+    for (a, b), links in parallel_links.items():
         for n, i in enumerate(links):
             bend = (n - (len(links) - 1) / 2) * 9.0
             paths[i], middle[i] = _stubs(at[a], at[b], bend, n) if wraps[i] else _line(at, a, b, bend)
@@ -127,28 +127,32 @@ def _wraps(fabric: Fabric, link: Link) -> bool:
     return bool(np.abs(fabric.points[link.a] - fabric.points[link.b]).max() > 1)
 
 
-def _stubs(a: NDArray[np.float64], b: NDArray[np.float64], bend: float, lane: int) -> tuple[str, tuple[float, float]]:
+def _stubs(
+    a: NDArray[np.float64], b: NDArray[np.float64], bend: float, parallel_link: int
+) -> tuple[str, tuple[float, float]]:
     """Draw the two ends of a link that leads around, each pointing away from the other switch."""
-    way = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
-    side = np.array([-way[1], way[0]]) * bend
-    ends = [(p, p + side, p + side - sign * way * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
+    direction = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
+    side = np.array([-direction[1], direction[0]]) * bend
+    ends = [(p, p + side, p + side - sign * direction * CELL * STUB) for p, sign in ((a, 1.0), (b, -1.0))]
     path = " ".join(f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}L{r[0]:.1f} {r[1]:.1f}" for p, q, r in ends)
-    end = ends[0][2] - way * (5.0 + 9.0 * lane)  # labels of parallel links stand one behind the other
+    end = ends[0][2] - direction * (5.0 + 9.0 * parallel_link)  # labels of parallel links stand one behind the other
     return path, (round(float(end[0]), 1), round(float(end[1]), 1))
 
 
 def _line(at: NDArray[np.float64], a: int, b: int, bend: float) -> tuple[str, tuple[float, float]]:
     """Draw a link straight, or bent aside: for its lane, and where it would run through the switches of its row."""
     p, q = at[a], at[b]
-    way = q - p
-    far = float(np.hypot(*way))
-    normal = np.array([-way[1], way[0]]) / max(far, 1e-9)
-    lane, along = bend, abs(way[0]) < 1e-6 or abs(way[1]) < 1e-6
+    direction = q - p
+    far = float(np.hypot(*direction))
+    normal = np.array([-direction[1], direction[0]]) / max(far, 1e-9)
+    parallel_link, along = bend, abs(direction[0]) < 1e-6 or abs(direction[1]) < 1e-6
     if along and far > 1.9 * CELL:
         bend += 0.16 * far
     c = (p + q) / 2 + normal * 2 * bend
-    aside = max(-LABEL_ASIDE, min(LABEL_ASIDE, 1.3 * lane))  # words beside each other would run into one another
-    middle = (p + q) / 2 + normal * bend + np.array([0.0, aside]) * abs(way[1]) / max(far, 1e-9)
+    aside = max(
+        -LABEL_ASIDE, min(LABEL_ASIDE, 1.3 * parallel_link)
+    )  # words beside each other would run into one another
+    middle = (p + q) / 2 + normal * bend + np.array([0.0, aside]) * abs(direction[1]) / max(far, 1e-9)
     label = round(float(middle[0]), 1), round(float(middle[1]), 1)
     if not bend:
         return f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}", label

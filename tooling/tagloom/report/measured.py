@@ -37,10 +37,10 @@ SHOWN_POINTS = 12
 MICRO, GIGA = 1e6, 1e-9
 
 
-def pingpong_lines(page: Mapping[str, Any], *, everything: bool) -> list[str]:
+def pingpong_lines(payload: Mapping[str, Any], *, everything: bool) -> list[str]:
     """Return what a ping-pong found: least latency, most bandwidth, and some or all of its sizes."""
-    points = page["points"]
-    lines = row("pingpong", f"{page['protocol']} to {page['peer']}, {count(len(points), 'size')}")
+    points = payload["points"]
+    lines = row("pingpong", f"{payload['protocol']} to {payload['peer']}, {count(len(points), 'size')}")
     if points:
         quick, wide = min(points, key=lambda p: p["seconds"]), max(points, key=lambda p: p["bits_per_second"])
         lines += row("latency", f"{quick['seconds'] * MICRO:.2f} us one way ({quick['bytes']} bytes)")
@@ -56,15 +56,15 @@ def pingpong_lines(page: Mapping[str, Any], *, everything: bool) -> list[str]:
         rows = [_point_cells(p) for p in points[::step]]
         heads = ("bytes", "us", "+-", "p50", "p99", "Gb/s", "bit/J")
         lines += table(heads, rows, right=tuple(range(len(heads))))
-    if page["clock"] is not None:
-        c = page["clock"]
+    if payload["clock"] is not None:
+        c = payload["clock"]
         lines += row(
             "clock",
             f"the peer's is {c['offset_seconds'] * 1e3:+.3f} ms off, +- {c['uncertainty_seconds'] * 1e3:.3f} ms",
         )
-    if page["correlation"] is not None:
-        lines += row("energy", f"bandwidth and bits per joule correlate with {page['correlation']:.5f}")
-    return lines + _end_lines(page)
+    if payload["correlation"] is not None:
+        lines += row("energy", f"bandwidth and bits per joule correlate with {payload['correlation']:.5f}")
+    return lines + _end_lines(payload)
 
 
 def _point_cells(p: Mapping[str, Any]) -> tuple[str, ...]:
@@ -80,24 +80,25 @@ def _point_cells(p: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _end_lines(page: Mapping[str, Any]) -> list[str]:
-    return [] if page["complete"] else row("ended", f"early: {page['why']}; what there is stands above")
+def _end_lines(payload: Mapping[str, Any]) -> list[str]:
+    return [] if payload["complete"] else row("ended", f"early: {payload['why']}; what there is stands above")
 
 
-def power_lines(page: Mapping[str, Any]) -> list[str]:
+def power_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a meter gave."""
-    lines = row("meter", f"{page['meter']}: {page['sees']}")
-    if page["samples"]:
+    lines = row("meter", f"{payload['meter']}: {payload['sees']}")
+    if payload["samples"]:
         lines += row(
             "power",
-            f"{page['watts']:.2f} W +- {page['watts_sigma']:.2f} W, {count(len(page['samples']), 'sample')} in "
-            f"{page['seconds']:.1f} s; {page['joules']:.1f} J",
+            f"{payload['watts']:.2f} W +- {payload['watts_sigma']:.2f} W, "
+            f"{count(len(payload['samples']), 'sample')} in "
+            f"{payload['seconds']:.1f} s; {payload['joules']:.1f} J",
         )
-    if page["lag_seconds"] is not None:
+    if payload["lag_seconds"] is not None:
         lines += row(
-            "lag", f"{page['lag_seconds']:.2f} s +- {page['lag_sigma_seconds']:.2f} s, found by switching a load"
+            "lag", f"{payload['lag_seconds']:.2f} s +- {payload['lag_sigma_seconds']:.2f} s, found by switching a load"
         )
-    return lines + _end_lines(page)
+    return lines + _end_lines(payload)
 
 
 def points_csv(points: Sequence[Mapping[str, Any]]) -> str:
@@ -159,9 +160,9 @@ def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> 
         raise InputError([Finding("--plot", "a file that can be written, .svg, .png or .pdf", str(error))]) from None
 
 
-def policy_lines(page: Mapping[str, Any]) -> list[str]:
+def policy_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what sleep policy was found, with 95 % confidence intervals."""
-    lines = row("link", f"{page['verdict']}, tried with {count(len(page['gaps']), 'gap')}")
+    lines = row("link", f"{payload['verdict']}, tried with {count(len(payload['gaps']), 'gap')}")
     names = (
         ("awake_seconds", "awake", "round trip while awake"),
         ("timeout_seconds", "time-out", "idle time before it falls asleep"),
@@ -170,19 +171,19 @@ def policy_lines(page: Mapping[str, Any]) -> list[str]:
         ("wake_seconds", "Tw", "to wake"),
     )
     for key, label, words in names:
-        if (each := page[key]) is not None:
+        if (each := payload[key]) is not None:
             low, high = each["low"] * MICRO, each["high"] * MICRO
             lines += row(label, f"{each['value'] * MICRO:.1f} us ({low:.1f} to {high:.1f}): {words}")
-    if page["eee"]:
-        lines.append(f"next      tagloom predict BUILD --eee {page['eee']}")
-    return lines + _end_lines(page)
+    if payload["eee"]:
+        lines.append(f"next      tagloom predict BUILD --eee {payload['eee']}")
+    return lines + _end_lines(payload)
 
 
-def transfer_lines(page: Mapping[str, Any]) -> list[str]:
+def transfer_lines(payload: Mapping[str, Any]) -> list[str]:
     """Lay the paper's two tables out with ours beside: a file by TCP, and by UDP, over a blocked link."""
     lines = []
     for protocol in ("tcp", "udp"):
-        found = [t for t in page["transfers"] if t["protocol"] == protocol]
+        found = [t for t in payload["transfers"] if t["protocol"] == protocol]
         if not found:
             continue
         lines += ["", f"a file of {found[0]['bytes']:,} bytes by {protocol.upper()}, blocked once a second"]
@@ -204,4 +205,4 @@ def transfer_lines(page: Mapping[str, Any]) -> list[str]:
             else ("blocked", "packets", "lost", "expected", "paper")
         )
         lines += table(heads, cells, right=tuple(range(len(heads))))
-    return lines + _end_lines(page)
+    return lines + _end_lines(payload)

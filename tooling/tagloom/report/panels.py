@@ -47,47 +47,47 @@ class Group:
     key: tuple[tuple[str, str], ...] = ()
 
 
-def performance_groups(page: Mapping[str, Any]) -> list[Group]:
+def performance_groups(payload: Mapping[str, Any]) -> list[Group]:
     """Show bandwidth, time and latency before and after; nothing where no traffic was given."""
     groups = []
-    if page["seconds_base"]:
-        groups.append(_run(page))
-    if "relative_bandwidth_before" in page:
+    if payload["seconds_base"]:
+        groups.append(_run(payload))
+    if "relative_bandwidth_before" in payload:
         groups += [
-            _pair(page, "relative_bandwidth", "Bandwidth beside one ideal switch", 100.0, "%", full=1.0),
-            _pair(page, "communication_seconds", "All traffic, begun at once, has been moved", 1.0, "s"),
-            _pair(page, "latency_seconds", "What switches add to a message", 1e6, "us"),
+            _pair(payload, "relative_bandwidth", "Bandwidth beside one ideal switch", 100.0, "%", full=1.0),
+            _pair(payload, "communication_seconds", "All traffic, begun at once, has been moved", 1.0, "s"),
+            _pair(payload, "latency_seconds", "What switches add to a message", 1e6, "us"),
         ]
     return groups
 
 
-def energy_groups(page: Mapping[str, Any]) -> list[Group]:
+def energy_groups(payload: Mapping[str, Any]) -> list[Group]:
     """Show watts, and of one run joules, cost and CO2, before and after."""
-    groups = [_pair(page, "watts", "Power of all switches", 1.0, "W")]
-    if page["seconds_base"] and "joules_before" in page:
-        after, there = page["joules"], page["transition_joules"]
-        longest = max(page["joules_before"], after) or 1.0
+    groups = [_pair(payload, "watts", "Power of all switches", 1.0, "W")]
+    if payload["seconds_base"] and "joules_before" in payload:
+        after, there = payload["joules"], payload["transition_joules"]
+        longest = max(payload["joules_before"], after) or 1.0
         parts = ((WHOLE, 100 * (after - there) / longest), (ADDED, 100 * there / longest))
         bars = (
             Bar(
                 "before",
-                _amount(page["joules_before"], "J"),
-                ((WHOLE, 100 * page["joules_before"] / longest),),
-                _interval(page, "joules_before", 1.0, "J"),
+                _amount(payload["joules_before"], "J"),
+                ((WHOLE, 100 * payload["joules_before"] / longest),),
+                _interval(payload, "joules_before", 1.0, "J"),
             ),
-            Bar("after", _amount(after, "J"), parts, _interval(page, "joules", 1.0, "J")),
+            Bar("after", _amount(after, "J"), parts, _interval(payload, "joules", 1.0, "J")),
         )
         key = ((ADDED, f"links that change, there and back: {_amount(there, 'J')}"),) if there else ()
-        groups.append(Group("Energy of one run", bars, page["sources"]["joules"], key))
+        groups.append(Group("Energy of one run", bars, payload["sources"]["joules"], key))
         groups += [
-            _pair(page, key, name, 1.0, unit)
+            _pair(payload, key, name, 1.0, unit)
             for key, name, unit in (("cost", "Cost of one run", ""), ("co2_kg", "CO2 of one run", "kg"))
-            if f"{key}_before" in page
+            if f"{key}_before" in payload
         ]
     return groups
 
 
-def energy_facts(page: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def energy_facts(payload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the energy figures that no bar shows: (name, words, source)."""
     wanted = (
         ("kwh_saved_per_year", "saved in a year", "kWh"),
@@ -95,35 +95,44 @@ def energy_facts(page: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("pays_after_seconds", "a link's change pays after", "s"),
         ("break_even_host_watts", "a slower run costs what is saved where a host draws", "W"),
     )
-    return [(name, _amount(page[key], unit), page["sources"][key]) for key, name, unit in wanted if page.get(key)]
+    return [
+        (name, _amount(payload[key], unit), payload["sources"][key]) for key, name, unit in wanted if payload.get(key)
+    ]
 
 
-def energy_verdict(page: Mapping[str, Any]) -> tuple[bool, str]:
+def energy_verdict(payload: Mapping[str, Any]) -> tuple[bool, str]:
     """Return whether the saving pays: (good, words); a slower run can cost more than it saves."""
-    if page["warnings"]:
-        return False, f"{page['warnings'][0][0].upper()}{page['warnings'][0][1:]}."
-    if page["saving_percent"] <= 0 and not page["eee_saved_watts"]:
+    if payload["warnings"]:
+        return False, f"{payload['warnings'][0][0].upper()}{payload['warnings'][0][1:]}."
+    if payload["saving_percent"] <= 0 and not payload["eee_saved_watts"]:
         return True, "Nothing is saved, and nothing lost by saving: every link is on, at its best speed, and awake."
-    if not page["seconds_base"]:
-        return True, f"The switches draw {page['saving_percent']:.1f} % less. What that does to a run needs --traffic."
-    before, after = page["joules_before"], page["joules"] - page["transition_joules"]
+    if not payload["seconds_base"]:
+        return (
+            True,
+            f"The switches draw {payload['saving_percent']:.1f} % less. What that does to a run needs --traffic.",
+        )
+    before, after = payload["joules_before"], payload["joules"] - payload["transition_joules"]
     said = f"The saving pays: {100 * (1 - after / before):.1f} % less energy to the end of a run."
-    even = page.get("break_even_host_watts")
+    even = payload.get("break_even_host_watts")
     return True, f"{said} Where a host draws over {even:,.0f} W, the slower run costs more than that." if even else said
 
 
-def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any]) -> Page:
+def interruption_panel(cut: Interruption, fabric: Fabric, payload: Mapping[str, Any]) -> Page:
     """Show whom a rollout cuts off, for how long: the waves that do, the worst pairs, and any pair asked for."""
     hosts, names = len(cut.seconds), [host.name for host in fabric.hosts]
     cut_off = int(np.count_nonzero(cut.seconds))
     worst = float(cut.seconds.max(initial=0.0))
     values = np.unique(np.append(cut.seconds, 0.0))
-    asked = hosts <= LOOKED_UP_TO and len(values) <= len(DIGITS) and cut_off > 0
+    requested = hosts <= LOOKED_UP_TO and len(values) <= len(DIGITS) and cut_off > 0
     order = np.argsort(-cut.seconds, axis=None, kind="stable")[: min(cut_off, MOST_PAIRS)]
     source, destination = (axis.tolist() for axis in np.divmod(order, max(hosts, 1)))
     return {
         "words": f"{count(cut_off, 'pair')} of {hosts * (hosts - 1):,} cut off, for up to {worst:.1f} s in all; "
-        + (f"{page['lost_bytes']:,} bytes lost." if cut.lost_bytes is not None else "no traffic says what that loses.")
+        + (
+            f"{payload['lost_bytes']:,} bytes lost."
+            if cut.lost_bytes is not None
+            else "no traffic says what that loses."
+        )
         if cut_off
         else "No pair of hosts is cut off at any time.",
         "waves": [(name, why, f"{seconds:.1f} s") for name, why, seconds in cut.waves],
@@ -137,9 +146,11 @@ def interruption_panel(cut: Interruption, fabric: Fabric, page: Mapping[str, Any
             for a, b in zip(source, destination, strict=True)
         ],
         "left_out": max(0, cut_off - MOST_PAIRS),
-        "hosts": names if asked else [],
+        "hosts": names if requested else [],
         "values": " ".join(f"{value:.1f}" for value in values),
-        "digits": "".join(DIGITS[at] for at in np.searchsorted(values, cut.seconds).ravel().tolist()) if asked else "",
+        "digits": "".join(DIGITS[at] for at in np.searchsorted(values, cut.seconds).ravel().tolist())
+        if requested
+        else "",
         "source": cut.source,
     }
 
@@ -165,12 +176,12 @@ def port_rows(report: Report) -> list[Page]:
     ]
 
 
-def _run(page: Mapping[str, Any]) -> Group:
+def _run(payload: Mapping[str, Any]) -> Group:
     """Split a run into computation, communication and what sleep adds, as far as anyone said."""
-    base, after = page["seconds_base"], page["seconds_predicted"]
-    asleep = sum(seconds for name, seconds in page["causes"].get("slow-down", ()) if name == "sleeping links")
+    base, after = payload["seconds_base"], payload["seconds_predicted"]
+    asleep = sum(seconds for name, seconds in payload["causes"].get("slow-down", ()) if name == "sleeping links")
     longest = max(base, after)
-    inside = page.get("computation_seconds")
+    inside = payload.get("computation_seconds")
 
     def parts(seconds: float, waiting: float) -> tuple[tuple[str, float], ...]:
         split: tuple[tuple[str, float], ...] = ((WHOLE, seconds - waiting),)
@@ -180,31 +191,31 @@ def _run(page: Mapping[str, Any]) -> Group:
 
     bars = (
         Bar("before", _amount(base, "s"), parts(base, 0.0)),
-        Bar("after", _amount(after, "s"), parts(after, asleep), _interval(page, "seconds_predicted", 1.0, "s")),
+        Bar("after", _amount(after, "s"), parts(after, asleep), _interval(payload, "seconds_predicted", 1.0, "s")),
     )
     kinds = {kind for bar in bars for kind, _ in bar.parts}
     key = tuple((kind, word) for kind, word in PART_WORDS.items() if kind in kinds)
-    return Group("One run of the application", bars, page["sources"]["seconds_predicted"], key)
+    return Group("One run of the application", bars, payload["sources"]["seconds_predicted"], key)
 
 
-def _pair(page: Mapping[str, Any], key: str, name: str, scale: float, unit: str, full: float = 0.0) -> Group:
+def _pair(payload: Mapping[str, Any], key: str, name: str, scale: float, unit: str, full: float = 0.0) -> Group:
     """Set a figure's `_before` and `_after` beside each other, on a scale that goes to `full` at least."""
-    both = [(when, page[f"{key}_{when}"]) for when in ("before", "after")]
+    both = [(when, payload[f"{key}_{when}"]) for when in ("before", "after")]
     longest = max(full, *(value for _, value in both)) or 1.0
     bars = tuple(
         Bar(
             when,
             _amount(value * scale, unit),
             ((WHOLE, 100 * value / longest),),
-            _interval(page, f"{key}_{when}", scale, unit),
+            _interval(payload, f"{key}_{when}", scale, unit),
         )
         for when, value in both
     )
-    return Group(name, bars, page["sources"][f"{key}_after"])
+    return Group(name, bars, payload["sources"][f"{key}_after"])
 
 
-def _interval(page: Mapping[str, Any], key: str, scale: float, unit: str) -> str:
-    low, high = page["intervals"].get(key, (0.0, 0.0))
+def _interval(payload: Mapping[str, Any], key: str, scale: float, unit: str) -> str:
+    low, high = payload["intervals"].get(key, (0.0, 0.0))
     return f"{_amount(low * scale, '')} to {_amount(high * scale, unit)}" if low != high else ""
 
 

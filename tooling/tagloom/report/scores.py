@@ -12,23 +12,24 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def score_lines(page: Mapping[str, Any]) -> list[str]:
+def score_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return how wrong forecasts were: in all, by quantity, by day."""
-    if not page["scored"]:
-        return row("score", f"nothing was measured of {count(page['forecasts'], 'forecast')}")
-    bounded = sum(each["with_interval"] for each in page["by_quantity"])
-    inside = sum(each["inside"] for each in page["by_quantity"])
+    if not payload["scored"]:
+        return row("score", f"nothing was measured of {count(payload['forecasts'], 'forecast')}")
+    bounded = sum(each["with_interval"] for each in payload["by_quantity"])
+    inside = sum(each["inside"] for each in payload["by_quantity"])
     lines = row(
         "score",
-        f"{page['good']} of {page['scored']} as forecast ({inside} of {bounded} inside their interval; without one, "
-        f"an error up to {page['tolerance_percent']:g} %)",
+        f"{payload['good']} of {payload['scored']} as forecast ({inside} of {bounded} inside their interval; "
+        f"without one, "
+        f"an error up to {payload['tolerance_percent']:g} %)",
     )
     header = ("quantity", "count", "mean error", "worst", "inside")
-    lines += table(header, [(_named(each), *_cells(each)) for each in page["by_quantity"]], (1, 2, 3, 4))
-    if len(page["over_time"]) > 1:
-        rows = [(each["day"] or "no time", *_cells(each)) for each in page["over_time"]]
+    lines += table(header, [(_named(each), *_cells(each)) for each in payload["by_quantity"]], (1, 2, 3, 4))
+    if len(payload["over_time"]) > 1:
+        rows = [(each["day"] or "no time", *_cells(each)) for each in payload["over_time"]]
         lines += ["", *table(("day (UTC)", *header[1:]), rows, (1, 2, 3, 4))]
-    bad = [each for each in page["scores"] if not each["good"]]
+    bad = [each for each in payload["scores"] if not each["good"]]
     for each in bad[:SHOWN]:
         unit = f" {each['unit']}" if each["unit"] else ""
         error = "" if each["error_percent"] is None else f" ({each['error_percent']:+.1f} %)"
@@ -37,8 +38,10 @@ def score_lines(page: Mapping[str, Any]) -> list[str]:
         )
     if len(bad) > SHOWN:
         lines += row("", f"and {len(bad) - SHOWN} more (all with --json)")
-    if page["left_over"]:
-        lines += row("left over", f"{count(len(page['left_over']), 'measurement')} that no earlier forecast spoke of")
+    if payload["left_over"]:
+        lines += row(
+            "left over", f"{count(len(payload['left_over']), 'measurement')} that no earlier forecast spoke of"
+        )
     return lines
 
 
@@ -57,17 +60,17 @@ def _cells(each: Mapping[str, Any]) -> tuple[str, str, str, str]:
     )
 
 
-def fit_lines(page: Mapping[str, Any]) -> list[str]:
+def fit_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what was fitted, and how far the pairs lie from it."""
-    eee = page["eee"]
+    eee = payload["eee"]
     times = ", ".join(
         f"{word} {1e6 * eee[key]:.4g} us"
         for word, key in (("time-out", "timeout_seconds"), ("Ts", "sleep_seconds"), ("Tw", "wake_seconds"))
     )
     lines = row("policy", f"{times} ({eee['source']})")
-    if "fit" in page:
-        fit = page["fit"]
-        off = f"{1e6 * page['residual_seconds']:.3g} us from {count(page['pairs'], 'pair')} (root mean square)"
+    if "fit" in payload:
+        fit = payload["fit"]
+        off = f"{1e6 * payload['residual_seconds']:.3g} us from {count(payload['pairs'], 'pair')} (root mean square)"
         lines += row("", off)
         lines += row(
             "eq. 3",

@@ -27,30 +27,30 @@ def ago(seconds: float) -> str:
     return "just now"
 
 
-def status_lines(page: Mapping[str, Any], now: float) -> list[str]:
+def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
     """Return a status of `tagloom status`; `now` is in seconds since the epoch."""
-    lines = row("fabric", page["fabric"])
-    if page["build"] is None:
+    lines = row("fabric", payload["fabric"])
+    if payload["build"] is None:
         lines += row("runs", "nothing that tagloom apply has brought to the switches")
     else:
-        at = datetime.fromisoformat(page["applied_at"])
+        at = datetime.fromisoformat(payload["applied_at"])
         when = ago(now - at.timestamp())
-        lines += row("runs", f"{page['build']}, applied {when} by {page['applied_by']} ({at:%Y-%m-%d %H:%M:%S})")
-    lines += row("stands", page["stands"])
-    lines += row("at work", page["locked_by"] or "nobody")
-    if (clock := page["clock"]) is not None:
+        lines += row("runs", f"{payload['build']}, applied {when} by {payload['applied_by']} ({at:%Y-%m-%d %H:%M:%S})")
+    lines += row("stands", payload["stands"])
+    lines += row("at work", payload["locked_by"] or "nobody")
+    if (clock := payload["clock"]) is not None:
         lines += row("clock", _clock(clock))
-    if not page["looked"]:
+    if not payload["looked"]:
         return lines
-    dead = [*page["dead_switches"], *page["dead_links"]]
+    dead = [*payload["dead_switches"], *payload["dead_links"]]
     lines += row("dead", ", ".join(dead) if dead else "nothing")
-    if page["silent_switches"]:
-        lines += row("silent", f"{', '.join(page['silent_switches'])}: no answer over SNMP")
-    if page["back"]:
-        lines += row("back", f"{', '.join(page['back'])}: was dead, is not in use yet")
-    if page["build"] is not None:
-        lines += row("differs", count(len(page["findings"]), "finding") if page["findings"] else "nothing")
-        lines += finding_lines([Finding(**each) for each in page["findings"]])
+    if payload["silent_switches"]:
+        lines += row("silent", f"{', '.join(payload['silent_switches'])}: no answer over SNMP")
+    if payload["back"]:
+        lines += row("back", f"{', '.join(payload['back'])}: was dead, is not in use yet")
+    if payload["build"] is not None:
+        lines += row("differs", count(len(payload["findings"]), "finding") if payload["findings"] else "nothing")
+        lines += finding_lines([Finding(**each) for each in payload["findings"]])
     return lines
 
 
@@ -77,10 +77,10 @@ def _clock(clock: Mapping[str, Any]) -> str:
     return f"{clock['timetable']} ({clock['by']}): {settings}, {count(clock['links_off'], 'link')} off{why}{then}"
 
 
-def backup_lines(page: Mapping[str, Any]) -> list[str]:
+def backup_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return where a backup is, which switches changed since the last one, and which could not be read."""
-    lines = row("backup", page["backup"] or "none: no switch could be read")
-    if page["switches"]:
-        lines += row("kept", count(len(page["switches"]), "configuration"))
-        lines += row("changed", ", ".join(page["changed"]) or "none since the last backup")
-    return lines + [line for name, said in page["errors"].items() for line in row("failed", f"{name}: {said}")]
+    lines = row("backup", payload["backup"] or "none: no switch could be read")
+    if payload["switches"]:
+        lines += row("kept", count(len(payload["switches"]), "configuration"))
+        lines += row("changed", ", ".join(payload["changed"]) or "none since the last backup")
+    return lines + [line for name, said in payload["errors"].items() for line in row("failed", f"{name}: {said}")]

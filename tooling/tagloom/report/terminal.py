@@ -218,60 +218,68 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[
     return lines
 
 
-def _pairs_of_both(page: Mapping[str, Any]) -> list[str]:
-    said = f"{page['pairs_kept']:,} in both fabrics, {page['pairs_added']:,} come, {page['pairs_removed']:,} go"
+def _pairs_of_both(payload: Mapping[str, Any]) -> list[str]:
+    said = (
+        f"{payload['pairs_kept']:,} in both fabrics, {payload['pairs_added']:,} come, {payload['pairs_removed']:,} go"
+    )
     return row("pairs", said)
 
 
-def rollout_lines(page: Mapping[str, Any]) -> list[str]:
+def rollout_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a rollout does: its waves and what was proven."""
-    if not page["waves"]:
+    if not payload["waves"]:
         return row("rollout", "nothing to change: both states are equal")
     waves = ", ".join(
         f"{name} ({count(switches, 'switch')})"
-        for name, switches in zip(page["wave_names"], page["switches_by_wave"], strict=True)
+        for name, switches in zip(payload["wave_names"], payload["switches_by_wave"], strict=True)
     )
-    down = page["downtime_seconds"]
+    down = payload["downtime_seconds"]
     harm = f"hosts are paused for about {down:.0f} s" if down else "no pair cut off at any time"
-    proven = f"{count(page['proven_states'], 'state')} of single switches, in every interleaving of their lines; {harm}"
+    proven = (
+        f"{count(payload['proven_states'], 'state')} of single switches, in every interleaving of their lines; {harm}"
+    )
     return [
-        *row("rollout", f"{page['strategy']}: {count(page['waves'], 'wave')}: {waves}"),
-        *(row("", f"not shorter: {page['reason']}") if page["reason"] else []),
-        *(row("assumes", page["assumed"]) if page["assumed"] else []),
-        *(_pairs_of_both(page) if page["pairs_added"] or page["pairs_removed"] else []),
+        *row("rollout", f"{payload['strategy']}: {count(payload['waves'], 'wave')}: {waves}"),
+        *(row("", f"not shorter: {payload['reason']}") if payload["reason"] else []),
+        *(row("assumes", payload["assumed"]) if payload["assumed"] else []),
+        *(_pairs_of_both(payload) if payload["pairs_added"] or payload["pairs_removed"] else []),
         *row("proof", proven),
         *row(
             "time",
-            f"about {page['expected_seconds']:.0f} s, {page['drain_seconds']:.0f} s of them waiting for old frames to "
-            f"leave and links to come up; {page['changes']:,} cells change",
+            f"about {payload['expected_seconds']:.0f} s, {payload['drain_seconds']:.0f} s of them waiting for "
+            f"old frames to "
+            f"leave and links to come up; {payload['changes']:,} cells change",
         ),
     ]
 
 
-def settings_lines(page: Mapping[str, Any]) -> list[str]:
+def settings_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which links go off and what that saves."""
-    before, after = page["max_channel_load_before"], page["max_channel_load_after"]
-    connected = "any one link may still fail" if page["two_connected"] else "some links are now the only way"
+    before, after = payload["max_channel_load_before"], payload["max_channel_load_after"]
+    connected = "any one link may still fail" if payload["two_connected"] else "some links are now the only way"
     lines = [
         *row(
             "saving",
-            f"{page['saving_percent']:.1f} %: {page['watts_before']:.1f} W -> {page['watts_after']:.1f} W "
-            f"(no choice draws less than {page['lower_bound_watts']:.1f} W: gap {page['gap_percent']:.1f} %)",
+            f"{payload['saving_percent']:.1f} %: {payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W "
+            f"(no choice draws less than {payload['lower_bound_watts']:.1f} W: gap {payload['gap_percent']:.1f} %)",
         ),
-        *row("links", f"{count(page['links_off'], 'link')} off ({page['method']}); {connected}"),
-        *(row("slowed", count(page["links_slowed"], "link")) if page["links_slowed"] else []),
+        *row("links", f"{count(payload['links_off'], 'link')} off ({payload['method']}); {connected}"),
+        *(row("slowed", count(payload["links_slowed"], "link")) if payload["links_slowed"] else []),
         *(
-            row("asleep", f"{count(page['links_asleep'], 'link')}, {count(page['hosts_asleep'], 'host port')} by EEE")
-            if page["links_asleep"] or page["hosts_asleep"]
+            row(
+                "asleep",
+                f"{count(payload['links_asleep'], 'link')}, {count(payload['hosts_asleep'], 'host port')} by EEE",
+            )
+            if payload["links_asleep"] or payload["hosts_asleep"]
             else []
         ),
         *row("load", f"busiest channel {before:,} bytes -> {after:,} bytes"),
     ]
-    if page["average_hops_after"] is not None:
-        hops = f"{page['average_hops_before']:.2f} -> {page['average_hops_after']:.2f}"
+    if payload["average_hops_after"] is not None:
+        hops = f"{payload['average_hops_before']:.2f} -> {payload['average_hops_after']:.2f}"
         lines += row("paths", f"{hops} switches on average, a host to itself among them")
-    names = ", ".join("-".join(link["ends"]) for link in page["off"])
-    notes = [line for remark in page["remarks"] for line in row("note", remark)]
+    names = ", ".join("-".join(link["ends"]) for link in payload["off"])
+    notes = [line for remark in payload["remarks"] for line in row("note", remark)]
     return lines + (row("off", names) if names else []) + notes
 
 
@@ -316,7 +324,7 @@ def forecast_figures(forecast: Forecast) -> dict[str, Figure]:
     return {key: figure for key, figure in figures.items() if figure is not None}
 
 
-def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str, Any]:
+def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[str, Any]:
     """Return a forecast with the keys of the command line; every figure's source stands under `sources`.
 
     `fabric` names the pairs that a rollout interrupts, and the channels.
@@ -324,37 +332,37 @@ def forecast_page(forecast: Forecast, fabric: Fabric | None = None) -> dict[str,
     before, after = forecast.watts_before.value, forecast.watts_after.value
     base, predicted = forecast.seconds_base.value, forecast.seconds_predicted.value
     figures = forecast_figures(forecast)
-    page: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
-    page["lost_bytes"] = round(forecast.lost_bytes.value)
-    page["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
-    page["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
-    page.setdefault("joules", round(after * predicted, 6))
-    page["kwh"] = page["joules"] / JOULES_PER_KWH
-    page["sources"] = {key: figure.source for key, figure in figures.items()}
+    payload: dict[str, Any] = {key: round(figure.value, 12) for key, figure in figures.items()}
+    payload["lost_bytes"] = round(forecast.lost_bytes.value)
+    payload["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
+    payload["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
+    payload.setdefault("joules", round(after * predicted, 6))
+    payload["kwh"] = payload["joules"] / JOULES_PER_KWH
+    payload["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
-    page["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
+    payload["intervals"] = {key: [round(low, 12), round(high, 12)] for key, (low, high) in bounded.items()}
     ends = bounded.get("seconds_predicted", (predicted, predicted))
-    page["seconds_predicted_low"], page["seconds_predicted_high"] = (round(end, 12) for end in ends)
+    payload["seconds_predicted_low"], payload["seconds_predicted_high"] = (round(end, 12) for end in ends)
     if base and "seconds_predicted" in bounded:
-        page["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
+        payload["intervals"]["slowdown_percent"] = [round(100.0 * (end / base - 1), 6) for end in ends]
     if before and "saved_watts" in bounded:
-        page["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
-    page["causes"] = {what: [list(part) for part in parts] for what, parts in forecast.causes.items()}
-    page["assumed"] = list(forecast.assumed)
-    page["ports"] = [asdict(port) for port in forecast.ports]
-    page["switches"] = [asdict(switch) for switch in (forecast.energy.switches if forecast.energy else ())]
-    page["warnings"] = _warnings(page)
+        payload["intervals"]["saving_percent"] = [round(100.0 * end / before, 6) for end in bounded["saved_watts"]]
+    payload["causes"] = {what: [list(part) for part in parts] for what, parts in forecast.causes.items()}
+    payload["assumed"] = list(forecast.assumed)
+    payload["ports"] = [asdict(port) for port in forecast.ports]
+    payload["switches"] = [asdict(switch) for switch in (forecast.energy.switches if forecast.energy else ())]
+    payload["warnings"] = _warnings(payload)
     cut = forecast.interruption
-    page["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
-    page["trace"] = None if forecast.replay is None else asdict(forecast.replay)
-    page["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
-    return page
+    payload["interruptions"] = [] if cut is None else _interrupted(cut, fabric)
+    payload["trace"] = None if forecast.replay is None else asdict(forecast.replay)
+    payload["rate_switch"] = None if forecast.rate_switch is None else asdict(forecast.rate_switch)
+    return payload
 
 
-def _warnings(page: Mapping[str, Any]) -> list[str]:
+def _warnings(payload: Mapping[str, Any]) -> list[str]:
     """Return where a saving costs more than it saves."""
-    before, after = page.get("joules_before", 0.0), page["joules"] - page.get("transition_joules", 0.0)
-    if (page["saving_percent"] > 0 or page["eee_saved_watts"]) and 0 < before < after:
+    before, after = payload.get("joules_before", 0.0), payload["joules"] - payload.get("transition_joules", 0.0)
+    if (payload["saving_percent"] > 0 or payload["eee_saved_watts"]) and 0 < before < after:
         more = f"{100 * (after / before - 1):.1f} % more energy to the end of a run"
         return [f"the saving costs more than it saves: {more}, for the run is slower (Saravanan et al. 2013: 15 %)"]
     return []
@@ -379,102 +387,106 @@ def _interrupted(cut: Interruption, fabric: Fabric | None) -> list[dict[str, Any
     ]
 
 
-def forecast_lines(page: Mapping[str, Any]) -> list[str]:
+def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     """Yield a forecast on one screen: three numbers, what dominates each, what was assumed."""
-    base = page["seconds_base"]
-    watts = f"{page['watts_before']:.1f} W -> {page['watts_after']:.1f} W"
+    base = payload["seconds_base"]
+    watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
     slow = "unknown: no traffic given"
     if base:
-        slow = f"{page['slowdown_percent']:.2f} %{_between(page, 'slowdown_percent', 2)}: {base:.4g} s -> "
-        slow += f"{page['seconds_predicted']:.4g} s"
-    loss = f"{page['lost_bytes']:,} bytes{_between(page, 'lost_bytes', 0)}"
+        slow = f"{payload['slowdown_percent']:.2f} %{_between(payload, 'slowdown_percent', 2)}: {base:.4g} s -> "
+        slow += f"{payload['seconds_predicted']:.4g} s"
+    loss = f"{payload['lost_bytes']:,} bytes{_between(payload, 'lost_bytes', 0)}"
     lines = [
         *row("slow-down", slow),
         *row("loss", loss),
-        *row("saving", f"{page['saving_percent']:.1f} %{_between(page, 'saving_percent')}: {watts}"),
-        *(line for said in page["warnings"] for line in row("warning", said)),
+        *row("saving", f"{payload['saving_percent']:.1f} %{_between(payload, 'saving_percent')}: {watts}"),
+        *(line for said in payload["warnings"] for line in row("warning", said)),
     ]
     lines += [""]
     if base:
-        parts = [f"{name} {100 * seconds / base:.2f} %" for name, seconds in page["causes"].get("slow-down", ())]
+        parts = [f"{name} {100 * seconds / base:.2f} %" for name, seconds in payload["causes"].get("slow-down", ())]
         lines += row("slow by", "; ".join(parts) or "nothing: same paths, no port asleep")
-        if "relative_bandwidth_after" in page:
+        if "relative_bandwidth_after" in payload:
             lines += row(
                 "network",
-                f"{100 * page['relative_bandwidth_before']:.0f} % of one ideal switch's bandwidth -> "
-                f"{100 * page['relative_bandwidth_after']:.0f} %; switches add "
-                f"{page['latency_seconds_before'] * 1e6:.2f} us to a message -> "
-                f"{page['latency_seconds_after'] * 1e6:.2f} us",
+                f"{100 * payload['relative_bandwidth_before']:.0f} % of one ideal switch's bandwidth -> "
+                f"{100 * payload['relative_bandwidth_after']:.0f} %; switches add "
+                f"{payload['latency_seconds_before'] * 1e6:.2f} us to a message -> "
+                f"{payload['latency_seconds_after'] * 1e6:.2f} us",
             )
-    if page["interruptions"]:
-        worst = max(cut["seconds"] for cut in page["interruptions"])
-        pairs = sum(cut.get("pairs", 1) for cut in page["interruptions"])
-        waves = "; ".join(f"{name.partition(':')[0]} {seconds:.1f} s" for name, seconds in page["causes"]["loss"][:3])
+    if payload["interruptions"]:
+        worst = max(cut["seconds"] for cut in payload["interruptions"])
+        pairs = sum(cut.get("pairs", 1) for cut in payload["interruptions"])
+        waves = "; ".join(
+            f"{name.partition(':')[0]} {seconds:.1f} s" for name, seconds in payload["causes"]["loss"][:3]
+        )
         lines += row("lost by", f"{count(pairs, 'pair')} cut off for up to {worst:.1f} s: {waves}")
     else:
-        lines += row("lost by", f"nothing: {page['sources']['lost_bytes']}")
-    if switched := page.get("rate_switch"):
+        lines += row("lost by", f"nothing: {payload['sources']['lost_bytes']}")
+    if switched := payload.get("rate_switch"):
         lines += row(
             "in place",
             f"{count(switched['links'], 'link')} that change speed under traffic, without a rollout, would lose "
             f"{switched['lost_bytes']:,.0f} bytes in up to {switched['outage_seconds']:.1f} s",
         )
-    if traced := page.get("trace"):
+    if traced := payload.get("trace"):
         lines += row(
             "replayed",
             f"{count(traced['messages'], 'message')} in {count(traced['steps'], 'step')}: {traced['seconds']:.4g} s "
             f"awake, {traced['network_seconds']:+.3g} s by paths and speeds, {traced['sleep_seconds']:+.3g} s by sleep",
         )
-    saved = [f"{name} {amount:.1f} W" for name, amount in page["causes"].get("saving", ())]
+    saved = [f"{name} {amount:.1f} W" for name, amount in payload["causes"].get("saving", ())]
     lines += row("saved by", "; ".join(saved) or "nothing: every link is on, at its best speed")
-    lines += _energy_lines(page)
-    lines += _sleep_lines(page) if page["overhead_seconds"] else []
-    if page["toggle_seconds"]:
-        low, high = page["intervals"]["toggle_seconds"]
+    lines += _energy_lines(payload)
+    lines += _sleep_lines(payload) if payload["overhead_seconds"] else []
+    if payload["toggle_seconds"]:
+        low, high = payload["intervals"]["toggle_seconds"]
         lines += row(
-            "toggle", f"{page['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)"
+            "toggle",
+            f"{payload['toggle_seconds']:.1f} s for a link to come up again ({low:.1f} to {high:.1f}; table 6)",
         )
     keys = ("seconds_predicted", "watts_after") if base else ("watts_after",)
-    lines += row("by", "; ".join(_brief(page["sources"][key]) for key in keys))
-    assumed = row("assumed", "; ".join(page["assumed"])) if page["assumed"] else []
+    lines += row("by", "; ".join(_brief(payload["sources"][key]) for key in keys))
+    assumed = row("assumed", "; ".join(payload["assumed"])) if payload["assumed"] else []
     room = max(SCREEN_LINES - len(lines), 2)
     return (
         lines + assumed[:room] if len(assumed) <= room else [*lines, *assumed[: room - 1], f"{'':{LABEL}}... (--json)"]
     )
 
 
-def _energy_lines(page: Mapping[str, Any]) -> list[str]:
+def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what a run draws, costs and emits, where there are rates."""
-    base = page["seconds_base"]
+    base = payload["seconds_base"]
     lines: list[str] = []
-    if base and "joules_before" in page:
-        energy = f"{page['joules_before']:,.0f} J -> {page['joules']:,.0f} J a run"
-        if page["transition_joules"]:
-            energy += f", {page['transition_joules']:.0f} J of them for links that change, there and back"
-        if "pays_after_seconds" in page:
-            energy += f" (pays after {page['pays_after_seconds']:.1f} s)"
-        if page.get("break_even_host_watts"):
-            energy += f"; costs more than it saves where a host draws over {page['break_even_host_watts']:,.0f} W"
+    if base and "joules_before" in payload:
+        energy = f"{payload['joules_before']:,.0f} J -> {payload['joules']:,.0f} J a run"
+        if payload["transition_joules"]:
+            energy += f", {payload['transition_joules']:.0f} J of them for links that change, there and back"
+        if "pays_after_seconds" in payload:
+            energy += f" (pays after {payload['pays_after_seconds']:.1f} s)"
+        if payload.get("break_even_host_watts"):
+            energy += f"; costs more than it saves where a host draws over {payload['break_even_host_watts']:,.0f} W"
         lines += row("energy", energy)
     money = [
-        f"{what} {page[f'{key}_before']:.4g} -> {page[f'{key}_after']:.4g}{unit} a run"
+        f"{what} {payload[f'{key}_before']:.4g} -> {payload[f'{key}_after']:.4g}{unit} a run"
         for key, what, unit in (("cost", "cost", ""), ("co2_kg", "CO2", " kg"))
-        if f"{key}_before" in page and base
+        if f"{key}_before" in payload and base
     ]
-    money += [f"{page['kwh_saved_per_year']:,.0f} kWh a year"] if page.get("kwh_saved_per_year") else []
+    money += [f"{payload['kwh_saved_per_year']:,.0f} kWh a year"] if payload.get("kwh_saved_per_year") else []
     return [*lines, *row("rates", "; ".join(money))] if money else lines
 
 
-def _sleep_lines(page: Mapping[str, Any]) -> list[str]:
+def _sleep_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what EEE costs, and at which host ports it is worth it."""
     lines = row(
         "eee",
-        f"mean gap {page['idle_seconds'] * 1e6:.1f} us, {page['overhead_seconds'] * 1e6:.2f} us per message and link",
+        f"mean gap {payload['idle_seconds'] * 1e6:.1f} us, {payload['overhead_seconds'] * 1e6:.2f} us per "
+        f"message and link",
     )
-    verdicts = [port["verdict"] for port in page["ports"]]
+    verdicts = [port["verdict"] for port in payload["ports"]]
     words = {"on": "sleep", "lengthen": "sleep, with a longer time-out,", "off": "no sleep"}
     said = [f"{word} at {verdicts.count(verdict)}" for verdict, word in words.items() if verdict in verdicts]
-    first = f" host ports; {page['ports'][0]['host']}: {page['ports'][0]['reason']}"
+    first = f" host ports; {payload['ports'][0]['host']}: {payload['ports'][0]['reason']}"
     lines += row("ports", "; ".join(said) + first)
     return lines
 
@@ -484,45 +496,45 @@ def _brief(source: str) -> str:
     return re.sub(r" \([^)]*\)", "", source).partition("; interval")[0]
 
 
-def _between(page: Mapping[str, Any], key: str, digits: int = 1) -> str:
+def _between(payload: Mapping[str, Any], key: str, digits: int = 1) -> str:
     """Return the interval of a figure in brackets, nothing where it is none."""
-    low, high = page["intervals"].get(key, (0.0, 0.0))
+    low, high = payload["intervals"].get(key, (0.0, 0.0))
     return f" ({low:,.{digits}f} to {high:,.{digits}f})" if low != high else ""
 
 
-def forecast_rows(page: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+def forecast_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
     """Return all numbers of a forecast as rows of (name, value, low, high, source), for a table in CSV."""
     rows = [("name", "value", "low", "high", "source")]
-    for key, source in page["sources"].items():
-        low, high = page["intervals"].get(key, ("", ""))
-        rows.append((key, repr(page[key]), str(low), str(high), source))
+    for key, source in payload["sources"].items():
+        low, high = payload["intervals"].get(key, ("", ""))
+        rows.append((key, repr(payload[key]), str(low), str(high), source))
     for key in ("saving_percent", "slowdown_percent"):
-        ends = page["intervals"].get(key, ("", ""))
-        rows.append((key, repr(page[key]), str(ends[0]), str(ends[1]), "from the figures above"))
-    for what, parts in page["causes"].items():
+        ends = payload["intervals"].get(key, ("", ""))
+        rows.append((key, repr(payload[key]), str(ends[0]), str(ends[1]), "from the figures above"))
+    for what, parts in payload["causes"].items():
         rows += [(f"{what}: {name}", repr(amount), "", "", _UNITS[what]) for name, amount in parts]
-    for switch in page["switches"]:
-        name, table_2 = switch["switch"], page["sources"]["watts_after"]
+    for switch in payload["switches"]:
+        name, table_2 = switch["switch"], payload["sources"]["watts_after"]
         for when in ("watts_before", "watts_after"):
             rows.append((f"{name}: {when}", repr(switch[when]), "", "", table_2))
         for port, both in switch["ports"].items():
             for when, watts in zip(("watts_before", "watts_after"), both, strict=True):
                 rows.append((f"{name}:{port}: {when}", repr(watts), "", "", table_2))
-    for port in page["ports"]:
+    for port in payload["ports"]:
         for key in ("slowdown", "lpi_share", "timeout_seconds"):
             rows.append((f"{port['host']}: {key}", repr(port[key]), "", "", f"{port['verdict']}: {port['reason']}"))
-    for cut in page["interruptions"]:
+    for cut in payload["interruptions"]:
         who = f"{cut['source']} to {cut['destination']}" if "source" in cut else "every pair"
         rows.append((f"{who}: interrupted seconds", repr(cut["seconds"]), "", "", "the rollout's waves"))
         if cut["lost_bytes"] is not None:
-            rows.append((f"{who}: lost bytes", repr(cut["lost_bytes"]), "", "", page["sources"]["lost_bytes"]))
+            rows.append((f"{who}: lost bytes", repr(cut["lost_bytes"]), "", "", payload["sources"]["lost_bytes"]))
     return rows
 
 
 _UNITS = {"slow-down": "seconds of the run", "saving": "watts", "loss": "seconds of interruption"}
 
 
-def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: bool) -> dict[str, Any]:
+def link_payload(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: bool) -> dict[str, Any]:
     """Return one link's figures with the keys of the command line."""
     remarks = []
     if together and not both:
@@ -544,20 +556,21 @@ def link_page(phy: str, eee: Eee, found: LinkForecast, *, together: bool, both: 
     }
 
 
-def link_lines(page: Mapping[str, Any]) -> list[str]:
+def link_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what sleep does to one link."""
     return [
         *row(
-            "power", f"{100 * page['power_relative']:.2f} % of an awake port's; {100 * page['lpi_share']:.2f} % asleep"
+            "power",
+            f"{100 * payload['power_relative']:.2f} % of an awake port's; {100 * payload['lpi_share']:.2f} % asleep",
         ),
-        *row("delay", f"{page['mean_delay_seconds'] * 1e6:.2f} us of waiting on average"),
-        *row("wakes", f"{page['wakes_per_second']:,.1f} a second"),
+        *row("delay", f"{payload['mean_delay_seconds'] * 1e6:.2f} us of waiting on average"),
+        *row("wakes", f"{payload['wakes_per_second']:,.1f} a second"),
         *row(
             "assumed",
-            f"time-out {page['timeout_seconds'] * 1e6:g} us, Ts {page['ts_seconds'] * 1e6:g} us, "
-            f"Tw {page['tw_seconds'] * 1e6:g} us, {page['lpi_power']:g} of the power in LPI; {page['source']}",
+            f"time-out {payload['timeout_seconds'] * 1e6:g} us, Ts {payload['ts_seconds'] * 1e6:g} us, "
+            f"Tw {payload['tw_seconds'] * 1e6:g} us, {payload['lpi_power']:g} of the power in LPI; {payload['source']}",
         ),
-        *(line for remark in page["remarks"] for line in row("remark", remark)),
+        *(line for remark in payload["remarks"] for line in row("remark", remark)),
     ]
 
 
@@ -620,56 +633,56 @@ def drift_lines(findings: Sequence[Finding]) -> list[str]:
     return lines + [f"{'':<{LABEL}}{finding}" for finding in findings]
 
 
-def ping_lines(page: Mapping[str, Any]) -> list[str]:
+def ping_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return which pairs frames reached."""
-    lines = row("ping", f"{page['reached']} of {page['pairs']} pairs reached, {page['lost']} lost")
-    if page.get("path"):
-        lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in page["path"]))
-    if page.get("lost_pairs"):
-        shown = [f"{a} -> {b}" for a, b in page["lost_pairs"][:SHOWN_FINDINGS]]
+    lines = row("ping", f"{payload['reached']} of {payload['pairs']} pairs reached, {payload['lost']} lost")
+    if payload.get("path"):
+        lines += row("path", ", ".join(f"{switch} (VLAN {vlan})" for switch, _, vlan, _ in payload["path"]))
+    if payload.get("lost_pairs"):
+        shown = [f"{a} -> {b}" for a, b in payload["lost_pairs"][:SHOWN_FINDINGS]]
         lines += row("lost", ", ".join(shown))
-    if page["storm"]:
-        lines += row("storm", page["storm"])
+    if payload["storm"]:
+        lines += row("storm", payload["storm"])
     return lines
 
 
-def traffic_lines(page: Mapping[str, Any]) -> list[str]:
+def traffic_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what became of the frames that the rack's hosts sent."""
     lines = row(
         "traffic",
-        f"{page['frames']:,} frames in {page['seconds']:.1f} s while {page['lines']:,} lines landed: "
-        f"{page['lost']:,} lost, {page['duplicated']:,} duplicated, {page['flooded']:,} flooded, "
-        f"{page['storm'] or 'no storm'}",
+        f"{payload['frames']:,} frames in {payload['seconds']:.1f} s while {payload['lines']:,} lines landed: "
+        f"{payload['lost']:,} lost, {payload['duplicated']:,} duplicated, {payload['flooded']:,} flooded, "
+        f"{payload['storm'] or 'no storm'}",
     )
-    for fault, lost in page["by_fault"].items():
+    for fault, lost in payload["by_fault"].items():
         lines += row("", f"{lost:,} lost to a fault of this rehearsal: {fault}")
     worst_first = ("storms", "lost", "duplicated", "flooded", "overheard")
-    for each in sorted(page["witnesses"], key=lambda w: worst_first.index(w["what"]))[:SHOWN_FINDINGS]:
+    for each in sorted(payload["witnesses"], key=lambda w: worst_first.index(w["what"]))[:SHOWN_FINDINGS]:
         words = f"{each['what']}: {each['from']} -> {each['to']} {each['detail']}".rstrip()
         lines += row("", f"{words}, after {each['after'] or 'the start'}")
     return lines
 
 
-def fault_lines(page: Mapping[str, Any]) -> list[str]:
+def fault_lines(payload: Mapping[str, Any]) -> list[str]:
     """List the faults that wait, those in effect and those that have struck."""
     lines = []
-    for switch, waiting in page["waiting"].items():
+    for switch, waiting in payload["waiting"].items():
         for each in waiting:
             which = f"those that match {each['line']!r}" if each["line"] else "those that configure"
             lines += row("waits", f"{switch}: {each['kind']} at line {each['at']} of {which}")
-    for switch, kinds in page["in_effect"].items():
+    for switch, kinds in payload["in_effect"].items():
         lines += [line for kind in kinds for line in row("now", f"{switch}: {kind}")]
-    for each in page["struck"]:
+    for each in payload["struck"]:
         lines += row("struck", f"{each['switch']}: {each['kind']}" + (f" at {each['line']!r}" if each["line"] else ""))
     return lines or ["no faults were ordered"]
 
 
-def observation_lines(page: Mapping[str, Any]) -> list[str]:
+def observation_lines(payload: Mapping[str, Any]) -> list[str]:
     """Return what switches answered over SNMP: a row each, then what was wrong with any."""
     rows = []
-    for name, shown in page["switches"].items():
+    for name, shown in payload["switches"].items():
         up = sum(port["oper_up"] is True for port in shown["ports"])
-        rates = page["rates"].get(name, {}).get("ports", [])
+        rates = payload["rates"].get(name, {}).get("ports", [])
         busiest = max(rates, key=lambda each: max(each["in_bps"], each["out_bps"]), default=None)
         rows.append(
             (
@@ -681,10 +694,10 @@ def observation_lines(page: Mapping[str, Any]) -> list[str]:
             )
         )
     lines = table(("switch", "ports up", "neighbours", "received", "busiest port"), rows, (1, 2, 3))
-    for name, shown in page["switches"].items():
+    for name, shown in payload["switches"].items():
         for what in [shown["error"]] if shown["error"] else shown["complaints"]:
             lines += row(name[: LABEL - 1], what)
-    without = {name: rates["why_none"] for name, rates in page["rates"].items() if rates["why_none"]}
+    without = {name: rates["why_none"] for name, rates in payload["rates"].items() if rates["why_none"]}
     return lines + [line for name, why in without.items() for line in row(name[: LABEL - 1], f"no rates: {why}")]
 
 
@@ -695,45 +708,47 @@ def _bps(value: float) -> str:
     return f"{value:.0f} b/s"
 
 
-def discovery_lines(page: Mapping[str, Any], against: str) -> list[str]:
+def discovery_lines(payload: Mapping[str, Any], against: str) -> list[str]:
     """Return what LLDP showed, what was not reached, and how that compares with the plan."""
     lines = row(
         "found",
-        f"{count(page['switches'], 'switch')}, {count(page['links'], 'link')}, {count(page['hosts'], 'host')} "
+        f"{count(payload['switches'], 'switch')}, {count(payload['links'], 'link')}, {count(payload['hosts'], 'host')} "
         "(hosts that speak LLDP)",
     )
-    for each in page["unreached"]:
+    for each in payload["unreached"]:
         lines += row("unreached", f"{each['name']} (told by {each['told_by']}): {each['why']}")
-    for what in page["complaints"][:SHOWN_FINDINGS]:
+    for what in payload["complaints"][:SHOWN_FINDINGS]:
         lines += row("remark", what)
     if against:
         for kind in ("missing", "unexpected"):
-            for what in page[kind]:
+            for what in payload[kind]:
                 lines += row(kind[: LABEL - 1], what)
-        same = not page["missing"] and not page["unexpected"]
+        same = not payload["missing"] and not payload["unexpected"]
         lines += row("cabling", f"as {against} has it" if same else f"not as {against} has it")
     return lines
 
 
-def address_lines(page: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
+def address_lines(payload: Mapping[str, Any], findings: Sequence[Finding]) -> list[str]:
     """Return what addresses of hosts are new, which are others than the file's, and what is to be looked at."""
     lines = []
     for label in ("learned", "changed"):
-        rows = page[label]
+        rows = payload[label]
         for each in rows[:SHOWN_FINDINGS]:
             before = ", moved" if each["moved"] else f", before {each['before']}" if each["before"] else ""
             lines += row(label, f"{each['host']:<10} {each['mac']}  ({each['where']}{before})")
         if len(rows) > SHOWN_FINDINGS:
             lines += row(label, f"and {len(rows) - SHOWN_FINDINGS} more (all with --json)")
-    beside = [each for each in page["unknown"] if each["host"]]
+    beside = [each for each in payload["unknown"] if each["host"]]
     for each in beside[:SHOWN_FINDINGS]:
         lines += row("remark", f"{each['mac']} at {each['where']} too, where {each['host']} is")
-    silent = page["silent"]
+    silent = payload["silent"]
     if silent:
         named = ", ".join(silent[:5]) + (", ..." if len(silent) > 5 else "")
         lines += row("silent", f"{count(len(silent), 'host')} of which no address was seen: {named}")
-    for name, why in page["unread"].items():
+    for name, why in payload["unread"].items():
         lines += row("failed", f"{name}: {why}")
     lines += finding_lines(findings)
-    known = page["hosts"] - page["invented"]
-    return lines + row("hosts", f"{known} of {page['hosts']} have addresses of their own (read: {page['source']})")
+    known = payload["hosts"] - payload["invented"]
+    return lines + row(
+        "hosts", f"{known} of {payload['hosts']} have addresses of their own (read: {payload['source']})"
+    )

@@ -75,21 +75,21 @@ def choose(
     before_proof, after_proof = services.verify(before), None
     if not before_proof.proven:
         witness = str(before_proof.findings[0]) if before_proof.findings else "unreachable pairs"
-        rule, way_out = "a rollout starts from a fabric that proves", f"tagloom {AT_ONCE} sets it up in one go"
-        raise PlanError(rule, witness, way_out, (AT_ONCE,))
+        rule, next_step = "a rollout starts from a fabric that proves", f"tagloom {AT_ONCE} sets it up in one go"
+        raise PlanError(rule, witness, next_step, (AT_ONCE,))
     if before == after:
         return Rollout("unchanged", before, after, (), before_proof, before_proof)
     after_proof = services.verify(after)
     if not after_proof.proven:
         witness = str(after_proof.findings[0]) if after_proof.findings else "unreachable pairs"
         raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
-    asked = _Asked(fabric, before, after, services)
-    for plan in _candidates(asked, strategy, allow_drain=allow_drain):
-        waves = _proven(asked, plan)
+    request = _Request(fabric, before, after, services)
+    for plan in _candidates(request, strategy, allow_drain=allow_drain):
+        waves = _proven(request, plan)
         if waves is not None:
-            reason = "; ".join(dict.fromkeys(asked.refused))
+            reason = "; ".join(dict.fromkeys(request.refused))
             return Rollout(plan.strategy, before, after, waves, before_proof, after_proof, reason)
-    raise _refusal(asked, strategy, allow_drain=allow_drain)
+    raise _refusal(request, strategy, allow_drain=allow_drain)
 
 
 def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> Rollout | None:
@@ -100,14 +100,14 @@ def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: P
     if renumbered(before, after, fabric.first_vlan) != after:
         return None
     after_proof = services.verify(after)
-    asked = _Asked(fabric, before, after, services)
-    if any(find_cycle(len(fabric.tail), *edges) for edges in (asked.old, asked.new)):
+    request = _Request(fabric, before, after, services)
+    if any(find_cycle(len(fabric.tail), *edges) for edges in (request.old, request.new)):
         return None
     under = ProofAssumptions(keeping=True)
     try:
-        for plan in _candidates(asked, "auto", allow_drain=False):
+        for plan in _candidates(request, "auto", allow_drain=False):
             steps = [replace(step, assumptions=under) for step in plan.steps if step.assumptions == AS_PLANNED]
-            waves = _proven(asked, replace(plan, steps=steps)) if len(steps) == len(plan.steps) else None
+            waves = _proven(request, replace(plan, steps=steps)) if len(steps) == len(plan.steps) else None
             if waves is not None:
                 return Rollout(plan.strategy, before, after, waves, services.verify(before), after_proof)
     except PlanError:  # the model has no words for a state on the way: what runs is not of a plan's kind
@@ -135,16 +135,16 @@ def from_factory(
     before_proof, end_proof = services.verify(before), services.verify(end)
     if not end_proof.proven:
         raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan", ("plan",))
-    asked = _Asked(fabric, before, end, services)
-    fresh = asked.fresh_vlans(1)
+    request = _Request(fabric, before, end, services)
+    fresh = request.fresh_vlans(1)
     if not fresh:
         rule = f"a VLAN id of {fabric.first_vlan} to {MAX_VLAN} that no switch has, for the time of the rollout"
         raise PlanError(rule, "none is free", "vlans: {first: N} in the fabric file, and plan again")
-    steps = greenfield(asked.change, tree, fresh[0])
-    waves = _proven(asked, _Plan("greenfield", steps))
+    steps = greenfield(request.change, tree, fresh[0])
+    waves = _proven(request, _Plan("greenfield", steps))
     if waves is None:
-        rule, way_out = "every wave from the factory's state must prove", f"tagloom {AT_ONCE} sets it up in one go"
-        raise PlanError(rule, "; ".join(asked.refused), way_out, (AT_ONCE,))
+        rule, next_step = "every wave from the factory's state must prove", f"tagloom {AT_ONCE} sets it up in one go"
+        raise PlanError(rule, "; ".join(request.refused), next_step, (AT_ONCE,))
     last = choose(fabric, end, after, services, allow_drain=allow_drain)
     return Rollout(
         "greenfield", before, last.after, (*waves, *last.waves), before_proof, last.after_proof, assumed=assumed
@@ -166,7 +166,7 @@ class _Plan:
     steps: list[Step]
 
 
-class _Asked:
+class _Request:
     """One question, what is known about it, and why strategies were refused so far."""
 
     def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> None:
@@ -276,59 +276,59 @@ def both_fit(room: tuple[int, int], one: SwitchState, other: SwitchState) -> boo
     return len(np.union1d(*keys)) <= entries
 
 
-def _candidates(asked: _Asked, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:  # noqa: C901, PLR0912 - a branch for each strategy, and why it may not do
+def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:  # noqa: C901, PLR0912 - a branch for each strategy, and why it may not do
     """Yield the strategies that may do, fewest waves first; say of the others why not."""
     wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
-    name = asked.services.name_channel
-    apart = not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained
-    if asked.confusable:
-        asked.refused.append(f"old and new frames both travel untagged over {name(asked.confusable[0])}")
-    if asked.retrained.any():
-        first = name(2 * int(np.flatnonzero(asked.retrained)[0]))
-        asked.refused.append(f"{first} is retrained, and must carry nothing meanwhile")
-    if asked.hosts_retrained:
-        asked.refused.append(f"the port of {asked.hosts_retrained[0]} is retrained, which cuts it off")
-    if asked.cycle:
-        asked.refused.append(f"old and new paths together close a dependency cycle of {len(asked.cycle)} channels")
-    if strategy == "batches" and not asked.cycle:
-        asked.refused.append("all sources may flip at once: there is nothing to split")
-    if apart and not asked.cycle and "direct" in wanted:
-        yield _Plan("direct", through(asked.change, [asked.after]))
-    if apart and not asked.cycle and "batches" in wanted and not asked.fits(asked.before, asked.after):
-        yield from _pieces(asked)
+    name = request.services.name_channel
+    apart = not request.confusable and not request.retrained.any() and not request.hosts_retrained
+    if request.confusable:
+        request.refused.append(f"old and new frames both travel untagged over {name(request.confusable[0])}")
+    if request.retrained.any():
+        first = name(2 * int(np.flatnonzero(request.retrained)[0]))
+        request.refused.append(f"{first} is retrained, and must carry nothing meanwhile")
+    if request.hosts_retrained:
+        request.refused.append(f"the port of {request.hosts_retrained[0]} is retrained, which cuts it off")
+    if request.cycle:
+        request.refused.append(f"old and new paths together close a dependency cycle of {len(request.cycle)} channels")
+    if strategy == "batches" and not request.cycle:
+        request.refused.append("all sources may flip at once: there is nothing to split")
+    if apart and not request.cycle and "direct" in wanted:
+        yield _Plan("direct", through(request.change, [request.after]))
+    if apart and not request.cycle and "batches" in wanted and not request.fits(request.before, request.after):
+        yield from _pieces(request)
     batches: list[NDArray[np.bool_]] | None = None
-    if apart and asked.cycle and "batches" in wanted:
-        batches = _batches(asked)
+    if apart and request.cycle and "batches" in wanted:
+        batches = _batches(request)
         if batches is not None and len(batches) <= 2:  # fewer waves than a tree, and as many drains
-            yield _Plan("batches", through(asked.change, [asked.after], batches))
-    if not asked.hosts_retrained:
+            yield _Plan("batches", through(request.change, [request.after], batches))
+    if not request.hosts_retrained:
         if "park" in wanted:
-            yield from _parked(asked)
+            yield from _parked(request)
         if "per-port" in wanted:
-            yield from _by_ports(asked)
-        slides = _slid(asked) if "slides" in wanted else None
-        few = len(batches) if batches is not None else len(asked.fabric.hosts) + 1
+            yield from _by_ports(request)
+        slides = _slid(request) if "slides" in wanted else None
+        few = len(batches) if batches is not None else len(request.fabric.hosts) + 1
         if slides is not None and len(slides.steps) <= 2 + few:
             yield slides
             slides = None
         if batches is not None and len(batches) > 2:
-            yield _Plan("batches", through(asked.change, [asked.after], batches))
+            yield _Plan("batches", through(request.change, [request.after], batches))
         if slides is not None:
             yield slides
-    if apart and asked.cycle and "pause-off" in wanted:
-        yield _Plan("pause-off", unpaused(asked.change))
+    if apart and request.cycle and "pause-off" in wanted:
+        yield _Plan("pause-off", unpaused(request.change))
     if "drain" in wanted and allow_drain:
-        if not asked.confusable and not asked.retrained.any() and not asked.hosts_retrained:
-            yield _Plan("drain", paused(asked.change, beside_each_other=True))
-        yield _Plan("drain", paused(asked.change, beside_each_other=False))
+        if not request.confusable and not request.retrained.any() and not request.hosts_retrained:
+            yield _Plan("drain", paused(request.change, beside_each_other=True))
+        yield _Plan("drain", paused(request.change, beside_each_other=False))
 
 
-def _pieces(asked: _Asked) -> Iterator[_Plan]:
+def _pieces(request: _Request) -> Iterator[_Plan]:
     """Install new VLANs one by one where both sets have no room beside each other: first what frees most old ones."""
-    fabric, hosts = asked.fabric, len(asked.fabric.hosts)
-    ends = asked.before, asked.after
+    fabric, hosts = request.fabric, len(request.fabric.hosts)
+    ends = request.before, request.after
     if any(leaving(fabric, state).any() for state in ends):
-        asked.refused.append("VLANs go one by one only where frames keep theirs all the way")
+        request.refused.append("VLANs go one by one only where frames keep theirs all the way")
         return
     old, new = (
         np.array([state[fabric.switches[h.switch].name].pvid[h.port - 1] for h in fabric.hosts]) for state in ends
@@ -344,67 +344,68 @@ def _pieces(asked: _Asked) -> Iterator[_Plan]:
                 best, freed = batch, gone
         batches.append(best)
         waiting = waiting & ~best
-    yield _Plan("batches", piecewise(asked.change, batches))
+    yield _Plan("batches", piecewise(request.change, batches))
 
 
-def _parked(asked: _Asked) -> Iterator[_Plan]:
+def _parked(request: _Request) -> Iterator[_Plan]:
     """Park hosts on one tagged tree that fits beside the old paths and beside the new."""
-    vlans, found = asked.fresh_vlans(1), False
+    vlans, found = request.fresh_vlans(1), False
     if not vlans:
-        asked.refused.append(f"no VLAN id of {asked.fabric.first_vlan} to {MAX_VLAN} is free for a tree beside both")
+        ids = f"{request.fabric.first_vlan} to {MAX_VLAN}"
+        request.refused.append(f"no VLAN id of {ids} is free for a tree beside both")
         return
-    for number, tree in enumerate(trees_beside(asked.fabric, asked.usable, asked.old, asked.new)):
+    for number, tree in enumerate(trees_beside(request.fabric, request.usable, request.old, request.new)):
         if number == TREES_TRIED:
             break
         found = True
-        layer = tree_state(asked.fabric, tree, vlans[0])
-        yield _Plan("park", through(asked.change, [layer, asked.after]))
-        if number == 0 and asked.short:  # without entries it floods, still once to each host: it is one tree
-            bare = tree_state(asked.fabric, tree, vlans[0], pinned=False)
+        layer = tree_state(request.fabric, tree, vlans[0])
+        yield _Plan("park", through(request.change, [layer, request.after]))
+        if number == 0 and request.short:  # without entries it floods, still once to each host: it is one tree
+            bare = tree_state(request.fabric, tree, vlans[0], pinned=False)
             assumptions = ProofAssumptions(learning=frozenset(vlans))
-            steps = through(asked.change, [bare, asked.after])
+            steps = through(request.change, [bare, request.after])
             yield _Plan("park", [replace(step, assumptions=assumptions) for step in steps])
     if not found:
-        asked.refused.append("no spanning tree was found whose turns fit beside both")
+        request.refused.append("no spanning tree was found whose turns fit beside both")
 
 
-def _by_ports(asked: _Asked) -> Iterator[_Plan]:
+def _by_ports(request: _Request) -> Iterator[_Plan]:
     """Lead every in-port through VLANs of its own, where frames travel untagged before and after."""
-    ends = asked.before, asked.after
-    tagged = any(leaving(asked.fabric, state, Membership.TAGGED).any() for state in ends)
-    if tagged or asked.cycle or asked.retrained.any():
-        asked.refused.append("three VLANs per port need untagged frames, acyclic together, and no link retrained")
+    ends = request.before, request.after
+    tagged = any(leaving(request.fabric, state, Membership.TAGGED).any() for state in ends)
+    if tagged or request.cycle or request.retrained.any():
+        request.refused.append("three VLANs per port need untagged frames, acyclic together, and no link retrained")
         return
-    steps = per_port(asked.change)
+    steps = per_port(request.change)
     if steps is None:
-        asked.refused.append("three VLANs per port: a switch has too few VLAN ids left")
+        request.refused.append("three VLANs per port: a switch has too few VLAN ids left")
     else:
         yield _Plan("per-port", steps)
 
 
-def _slid(asked: _Asked) -> _Plan | None:
+def _slid(request: _Request) -> _Plan | None:
     """Go over a chain of trees, each a slide or more from the one before."""
-    trees = chain(asked.fabric, asked.usable, asked.old, asked.new)
-    vlans = asked.fresh_vlans(len(trees or ()))
+    trees = chain(request.fabric, request.usable, request.old, request.new)
+    vlans = request.fresh_vlans(len(trees or ()))
     if not trees or len(vlans) < len(trees):
-        asked.refused.append("no chain of spanning trees was found that leads from the old paths to the new")
+        request.refused.append("no chain of spanning trees was found that leads from the old paths to the new")
         return None
-    layers = [tree_state(asked.fabric, tree, vlan) for tree, vlan in zip(trees, vlans, strict=True)]
-    return _Plan("slides" if len(trees) > 1 else "park", through(asked.change, [*layers, asked.after]))
+    layers = [tree_state(request.fabric, tree, vlan) for tree, vlan in zip(trees, vlans, strict=True)]
+    return _Plan("slides" if len(trees) > 1 else "park", through(request.change, [*layers, request.after]))
 
 
-def _batches(asked: _Asked) -> list[NDArray[np.bool_]] | None:
+def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
     """Split the hosts so that each batch may flip at once: acyclic with old paths of those that did not flip yet.
 
     Greedily as many as fit, then the next batch after a drain. None where that gets stuck or there are too many hosts.
     """
-    hosts, channels = len(asked.fabric.hosts), len(asked.fabric.tail)
+    hosts, channels = len(request.fabric.hosts), len(request.fabric.tail)
     if hosts > BATCHED_HOSTS:
-        asked.refused.append(f"source batches are not tried for more than {BATCHED_HOSTS} hosts")
+        request.refused.append(f"source batches are not tried for more than {BATCHED_HOSTS} hosts")
         return None
     alone = np.eye(hosts, dtype=np.bool_)
-    old = [asked.services.dependencies(asked.before, alone[a]) for a in range(hosts)]
-    new = [asked.services.dependencies(asked.after, alone[a]) for a in range(hosts)]
+    old = [request.services.dependencies(request.before, alone[a]) for a in range(hosts)]
+    new = [request.services.dependencies(request.after, alone[a]) for a in range(hosts)]
     waiting, flipped = list(range(hosts)), [np.zeros(hosts, np.bool_)]
     while waiting:
         base = together(*(old[a] for a in waiting), *(new[a] for a in np.flatnonzero(flipped[-1])))
@@ -417,24 +418,24 @@ def _batches(asked: _Asked) -> list[NDArray[np.bool_]] | None:
         flipped.append(flipped[-1] | np.isin(np.arange(hosts), batch))
         waiting = [a for a in waiting if a not in batch]
     if waiting:
-        asked.refused.append(f"source batches get stuck with {len(waiting)} of {hosts} hosts left")
+        request.refused.append(f"source batches get stuck with {len(waiting)} of {hosts} hosts left")
         return None
     return [later & ~earlier for earlier, later in pairwise(flipped)]
 
 
-def _proven(asked: _Asked, plan: _Plan) -> tuple[Wave, ...] | None:
+def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
     """Prove every wave of a plan; None, with the reason noted, where one has no room or does not prove."""
     waves: list[Wave] = []
-    here = asked.before
+    here = request.before
     for number, step in enumerate(plan.steps, start=1):
         title = f"{plan.strategy}, wave {number} ({step.name})"
-        if not asked.fits(here, step.state):
-            asked.refused.append(f"{title}: the tables have no room for both at once")
-            asked.short = True
+        if not request.fits(here, step.state):
+            request.refused.append(f"{title}: the tables have no room for both at once")
+            request.short = True
             return None
-        proof, lines = asked.services.wave(here, step.state, step.assumptions)
+        proof, lines = request.services.wave(here, step.state, step.assumptions)
         if not proof.proven:
-            asked.refused.append(f"{title}: {proof.findings[0]}")
+            request.refused.append(f"{title}: {proof.findings[0]}")
             return None
         floods = bool(step.assumptions.learning) and number < len(plan.steps)
         waves.append(replace(timed(here, step, proof, lines), floods=floods))
@@ -453,19 +454,19 @@ def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
     )
 
 
-def _refusal(asked: _Asked, strategy: str, *, allow_drain: bool) -> PlanError:
-    names = [asked.services.name_channel(c) for c in asked.cycle]
+def _refusal(request: _Request, strategy: str, *, allow_drain: bool) -> PlanError:
+    names = [request.services.name_channel(c) for c in request.cycle]
     rule = "a rollout must keep every pair reachable and every state free of loops and dependency cycles"
-    if asked.short:
+    if request.short:
         rule = "an order of waves that fits the switches' tables was not found (there may be one)"
     if names:
         rule = "frames of the old and the new paths under way together must not close a dependency cycle"
-    witness = "; ".join([*names, *dict.fromkeys(asked.refused)])
+    witness = "; ".join([*names, *dict.fromkeys(request.refused)])
     if allow_drain:
-        way_out = "change it in two rollouts, over a plan with --routing tree"
-        return PlanError(rule, witness, way_out, ("plan --routing tree",))
-    seconds = asked.change.drain_seconds + 2 * (SESSION_SECONDS + LINE_SECONDS * 10)
-    way_out = f"--allow drain pauses the hosts for about {seconds:.0f} s"
+        next_step = "change it in two rollouts, over a plan with --routing tree"
+        return PlanError(rule, witness, next_step, ("plan --routing tree",))
+    seconds = request.change.drain_seconds + 2 * (SESSION_SECONDS + LINE_SECONDS * 10)
+    next_step = f"--allow drain pauses the hosts for about {seconds:.0f} s"
     if strategy in {"auto", "drain"}:
-        return PlanError(rule, witness, way_out, ("--allow drain",))
-    return PlanError(rule, witness, f"--strategy auto, or {way_out}", ("--strategy auto", "--allow drain"))
+        return PlanError(rule, witness, next_step, ("--allow drain",))
+    return PlanError(rule, witness, f"--strategy auto, or {next_step}", ("--strategy auto", "--allow drain"))

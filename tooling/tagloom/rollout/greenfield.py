@@ -98,8 +98,8 @@ def _check(change: Change) -> None:
     fabric = change.fabric
     if not factory_like(fabric, change.before):
         rule = "greenfield starts from the factory's VLAN 1, untagged on every port, under spanning tree"
-        way_out = f"tagloom rollout OLD NEW, from the build that runs; where none does, tagloom {AT_ONCE}"
-        raise PlanError(rule, "a port or a switch is set otherwise", way_out, (AT_ONCE,))
+        next_step = f"tagloom rollout OLD NEW, from the build that runs; where none does, tagloom {AT_ONCE}"
+        raise PlanError(rule, "a port or a switch is set otherwise", next_step, (AT_ONCE,))
     flooding = [s for s in fabric.live if not platforms.of(s).drops_bpdus]
     if flooding:
         rule = "a switch whose spanning tree goes off must drop BPDUs: passed on, they make others block links in use"

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from tagloom.platforms import Platform
     from tagloom.records.fabric import Fabric, Switch
-    from tagloom.records.meeting import Meeting
+    from tagloom.records.fabric_pair import FabricPair
     from tagloom.records.switch_state import FabricState, SwitchState
 
     Ports = NDArray[np.int64]  # indices from 0
@@ -71,22 +71,22 @@ class Stages:
     end: FabricState
 
 
-def stages(meeting: Meeting, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
+def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
     """Return the states between `before`, of the old fabric, and `after`, of the new one.
 
     Without `keep`, no VLAN is changed in place: what comes has ids that are not in use. Raises PlanError where too few
     are left.
     """
-    keeps = _matches(meeting, before, after) if keep else {}
-    after = _numbered(meeting.new, before, after, keeps)
-    both = _Both(meeting, before, after, frozenset(keeps.values()))
+    keeps = _matches(fabrics, before, after) if keep else {}
+    after = _numbered(fabrics.new, before, after, keeps)
+    both = _Both(fabrics, before, after, frozenset(keeps.values()))
     parts: list[FabricState] = [{}, {}, {}, {}, {}, {}]
-    for switch in (*meeting.new.live, *(s for s in meeting.old.live if s.name in meeting.gone)):
+    for switch in (*fabrics.new.live, *(s for s in fabrics.old.live if s.name in fabrics.gone)):
         held: tuple[SwitchState, ...]
-        if switch.name in meeting.gone:
+        if switch.name in fabrics.gone:
             was = before[switch.name]  # only where a host with a new address is reached over it, lines are sent to it
             held = was, was, both.renewed(was), both.renewed(was)
-        elif switch.name in meeting.switches:
+        elif switch.name in fabrics.switches:
             held = both.kept(switch)
         else:
             held = both.coming(switch)
@@ -95,32 +95,32 @@ def stages(meeting: Meeting, before: FabricState, after: FabricState, *, keep: b
     return Stages(*parts)
 
 
-def numbered_as(meeting: Meeting, before: FabricState, after: FabricState) -> FabricState:
+def numbered_as(fabrics: FabricPair, before: FabricState, after: FabricState) -> FabricState:
     """Return `after`, of the new fabric, with the VLAN ids of `before` where VLANs grew or shrank from old ones.
 
     Any other VLAN has an id that `before` uses nowhere. Raises PlanError where too few are left.
     """
-    return _numbered(meeting.new, before, after, _matches(meeting, before, after))
+    return _numbered(fabrics.new, before, after, _matches(fabrics, before, after))
 
 
 class _Both:
     """Both fabrics' states, VLAN ids of `after` being those it shall have, and which of them are old ones."""
 
-    def __init__(self, meeting: Meeting, before: FabricState, after: FabricState, same: frozenset[int]) -> None:
-        self.meeting, self.before, self.after, self.same = meeting, before, after, same
+    def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState, same: frozenset[int]) -> None:
+        self.fabrics, self.before, self.after, self.same = fabrics, before, after, same
 
     @cached_property
     def stays(self) -> NDArray[np.uint64]:
         """Return the addresses, as the old fabric has them, of hosts that stay, and the broadcast address."""
-        return np.array([*(was.mac for was, _ in self.meeting.hosts.values()), BROADCAST], np.uint64)
+        return np.array([*(was.mac for was, _ in self.fabrics.hosts.values()), BROADCAST], np.uint64)
 
     def kept(self, switch: Switch) -> tuple[SwitchState, ...]:
         """Return the six states of a switch that both fabrics have."""
-        meeting, name, platform = self.meeting, switch.name, platforms.of(switch)
-        old, new = self.before[name], _elsewhere(meeting, switch, self.before[name], self.after[name])
-        going, coming = (_ports(meeting.ports_of_links(fabric), name) for fabric in (meeting.old, meeting.new))
-        leaving, arriving = (_ports(meeting.ports_of_hosts(fabric), name) for fabric in (meeting.old, meeting.new))
-        how = meeting.new.returned_ports
+        fabrics, name, platform = self.fabrics, switch.name, platforms.of(switch)
+        old, new = self.before[name], _elsewhere(fabrics, switch, self.before[name], self.after[name])
+        going, coming = (_ports(fabrics.ports_of_links(fabric), name) for fabric in (fabrics.old, fabrics.new))
+        leaving, arriving = (_ports(fabrics.ports_of_hosts(fabric), name) for fabric in (fabrics.old, fabrics.new))
+        how = fabrics.new.returned_ports
         taken = np.setdiff1d(np.union1d(coming, arriving), going)
         left = np.setdiff1d(leaving, taken)
         leave = _closed(platform, _without_entries_at(old, leaving), left, enabled=how == "isolated")
@@ -146,7 +146,7 @@ class _Both:
 
     def renewed(self, state: SwitchState) -> SwitchState:
         """Return `state` with an entry for the new address of a host wherever there is one for its old one."""
-        changed = {was.mac: known.mac for was, known in self.meeting.hosts.values() if was.mac != known.mac}
+        changed = {was.mac: known.mac for was, known in self.fabrics.hosts.values() if was.mac != known.mac}
         rows = np.flatnonzero(np.isin(state.entry_mac, np.array(list(changed), np.uint64)))
         rows = rows[np.isin(state.entry_vlan[rows], state.owned_vlans)]
         if not len(rows):
@@ -160,12 +160,12 @@ class _Both:
     def coming(self, switch: Switch) -> tuple[SwitchState, ...]:
         """Return the six states of a switch that only the new fabric has: its ports are shut till others are ready."""
         platform, new = platforms.of(switch), self.after[switch.name]
-        s = self.meeting.new.index[switch.name]
-        used = np.array(self.meeting.new.used_ports[s], np.int64) - 1
+        s = self.fabrics.new.index[switch.name]
+        used = np.array(self.fabrics.new.used_ports[s], np.int64) - 1
         add = without(new, set(new.owned_vlans) - self.same)
         add = _dead_pvids(platform, _shut(add, used), np.arange(new.ports))
         factory = factory_state(platform)
-        arriving = _ports(self.meeting.ports_of_hosts(self.meeting.new), switch.name)
+        arriving = _ports(self.fabrics.ports_of_hosts(self.fabrics.new), switch.name)
         return factory, factory, add, _shut(new, arriving), _shut(new, arriving), new
 
     def _content(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
@@ -191,10 +191,10 @@ def _ports(by_switch: Mapping[str, set[int]], name: str) -> Ports:
     return np.array(sorted(by_switch.get(name, ())), np.int64) - 1
 
 
-def _elsewhere(meeting: Meeting, switch: Switch, old: SwitchState, new: SwitchState) -> SwitchState:
+def _elsewhere(fabrics: FabricPair, switch: Switch, old: SwitchState, new: SwitchState) -> SwitchState:
     """Return `new` with the ports that neither fabric has as they are in `old`: they are nobody's to change."""
     theirs = np.ones(old.ports, np.bool_)
-    for fabric in (meeting.old, meeting.new):
+    for fabric in (fabrics.old, fabrics.new):
         theirs[np.array(fabric.used_ports[fabric.index[switch.name]], np.int64) - 1] = False
     wide = _wide_columns(platforms.of(switch))
     cells = [column for column, _ in PORT_CELLS.values() if column not in wide]
@@ -214,18 +214,18 @@ def _wide_columns(platform: Platform) -> frozenset[str]:
 # --- which VLAN is which ----------------------------------------------------------------------------------------------
 
 
-def _matches(meeting: Meeting, before: FabricState, after: FabricState) -> dict[int, int]:
+def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> dict[int, int]:
     """Map VLANs of `after` to those of `before` that they grew or shrank from.
 
     The hosts that send in it say which it may be; where nobody sends, one that is the same on all that both have.
     """
     named: dict[int, dict[int, int]] = {}  # VLAN after -> VLAN before -> hosts that name both
     mine, theirs = owned(after), owned(before)
-    for name, port in meeting.hosts:
+    for name, port in fabrics.hosts:
         w, v = int(after[name].pvid[port - 1]), int(before[name].pvid[port - 1])
         if w in mine and v in theirs:
             named.setdefault(w, {})[v] = named.get(w, {}).get(v, 0) + 1
-    look = _Look(meeting, before, after)
+    look = _Look(fabrics, before, after)
     free, found = set(theirs), dict[int, int]()
     wishes = sorted((-count, w != v, w, v) for w, ways in named.items() for v, count in ways.items())
     for _, _, w, v in wishes:
@@ -243,18 +243,18 @@ def _matches(meeting: Meeting, before: FabricState, after: FabricState) -> dict[
 class _Look:
     """Compare a VLAN of the one fabric with a VLAN of the other, on the ports and of the hosts that both have."""
 
-    def __init__(self, meeting: Meeting, before: FabricState, after: FabricState) -> None:
+    def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState) -> None:
         self.before, self.after = before, after
-        self.address = {was.mac: known.mac for was, known in meeting.hosts.values()} | {BROADCAST: BROADCAST}
+        self.address = {was.mac: known.mac for was, known in fabrics.hosts.values()} | {BROADCAST: BROADCAST}
         self.known = np.array(sorted(self.address.values()), np.uint64)
         self.was = np.array(sorted(self.address), np.uint64)
         self.will = np.array([self.address[mac] for mac in sorted(self.address)], np.uint64)
-        self.names = sorted(meeting.switches)
+        self.names = sorted(fabrics.switches)
         self.shared: dict[str, NDArray[np.bool_]] = {}
         single = [
             find(fabric)
-            for fabric in (meeting.old, meeting.new)
-            for find in (meeting.ports_of_links, meeting.ports_of_hosts)
+            for fabric in (fabrics.old, fabrics.new)
+            for find in (fabrics.ports_of_links, fabrics.ports_of_hosts)
         ]
         for name in self.names:
             mask = np.ones(before[name].ports, np.bool_)
@@ -323,8 +323,8 @@ def _numbered(fabric: Fabric, before: FabricState, after: FabricState, keeps: Ma
             fresh += 1
         if fresh > MAX_VLAN:
             rule = "a VLAN id that no switch uses for each tree that is not an old one"
-            way_out = f"a plan with fewer VLANs, or tagloom {AT_ONCE} sets it up in one go"
-            raise PlanError(rule, "none is left", way_out, (AT_ONCE,))
+            next_step = f"a plan with fewer VLANs, or tagloom {AT_ONCE} sets it up in one go"
+            raise PlanError(rule, "none is left", next_step, (AT_ONCE,))
         number[v] = fresh
         taken.add(fresh)
     return {name: with_numbers(name, state, number) for name, state in after.items()}

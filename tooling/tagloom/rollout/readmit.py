@@ -32,8 +32,8 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     """
     if fabric.management is not None:
         rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
-        way_out = "reach it by a port of its own, and take management: out of the fabric file"
-        raise PlanError(rule, "management: goes over the fabric's links", way_out)
+        next_step = "reach it by a port of its own, and take management: out of the fabric file"
+        raise PlanError(rule, "management: goes over the fabric's links", next_step)
     s = fabric.index[name]
     isolated = _isolated(fabric, before, s)
     apart = ProofAssumptions(keeping=True, apart=frozenset({s}))
@@ -43,17 +43,17 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     configured = {**isolated, name: _bare(fabric, s, after[name]) if others else after[name]}
     waves: list[Wave] = []
     here = before
-    for way, there in (("isolate", isolated), ("bring", configured)):
-        _add(waves, services, way, name, here, there, apart)
+    for step, there in (("isolate", isolated), ("bring", configured)):
+        _add(waves, services, step, name, here, there, apart)
         here = there
     joined = keeping(fabric, here, after, services) if others else None
     if joined is not None:
         waves += joined.waves
     elif others:
         rule = "the others are led to the build together with the switch that came back"
-        way_out = f"tagloom plan --previous BUILD-THAT-RUNS, and apply that with --readmit {name}"
+        next_step = f"tagloom plan --previous BUILD-THAT-RUNS, and apply that with --readmit {name}"
         witness = f"no waves were found that keep all pairs; {', '.join(others)} hold something else"
-        raise PlanError(rule, witness, way_out, ("plan --previous BUILD",))
+        raise PlanError(rule, witness, next_step, ("plan --previous BUILD",))
     else:
         up = max((services.up_seconds(t, "on_off") for t in range(len(fabric.switches))), default=0.0)
         _add(waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS)
@@ -63,7 +63,7 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
 def _add(
     waves: list[Wave],
     services: ProofServices,
-    way: str,
+    step: str,
     name: str,
     here: FabricState,
     there: FabricState,
@@ -77,14 +77,14 @@ def _add(
     if not proof.proven:
         rule = f"every pair that works goes on working while {name} is readmitted"
         advice = f"apply BUILD --without {name}"
-        raise PlanError(rule, f"wave {way}: {proof.findings[0]}", f"tagloom {advice}, then again", (advice,))
+        raise PlanError(rule, f"wave {step}: {proof.findings[0]}", f"tagloom {advice}, then again", (advice,))
     why = {
         "isolate": f"the neighbours of {name} shut their ports to it: what it holds bears on nobody",
         "bring": f"{name} takes its configuration, apart from all others",
         "join": f"the ports to {name} are opened",
-    }[way]
+    }[step]
     seconds = SESSION_SECONDS + wait_seconds
-    waves.append(Wave(way, why, here, there, proof, wait_seconds, seconds, lines, assumptions=assumptions))
+    waves.append(Wave(step, why, here, there, proof, wait_seconds, seconds, lines, assumptions=assumptions))
 
 
 def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:

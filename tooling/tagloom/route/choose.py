@@ -109,12 +109,12 @@ def route(
     if method in MODELS:
         return _best(fabric, by_turn_model(fabric, dimension_order(fabric), assignment, (method,)), assignment, method)
     if method in families and (fabric.shape is None or fabric.shape.family != families[method]):
-        raise PlanError(f"{method} routing needs a {families[method]} fabric", way_out="use --routing auto")
+        raise PlanError(f"{method} routing needs a {families[method]} fabric", next_step="use --routing auto")
     moved = _moved(fabric, makers[method](fabric))
     if moved is None:
         raise PlanError(
             f"{method} routing cannot be led around the links that are down without a dependency cycle",
-            way_out="use --routing up-down",
+            next_step="use --routing up-down",
         )
     return moved
 
@@ -173,7 +173,7 @@ def _best(fabric: Fabric, candidates: Iterable[Routes], assignment: str, method:
     if not found:
         raise PlanError(
             f"{method} turns do not reach every host past what is down, or the grid has rings",
-            way_out="use --routing auto",
+            next_step="use --routing auto",
         )
     return _cheapest(fabric, found, assignment)
 

@@ -81,14 +81,14 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
     Raises PlanError where no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
     """
     if not is_grid(fabric):
-        raise PlanError(refusal(fabric), way_out="use --routing up-down")
+        raise PlanError(refusal(fabric), next_step="use --routing up-down")
     dims, into = _dims(fabric), _channels(fabric)
     ringed = [_wraps(fabric) and k > 2 for k in dims]
     parallel_links = into.shape[3]
     if no := _closed_ring(fabric, parallel_links):
-        raise PlanError(no, way_out="use --routing up-down")
+        raise PlanError(no, next_step="use --routing up-down")
     if rule and not (parallel_links >= 2 and any(ringed)):
-        raise PlanError(f"rule {rule.upper()} needs rings with two links between neighbours", way_out="use dor")
+        raise PlanError(f"rule {rule.upper()} needs rings with two links between neighbours", next_step="use dor")
     order = _travelled(fabric, parallel_links)
     lines = [_straight(k) for k in dims]
     for d, k in enumerate(dims):
@@ -98,14 +98,14 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
             first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
             lines[d] = _two_lines(k) if first == "r7" else _dateline(k)
     source_of_host, root = per_switch(fabric)
-    parent = _laid(fabric.points, root, dims, into, [(d, lines[d]) for d in order])
+    parent = _ordered(fabric.points, root, dims, into, [(d, lines[d]) for d in order])
     if parent is None:
-        raise PlanError("dimension order needs every link of the grid cabled", way_out="use --routing up-down")
+        raise PlanError("dimension order needs every link of the grid cabled", next_step="use --routing up-down")
     rules = ", ".join(dict.fromkeys(lines[d].rule for d in order))
     return Routes(f"dor-{rule}" if rule else "dor", f"dimension order ({rules})", source_of_host, root, parent)
 
 
-def _laid(
+def _ordered(
     at: NDArray[np.int64],
     root: NDArray[np.int32],
     dims: tuple[int, ...],
@@ -138,9 +138,9 @@ def _laid(
             np.take(channel[0], mine[1], axis=0, out=parent, mode="clip")  # "raise" would buffer it all
         else:
             parent.reshape(len(root), parts, -1)[sources, outer] = channel[mine]
-        asked = np.zeros(channel.shape[:2], np.bool_)
-        asked[mine] = True
-        if np.any((channel < 0).sum(axis=2)[asked] > channel.shape[2] // dims[d]):
+        requested = np.zeros(channel.shape[:2], np.bool_)
+        requested[mine] = True
+        if np.any((channel < 0).sum(axis=2)[requested] > channel.shape[2] // dims[d]):
             return None
         outer = outer * dims[d] + mine[1]
     if sorted_already:

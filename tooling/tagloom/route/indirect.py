@@ -26,13 +26,14 @@ def fat_tree(fabric: Fabric) -> Routes:
     above: dict[int, list[int]] = {}
     for i, link in enumerate(fabric.links):
         low, high = sorted((link.a, link.b), key=lambda s: fabric.switches[s].at)
-        if fabric.switches[high].at[0] == fabric.switches[low].at[0] + 1 and link.parallel_link % _lanes(fabric) == 0:
+        adjacent = fabric.switches[high].at[0] == fabric.switches[low].at[0] + 1
+        if adjacent and link.parallel_link % _parallel(fabric) == 0:
             above.setdefault(low, []).append(i)
     for low, ups in above.items():
         ups.sort(key=lambda i, low=low: (fabric.links[i].a + fabric.links[i].b - low, i))  # type: ignore[misc]  # low is bound
     leaves = [s for s, switch in enumerate(fabric.switches) if switch.at[0] == 0]
     if any(len(above.get(s, ())) != up for s, switch in enumerate(fabric.switches) if switch.at[0] < levels):
-        raise PlanError("fat-tree routing needs every link of the family", way_out="use --routing up-down")
+        raise PlanError("fat-tree routing needs every link of the family", next_step="use --routing up-down")
     turn: dict[int, int] = {}
     key_of_host: list[tuple[int, int]] = []
     for host in fabric.hosts:
@@ -75,7 +76,7 @@ def double_star(fabric: Fabric) -> Routes:
         if link.parallel_link == 0 and link.a < a <= link.b < a + b
     }
     if len(between) != a * b:
-        raise PlanError("double-star routing needs every link of the family", way_out="use --routing up-down")
+        raise PlanError("double-star routing needs every link of the family", next_step="use --routing up-down")
     source_of_host, root = per_switch(fabric)
     parent = np.full((len(root), len(fabric.switches)), -1, np.int32)
     for source, s in enumerate(root.tolist()):
@@ -105,12 +106,12 @@ def direct(fabric: Fabric) -> Routes:
             if other != s:
                 if (s, other) not in parallel_links:
                     raise PlanError(
-                        "direct routing needs a link between every two switches", way_out="use --routing up-down"
+                        "direct routing needs a link between every two switches", next_step="use --routing up-down"
                     )
                 parent[source, other] = parallel_links[s, other][0 if s < other else -1]
     return Routes("direct", "every switch is a neighbour", source_of_host, root, pruned(fabric, parent))
 
 
-def _lanes(fabric: Fabric) -> int:
+def _parallel(fabric: Fabric) -> int:
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
     return fabric.shape.parallel_links

@@ -10,7 +10,7 @@ from tagloom.errors import PlanError
 from tagloom.graph.cycles import find_cycle
 from tagloom.graph.paths import dependencies
 from tagloom.graph.trees import rooted
-from tagloom.records.meeting import Meeting, link_ends
+from tagloom.records.fabric_pair import FabricPair, link_ends
 from tagloom.records.routes import Routes
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
     """
     if routes.parent is None:
         raise _refusal(f"those of {routes.method} are none")
-    meeting = Meeting(old, new)
+    fabrics = FabricPair(old, new)
     channel, switch = _links(old, new), _switches(old, new)
     sources = [s for s in range(routes.sources) if switch[routes.root[s]] >= 0]
     trees = [_tree(old, routes.parent[s], new, channel) for s in sources]
@@ -42,7 +42,7 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
     source_of_host = np.full(len(new.hosts), -1, np.int32)
     for h, host in enumerate(new.hosts):
         at = new.switches[host.switch].name, host.port
-        known = of_host.get(at) if at in meeting.hosts else None
+        known = of_host.get(at) if at in fabrics.hosts else None
         if known is None:
             known = next((i for i, r in enumerate(root) if r == host.switch), None)
         if known is None:

@@ -401,13 +401,13 @@ def _program(
             LinearConstraint(hstack([csr_matrix((hops, choices)), diags(smallest), minus_aim]), -np.inf, 0)
         )
     exact = whole and np.count_nonzero(rows) <= EXACT_TERMS
-    whole_paths, whole_lanes = float(exact), float(exact and parallel_links is not None)
+    whole_paths, whole_parallel_links = float(exact), float(exact and parallel_links is not None)
     if exact and count.max() == 1:  # a host's whole share of its busiest hop lies in one parallel link
         alone = hstack(
             [diags((rows[:, used] * fastest[used]).max(axis=1)), csr_matrix((choices, hops)), -np.ones((choices, 1))]
         )
         constraints.append(LinearConstraint(alone, -np.inf, 0))
-    integral = np.concatenate([np.full(choices, whole_paths), np.full(hops, whole_lanes), [0.0]])
+    integral = np.concatenate([np.full(choices, whole_paths), np.full(hops, whole_parallel_links), [0.0]])
     aim = np.zeros(choices + hops + 1)
     aim[-1] = 1
     options = {"node_limit": PROGRAM_NODES}
@@ -436,7 +436,7 @@ def _chosen(
         return routes
     scale, sent = np.append(_scale(fabric, volume), 0.0), _towards(fabric, choices.targets, volume)
     channels, hosts = len(fabric.tail), len(fabric.hosts)
-    laid = _laid(parallel_links, choices, layers)  # [O, layers, T, D]
+    placed = _placed(parallel_links, choices, layers)  # [O, layers, T, D]
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -444,8 +444,8 @@ def _chosen(
         key = (h if volume is not None else -1, int(fabric.host_switch[h]))
         if key not in uses:
             mine = np.flatnonzero(choices.root == fabric.host_switch[h])
-            rows = laid[mine].reshape(len(mine) * layers, -1)
-            weight = np.repeat(sent[h if volume is not None else 0], laid.shape[3])
+            rows = placed[mine].reshape(len(mine) * layers, -1)
+            weight = np.repeat(sent[h if volume is not None else 0], placed.shape[3])
             flat = [np.unique(row[row >= 0], return_inverse=True) for row in rows]
             longest = max((len(channel) for channel, _ in flat), default=0)
             channel_of = np.full((len(rows), longest), channels, np.int32)
@@ -493,32 +493,32 @@ def _chosen(
     layer = best % layers
     if routes.parent is None:
         return _related(routes, parallel_links, choices, chosen_path, layer)
-    rows = _parents(fabric, laid, chosen_path, layer)
+    rows = _parents(fabric, placed, chosen_path, layer)
     if assignment == "fixed" and bound and best_load > CLOSE_ENOUGH * bound:
         rows = _hop_by_hop(fabric, parallel_links, rows, sent, choices.targets, scale, bound)
     return _gathered(fabric, routes, rows)
 
 
-def _laid(parallel_links: _ParallelLinks, choices: _PathChoices, layers: int) -> NDArray[np.int32]:
+def _placed(parallel_links: _ParallelLinks, choices: _PathChoices, layers: int) -> NDArray[np.int32]:
     """Lay every path out in every layer, int32[O, layers, T, D]: a frame keeps its parallel link's number, wrapped."""
-    laid = np.repeat(choices.path[:, None], layers, axis=1)
-    index = np.broadcast_to(np.arange(layers)[None, :, None], laid.shape[:3]).copy()
-    for step in range(laid.shape[3]):
-        channel = laid[..., step]
+    placed = np.repeat(choices.path[:, None], layers, axis=1)
+    index = np.broadcast_to(np.arange(layers)[None, :, None], placed.shape[:3]).copy()
+    for step in range(placed.shape[3]):
+        channel = placed[..., step]
         going = channel >= 0
         kind = parallel_links.of[channel[going]]
         index[going] %= parallel_links.size[kind]
-        laid[going, step] = parallel_links.members[parallel_links.start[kind] + index[going]]
-    return laid
+        placed[going, step] = parallel_links.members[parallel_links.start[kind] + index[going]]
+    return placed
 
 
 def _parents(
-    fabric: Fabric, laid: NDArray[np.int32], chosen_path: NDArray[np.int64], layer: NDArray[np.int64]
+    fabric: Fabric, placed: NDArray[np.int32], chosen_path: NDArray[np.int64], layer: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Return each host's tree, int32[H, N]."""
     rows = np.full((len(chosen_path), len(fabric.switches)), -1, np.int32)
     for h, (o, number) in enumerate(zip(chosen_path.tolist(), layer.tolist(), strict=True)):
-        path = laid[o, number]
+        path = placed[o, number]
         channel = path[path >= 0]
         rows[h, fabric.head[channel]] = channel
     return rows

@@ -45,10 +45,10 @@ def up_down(fabric: Fabric, top: int | None = None) -> Routes:
     return Routes("up-down", f"up*/down* from {root_words(fabric, chosen, top)}", source_of_host, root, parent)
 
 
-def root_words(fabric: Fabric, chosen: int, asked: int | None) -> str:
+def root_words(fabric: Fabric, chosen: int, requested: int | None) -> str:
     """Name the root, and say why it is the root where nobody asked for it."""
     tried = min(CANDIDATE_ROOTS, len(fabric.live))
-    why = f", the best of the {tried} most central roots" if asked is None else ""
+    why = f", the best of the {tried} most central roots" if requested is None else ""
     return fabric.switches[chosen].name + why
 
 
@@ -96,7 +96,7 @@ def central(fabric: Fabric) -> list[int]:
         total = all_hops(len(hosts), fabric.tail[up], fabric.head[up])[:, fabric.host_switch].sum(axis=1)
         found = [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
         if not found:
-            raise PlanError("all hosts are connected by links that are up", way_out="switch a link on")
+            raise PlanError("all hosts are connected by links that are up", next_step="switch a link on")
         return found
     from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
     from tagloom.route.ranked_trees import by_distance  # noqa: PLC0415 - as above

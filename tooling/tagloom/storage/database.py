@@ -23,7 +23,7 @@ T = TypeVar("T")
 MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
 CHECKED_BYTES = 1 << 26  # of files up to this size every page is checked when they are opened
 BUSY_SECONDS = 5.0
-WAY_OUT = "move it away, or name another file"
+NEXT_STEP = "move it away, or name another file"
 LAST_SECOND = 253_402_300_799  # since the epoch, of the year 9999: the last that Python's calendar knows (UTC)
 EpochSeconds = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 
@@ -87,7 +87,7 @@ class Store:
     ) -> None:
         self.path, self.form = path, form
         memory = str(path) == ":memory:"
-        with self.told():
+        with self.reported():
             if not memory:
                 self._check_file(new=new)
                 if new and parents:
@@ -96,7 +96,7 @@ class Store:
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600 if owner_only else 0o666))
             self.wire = connected(path, busy_seconds)
         try:
-            with self.told():
+            with self.reported():
                 if exclusive:
                     self.wire.execute("PRAGMA locking_mode = EXCLUSIVE")
                     self.wire.execute("BEGIN EXCLUSIVE")
@@ -125,18 +125,18 @@ class Store:
     def each(self, types: type[T], query: str, values: Sequence[object] = ()) -> Iterator[T]:
         """Yield the rows of a query one after another, as `rows` does."""
         row_of: TypeAdapter[T] = _adapter(types)  # type: ignore[arg-type]  # a type can be hashed
-        with self.told(), closing(self.wire.execute(query, values)) as found:
+        with self.reported(), closing(self.wire.execute(query, values)) as found:
             for row in found:
                 yield row_of.validate_python(row, strict=True)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Return the connection inside one transaction: all that is written, or nothing."""
-        with self.told(), transaction(self.wire):
+        with self.reported(), transaction(self.wire):
             yield self.wire
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def reported(self) -> Iterator[None]:
         """Turn what SQLite, the disk, or a cell of another type says into a finding about the file."""
         try:
             yield
@@ -147,7 +147,7 @@ class Store:
         except sqlite3.OperationalError as error:
             raise self._wrong(*self._unusable(str(error))) from None
         except sqlite3.Error as error:
-            raise self._wrong(f"{self.form.what}, whole", f"{error} ({WAY_OUT})") from None
+            raise self._wrong(f"{self.form.what}, whole", f"{error} ({NEXT_STEP})") from None
         except UnicodeError as error:
             raise self._wrong(f"{self.form.what}, its texts in UTF-8", str(error)) from None
         except OverflowError as error:
@@ -161,7 +161,7 @@ class Store:
         if "decode" in text:
             return f"{self.form.what}, its texts in UTF-8", "others"
         if any(word in text for word in ("no such", "malformed", "schema", "syntax", "corrupt", "unsupported")):
-            return f"{self.form.what}, whole", f"{text} ({WAY_OUT})"
+            return f"{self.form.what}, whole", f"{text} ({NEXT_STEP})"
         return f"{self.form.what} that can be used", text
 
     def _wrong(self, expected: str, actual: str) -> InputError:
@@ -180,7 +180,7 @@ class Store:
                 raise self._wrong(self.form.what, "no file")
             head = file.read(len(MAGIC))
         if head != MAGIC and (head or not new):
-            raise self._wrong(self.form.what, f"another kind of file ({WAY_OUT})" if head else "an empty file")
+            raise self._wrong(self.form.what, f"another kind of file ({NEXT_STEP})" if head else "an empty file")
 
     def _check_tables(self, *, new: bool, deep: bool) -> None:
         """Compare mark, version and tables with the form's; return an empty file its own."""
@@ -200,18 +200,18 @@ class Store:
                 self.wire.execute(f"PRAGMA user_version = {form.version}")
             return
         if application != form.application_id:
-            raise self._wrong(form.what, f"another program's file ({WAY_OUT})")
+            raise self._wrong(form.what, f"another program's file ({NEXT_STEP})")
         if version != form.version:
             newer = ", made by a newer tagloom" if version > form.version else ""
             raise self._wrong(f"{form.what} of version {form.version}", f"version {version}{newer}")
         odd = [name for name, columns in _tables(form.schema).items() if columns != _columns(self.wire, name)]
         odd += [name for (name,) in self.wire.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
         if odd:
-            raise self._wrong(f"{form.what} with its own tables", f"others: {', '.join(map(str, odd))} ({WAY_OUT})")
+            raise self._wrong(f"{form.what} with its own tables", f"others: {', '.join(map(str, odd))} ({NEXT_STEP})")
         if deep and str(self.path) != ":memory:" and self.path.stat().st_size <= CHECKED_BYTES:
-            told = self.wire.execute("PRAGMA quick_check(1)").fetchone()
-            if told != ("ok",):
-                raise self._wrong(f"{form.what}, whole", f"{shown(told and told[0])} ({WAY_OUT})")
+            reported = self.wire.execute("PRAGMA quick_check(1)").fetchone()
+            if reported != ("ok",):
+                raise self._wrong(f"{form.what}, whole", f"{shown(reported and reported[0])} ({NEXT_STEP})")
 
 
 def mark_of(path: Path) -> int:

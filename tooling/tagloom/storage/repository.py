@@ -45,8 +45,8 @@ def commit(
     if not (directory / ".git").exists():
         _git(directory, environment, "init", "--quiet", "--initial-branch=main")
     _git(directory, environment, "add", "--", *files)
-    told = _git(directory, environment, "diff", "--cached", "--name-only", "-z", "--", *files)
-    changed = sorted(name for name in told.split("\0") if name)
+    reported = _git(directory, environment, "diff", "--cached", "--name-only", "-z", "--", *files)
+    changed = sorted(name for name in reported.split("\0") if name)
     if changed:
         _git(directory, environment, "commit", "--quiet", "--message", message(changed), "--", *changed)
     return changed

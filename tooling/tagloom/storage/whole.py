@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MARKER = ".tagloom"  # the file in a directory that lists what tagloom wrote there
 MARKER_FORMAT = 1
 MOST_NAMED = 10  # foreign files that a refusal names, before it counts the others
-WAY_OUT = "move it away, or name another directory"
+NEXT_STEP = "move it away, or name another directory"
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -165,13 +165,13 @@ class OwnedDirectory:
         """Find what in a directory is not of tagloom's hand."""
         ours = f"a new directory, or a {self.kind} of tagloom's"
         if not place.is_dir() or place.is_symlink():
-            return [Finding(str(place), ours, f"something else ({WAY_OUT})")]
+            return [Finding(str(place), ours, f"something else ({NEXT_STEP})")]
         names = _files(place)
         if not names and not any(place.iterdir()):
             return []
         named = self._named(place)
         if named is None or (complete and self.mark not in names):
-            return [Finding(str(place), f"{ours}, marked by {MARKER}", f"none ({WAY_OUT})")]
+            return [Finding(str(place), f"{ours}, marked by {MARKER}", f"none ({NEXT_STEP})")]
         if not complete and self._held(place):
             return [Finding(str(place), "no other tagloom that writes here", "one that does: wait for it")]
         others = [
@@ -181,7 +181,7 @@ class OwnedDirectory:
         ]
         more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         return [
-            Finding(str(place / name), "only files that tagloom wrote", f"another{more} ({WAY_OUT})")
+            Finding(str(place / name), "only files that tagloom wrote", f"another{more} ({NEXT_STEP})")
             for name in others[:MOST_NAMED]
         ]
 
@@ -190,13 +190,13 @@ class OwnedDirectory:
 
     def _named(self, place: Path) -> frozenset[str] | None:
         """Read which files the marker names; none where it was half-written or has none; None where it is not ours."""
-        page = _json(place / (MARKER if (place / MARKER).is_file() else self.mark))
-        if not isinstance(page, dict) or not isinstance(page.get("tagloom"), str):
+        document = _json(place / (MARKER if (place / MARKER).is_file() else self.mark))
+        if not isinstance(document, dict) or not isinstance(document.get("tagloom"), str):
             return None
         if not (place / MARKER).is_file():  # as the first edition wrote them
             return frozenset()
-        names = page.get("files")
-        if page.get("kind") != self.kind or not isinstance(names, list):
+        names = document.get("files")
+        if document.get("kind") != self.kind or not isinstance(names, list):
             return None
         return frozenset(name for name in names if isinstance(name, str))
 
@@ -215,8 +215,8 @@ class OwnedDirectory:
         return False
 
     def _page(self, names: Collection[str]) -> bytes:
-        page = {"tagloom": __version__, "format": MARKER_FORMAT, "kind": self.kind, "files": sorted(names)}
-        return (json.dumps(page, indent=0) + "\n").encode()
+        document = {"tagloom": __version__, "format": MARKER_FORMAT, "kind": self.kind, "files": sorted(names)}
+        return (json.dumps(document, indent=0) + "\n").encode()
 
     def _unwritable(self, error: OSError) -> Finding:
         return Finding(str(self.directory), "a directory that can be written", error.strerror or str(error))

@@ -23,7 +23,7 @@ _NO_LINES = Lines.of(())
 
 
 def open_borders(
-    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], guests: Collection[tuple[str, int]]
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], transient_ports: Collection[tuple[str, int]]
 ) -> list[Finding]:
     """Find ports that belong to no link, host or guest, and are open in a VLAN of tagloom's at some line.
 
@@ -34,7 +34,7 @@ def open_borders(
         if not switch.up:
             continue
         state, sent = before[switch.name], lines.get(switch.name, _NO_LINES)
-        inside = {*fabric.used_ports[s], *(port for name, port in guests if name == switch.name)}
+        inside = {*fabric.used_ports[s], *(port for name, port in transient_ports if name == switch.name)}
         outside = np.array([port for port in range(1, state.ports + 1) if port not in inside], np.int64)
         ours = _ours(state, sent)
         first = _in_vlans(state, ours)

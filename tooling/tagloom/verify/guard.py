@@ -92,6 +92,6 @@ def _modes(state: SwitchState, sent: Lines, used: NDArray[np.int64], *, plain: b
 
 def _pausing(state: SwitchState, sent: Lines, ports: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return those of `ports` that may send PAUSE at some line."""
-    asked = sent.port[(sent.cell == FLOW_CONTROL) & (sent.value != FlowControl.OFF)]
+    requested = sent.port[(sent.cell == FLOW_CONTROL) & (sent.value != FlowControl.OFF)]
     sending = np.flatnonzero(state.flow_control != FlowControl.OFF) + 1
-    return np.intersect1d(ports, np.concatenate([asked, sending]))
+    return np.intersect1d(ports, np.concatenate([requested, sending]))

@@ -133,11 +133,11 @@ def _arriving(records: Records, arrivals: int, hosts: int, d: int) -> NDArray[np
     first = np.flatnonzero(np.append(True, choice[1:] != choice[:-1]))
     alone = np.diff(np.append(first, len(choice))) == 1
     whose = state[first]
-    asked = np.bincount(whose, minlength=arrivals + hosts)
+    requested = np.bincount(whose, minlength=arrivals + hosts)
     while True:
         leads = (to == arrivals + d) | (onward & good[np.where(onward, to, 0)])
         met = np.bincount(whose[alone & leads[first]], minlength=arrivals + hosts)
-        better = (asked > 0) & (met == asked)
+        better = (requested > 0) & (met == requested)
         if (better == good).all():
             return good[arrivals:]
         good = better

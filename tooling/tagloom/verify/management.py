@@ -40,11 +40,11 @@ def prove_management(
     not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. With
     `pausing`, some port sending PAUSE, its frames and those of `data` must close no dependency cycle together.
     """
-    asked = fabric.management
-    if asked is None:
+    requested = fabric.management
+    if requested is None:
         return ()
     ports: list[list[int]] = [[] for _ in fabric.switches]
-    for i in asked.links:
+    for i in requested.links:
         link = fabric.links[i]
         ports[link.a].append(link.a_port)
         ports[link.b].append(link.b_port)
@@ -54,13 +54,13 @@ def prove_management(
         for (s, switch), mac in zip(enumerate(fabric.switches), macs, strict=True)
         if switch.up
     ]
-    hosts = (Host("tagloom", asked.switch, asked.port, (1 << 40) - 1), *cpus)
+    hosts = (Host("tagloom", requested.switch, requested.port, (1 << 40) - 1), *cpus)
     managed = replace(fabric, hosts=hosts, ports=tuple(count + 1 for count in fabric.ports))
     states = {
-        switch.name: _with_cpu(before[switch.name], asked, ports[s], s == asked.switch)
+        switch.name: _with_cpu(before[switch.name], requested, ports[s], s == requested.switch)
         for s, switch in enumerate(fabric.switches)
     }
-    loose = ProofAssumptions(learning=frozenset({asked.vlan}), lossy=True, blocked=assumptions.blocked)
+    loose = ProofAssumptions(learning=frozenset({requested.vlan}), lossy=True, blocked=assumptions.blocked)
     proof = prove_frames(managed, states, lines, assumptions=loose)
     if proof.findings:
         return proof.findings
@@ -72,26 +72,26 @@ def prove_management(
     return ()
 
 
-def _with_cpu(state: SwitchState, asked: Management, ports: list[int], here: bool) -> SwitchState:
+def _with_cpu(state: SwitchState, requested: Management, ports: list[int], here: bool) -> SwitchState:
     """Return a switch one port more, that of its own processor, and the management VLAN where it is not held."""
     columns = {
         name: np.append(getattr(state, name), np.array([value], getattr(state, name).dtype))
         for name, value in (
-            *(("mode", 1), ("pvid", asked.vlan), ("ingress_filter", True), ("frames", 0), ("enabled", True)),
+            *(("mode", 1), ("pvid", requested.vlan), ("ingress_filter", True), ("frames", 0), ("enabled", True)),
             *(("negotiation", True), ("speed_mbps", 0), ("flow_control", 0), ("eee", False)),
             *(("port_spanning_tree", False), ("lag", 0)),
         )
     }
     members = np.pad(state.membership, ((0, 0), (0, 1)))
     vlans, names = state.vlans, state.vlan_names
-    at = int(np.searchsorted(vlans, asked.vlan))
-    if asked.vlan not in state.vlan_index:
+    at = int(np.searchsorted(vlans, requested.vlan))
+    if requested.vlan not in state.vlan_index:
         row = np.zeros((1, state.ports + 1), np.uint8)
         row[0, np.array(ports, np.int64) - 1] = Membership.TAGGED
         if here:
-            row[0, asked.port - 1] = Membership.UNTAGGED
-            columns["pvid"][asked.port - 1] = asked.vlan
-        vlans = np.insert(vlans, at, asked.vlan).astype(np.int32)
+            row[0, requested.port - 1] = Membership.UNTAGGED
+            columns["pvid"][requested.port - 1] = requested.vlan
+        vlans = np.insert(vlans, at, requested.vlan).astype(np.int32)
         names = (*names[:at], "", *names[at:])
         members = np.insert(members, at, row, axis=0)
     members[at, -1] = Membership.UNTAGGED

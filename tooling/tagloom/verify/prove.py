@@ -18,7 +18,7 @@ from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.forwarding import forwarding
-from tagloom.verify.guests import guests_of
+from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ class Plan:
 
     routes              the planned routes, or None to take the static entries' own paths
     duplicates_allowed  the plan says that broadcasts may come several times, and come back; they must still come
-    guests              ports, as (switch name, port number), of hosts that are leaving or have not come yet: what they
+    transient_ports     ports, as (switch name, port number), of hosts that are leaving or have not come yet: what they
                         send must do no harm, whatever becomes of it
     """
 
     routes: Routes | None = None
     duplicates_allowed: bool = False
-    guests: frozenset[tuple[str, int]] = frozenset()
+    transient_ports: frozenset[tuple[str, int]] = frozenset()
 
 
 def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
@@ -83,7 +83,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         tagged = flood_tagged(model)
         keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
         both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
-        around = _ways(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
+        around = _hop_names(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
     foreign = foreign_frames(model, state)
     shared, waits = (
         ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
@@ -93,7 +93,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _pairs(fabric, sent.lost, "delivery")
     findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
     if storm:
-        findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_ways(model, storm))))
+        findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_hop_names(model, storm))))
     findings += _foreign(model, foreign)
     findings += _down(model, sorted({*flooded.down, *plain.down}))
     wrong = [w for w in flooded.wrong if not plan.duplicates_allowed or w[2] == 0]
@@ -105,7 +105,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _waiting(with_others) if waits else []
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
-    findings += _strangers(fabric, state, plan.guests)
+    findings += _strangers(fabric, state, plan.transient_ports)
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
@@ -166,7 +166,7 @@ def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     findings: list[Finding] = []
     if foreign.storm:
         where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from ports outside the fabric"
-        around = " -> ".join(_ways(model, foreign.storm))
+        around = " -> ".join(_hop_names(model, foreign.storm))
         findings.append(Finding(where, "no storm", f"copies go round {around}, where no spanning tree runs"))
     return findings + [
         Finding(
@@ -215,12 +215,12 @@ def _down(model: Forwarding, egresses: list[int]) -> list[Finding]:
     for egress in egresses:
         first.setdefault(int(model.egress_channel[egress]) // 2, egress)
     return [
-        Finding("flooding", "nothing sent on a link that is declared down", _ways(model, [egress])[0])
+        Finding("flooding", "nothing sent on a link that is declared down", _hop_names(model, [egress])[0])
         for egress in list(first.values())[:WITNESSES]
     ]
 
 
-def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
+def _hop_names(model: Forwarding, egresses: list[int]) -> list[str]:
     return [
         f"{port_name(model.fabric, int(model.node_switch[model.egress_node[w]]), int(model.egress_port[w]))}"
         f" (VLAN {model.node_vlan[model.egress_node[w]]})"
@@ -229,14 +229,14 @@ def _ways(model: Forwarding, egresses: list[int]) -> list[str]:
 
 
 def _visits(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
-    """Flood what guests send; their unicasts, and those to them, leave by members of the same VLANs."""
-    guests = guests_of(fabric, plan.guests)
-    if not guests:
+    """Flood what comes in at transient ports; their unicasts, and those to them, leave by members of the same VLANs."""
+    transient_ports = transient_ports_of(fabric, plan.transient_ports)
+    if not transient_ports:
         return []
-    return [flood(forwarding(replace(fabric, hosts=guests), state, unicast=False), group_entries=False)]
+    return [flood(forwarding(replace(fabric, hosts=transient_ports), state, unicast=False), group_entries=False)]
 
 
-def _strangers(fabric: Fabric, state: FabricState, guests: Collection[tuple[str, int]]) -> list[Finding]:
+def _strangers(fabric: Fabric, state: FabricState, transient_ports: Collection[tuple[str, int]]) -> list[Finding]:
     """Find ports outside the fabric by which frames could enter or leave the VLANs that its hosts' frames are in."""
     findings: list[Finding] = []
     ours = host_vlans(fabric, state) - {DEFAULT_VLAN}
@@ -248,7 +248,7 @@ def _strangers(fabric: Fabric, state: FabricState, guests: Collection[tuple[str,
         joined = (held.membership[mine] != Membership.NONE).any(axis=0)
         takes = ~held.ingress_filter & mine.any()  # a frame tagged with any VLAN the switch knows, member or not
         outside = outside_ports(fabric, s, held)
-        outside[[port - 1 for name, port in guests if name == switch.name]] = False
+        outside[[port - 1 for name, port in transient_ports if name == switch.name]] = False
         for at in np.flatnonzero(outside & (joined | takes)).tolist():
             where = f"{switch.name}:{platform.port_name(at + 1)}"
             vlans = format_ranges(held.vlans[mine & (held.membership[:, at] != Membership.NONE)].tolist())

@@ -37,8 +37,8 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.records.switch_state import Frames
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions, WaveProof
 from tagloom.verify.guard import guard
-from tagloom.verify.guests import guests_of
 from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving, reachable
+from tagloom.verify.transient_ports import transient_ports_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,10 +119,10 @@ def prove_frames(
             rank = ranks(channels, held, wanted)
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
         # At least one copy follows from the unicasts, flooded ones too, unless some entry narrows broadcasts (lemma 3).
-        asked = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
+        requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
         if assumptions.paused:
             floods[0] = _entered(net, floods[0])
-        findings += _copies(fabric, net, floods[0], height, sending, asked=asked, once=not duplicates_allowed)
+        findings += _copies(fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
 
 
@@ -142,17 +142,17 @@ def _visits(
     turns: NDArray[np.bool_],
     assumptions: ProofAssumptions,
 ) -> list[Finding]:
-    """Add the turns of what guests may send: floods, among whose copies is whatever any entry lets pass.
+    """Add the turns of what comes in at transient ports: floods, among whose copies is whatever any entry lets pass.
 
     An entry leads out of members of its VLAN alone, so a unicast of a guest, or to one, takes no turn that a flood does
-    not take. Frames of others to guests are covered likewise, by others' floods.
+    not take. Frames of others to those are covered likewise, by others' floods.
     """
-    guests = guests_of(fabric, assumptions.guests)
-    if not guests:
+    transient_ports = transient_ports_of(fabric, assumptions.transient_ports)
+    if not transient_ports:
         return []
-    visited = replace(fabric, hosts=guests)
+    visited = replace(fabric, hosts=transient_ports)
     net = _unblocked(fabric, interleaving(visited, before, lines), assumptions)
-    records = follow_frames(net, np.ones(len(guests), np.bool_), turns, NOBODY)
+    records = follow_frames(net, np.ones(len(transient_ports), np.bool_), turns, NOBODY)
     return goes_round(visited, net, records, "a guest's broadcast") if assumptions.lossy else []
 
 
@@ -286,7 +286,7 @@ def _copies(
     height: NDArray[np.int32],
     sending: NDArray[np.bool_],
     *,
-    asked: bool,
+    requested: bool,
     once: bool,
 ) -> list[Finding]:
     state, choice, to = records
@@ -299,7 +299,7 @@ def _copies(
         for a in np.flatnonzero(sending & (copies > hosts - 1))[:WITNESSES].tolist():
             expected = "at most one copy at each other host, at every line"
             found.append(Finding(f"broadcast of {fabric.hosts[a].name}", expected, f"{copies[a]} copies"))
-    for first in range(0, hosts, 64) if asked else ():
+    for first in range(0, hosts, 64) if requested else ():
         heard = _surely_heard(state, choice, to, arrivals, hosts, first)[arrivals:]
         for b in range(first, min(first + 64, hosts)):
             deaf = sending & ((heard >> np.uint64(b - first)) & np.uint64(1) == 0)
@@ -422,7 +422,7 @@ def _steady(
 
 
 @kernel
-def _ways(
+def _egresses(
     net: InterleavingModel,
     s: int,
     p: int,
@@ -582,7 +582,7 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
                 if node < 0:
                     why = _DROPPED if x < arrivals or not paused else why
                 else:
-                    pinned, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
+                    pinned, with_tag, without = _egresses(net, s, p, node, now, pin, event_lo, event_hi)
                     free = not pinned and learns[node]
                     if not pinned and not free:
                         why = _FLOODED
@@ -673,7 +673,7 @@ def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, eac
             egresses = 0
             node = _classified(net, s, p, tagged, tag_node, now)
             if node >= 0:
-                _, with_tag, without = _ways(net, s, p, node, now, pin, event_lo, event_hi)
+                _, with_tag, without = _egresses(net, s, p, node, now, pin, event_lo, event_hi)
                 rest = with_tag | without
                 while rest:
                     q = _lowest(rest)

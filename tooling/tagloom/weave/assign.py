@@ -73,7 +73,7 @@ def weave(
     if over := _excess(fabric, state, vlans):
         other = "renamed" if assignment == "fixed" else "fixed"
         same_routes = Alternative(f"use --assignment {other}", other, lambda: routes)
-        raise PlanError(*over, _way_out(fabric, alternatives or [same_routes]))
+        raise PlanError(*over, _next_step(fabric, alternatives or [same_routes]))
     pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
     return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state, broadcast, remarks)
 
@@ -154,7 +154,7 @@ def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] |
     return None
 
 
-def _way_out(fabric: Fabric, alternatives: Sequence[Alternative]) -> str:
+def _next_step(fabric: Fabric, alternatives: Sequence[Alternative]) -> str:
     """Propose the first alternative that fits, counted and not guessed; else say that none does."""
     for alternative in alternatives:
         try:

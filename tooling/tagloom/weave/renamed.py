@@ -39,7 +39,7 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
     if leaving is None:
         raise PlanError(
             "renamed assignment needs the next channel to follow from the in-port alone, and these paths part ways",
-            way_out="use --assignment fixed",
+            next_step="use --assignment fixed",
         )
     draft = Draft(fabric)
     on_tree = _tree_ports(fabric, tree)

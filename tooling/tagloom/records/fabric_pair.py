@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Meeting:
+class FabricPair:
     """Two fabrics, and who in the one is who in the other.
 
     A switch is the same where name and model are, a link where both its ends are. A host is the same where its port
@@ -143,11 +143,11 @@ class Meeting:
 
 
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
-    """Return what two fabrics both have, and its guests: the ports of hosts that one alone has.
+    """Return what two fabrics both have, and its transient ports: those of hosts that one alone has.
 
     A host is the same where port and address are. `one` gives names, order and all that is not compared.
     """
-    both = Meeting(one, other)
+    both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
     index = {one.switches[s].name: i for i, s in enumerate(kept)}
     there = {place: host.mac for place, host in hosts_by_place(other).items()}
@@ -169,20 +169,24 @@ def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
         management=_remade(one, index, {link: i for i, link in enumerate(at)}),
     )
     used = [set(ports) for ports in part.used_ports]
-    guests = {
+    transient_ports = {
         (name, port)
         for fabric in (one, other)
         for name, port in hosts_by_place(fabric)
         if name in index and port not in used[index[name]]
     }
-    return part, frozenset(guests)
+    return part, frozenset(transient_ports)
 
 
 def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Management | None:
-    way = fabric.management
-    if way is None or not links.keys() >= set(way.links):
+    management = fabric.management
+    if management is None or not links.keys() >= set(management.links):
         return None
-    return replace(way, switch=index[fabric.switches[way.switch].name], links=tuple(links[i] for i in way.links))
+    return replace(
+        management,
+        switch=index[fabric.switches[management.switch].name],
+        links=tuple(links[i] for i in management.links),
+    )
 
 
 def hosts_by_place(fabric: Fabric) -> dict[Place, Host]:

@@ -16,13 +16,13 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 Name = Annotated[str, Field(pattern=NAME)]
 
 
-class Page(BaseModel):
+class Form(BaseModel):
     """What every part has in common: no key but its own, no value taken for another type."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class ShapePage(Page):
+class ShapeForm(Form):
     """The family."""
 
     family: str
@@ -32,7 +32,7 @@ class ShapePage(Page):
     lag: bool = False
 
 
-class SwitchPage(Page):
+class SwitchForm(Form):
     """What is said of one switch."""
 
     model: str | None = None
@@ -43,7 +43,7 @@ class SwitchPage(Page):
     site: dict[str, JsonValue] = {}
 
 
-class HostPage(Page):
+class HostForm(Form):
     """What is said of one host."""
 
     switch: str | None = None
@@ -51,7 +51,7 @@ class HostPage(Page):
     mac: str | None = None
 
 
-class LinkPage(Page):
+class LinkForm(Form):
     """One link; an end is a port, or several where the link is aggregated."""
 
     ends: list[str | list[str]] = Field(min_length=2, max_length=2)
@@ -60,13 +60,13 @@ class LinkPage(Page):
     lag: bool | int | list[int] = False
 
 
-class VlansPage(Page):
+class VlansForm(Form):
     """Which VLANs a plan may use."""
 
     first: int = Field(default=100, ge=2, le=4000)
 
 
-class ManagementPage(Page):
+class ManagementForm(Form):
     """The way by which switches are managed over the fabric's own links, each named by one of its ends."""
 
     vlan: int = Field(ge=2, le=4094)
@@ -74,38 +74,38 @@ class ManagementPage(Page):
     links: list[str]
 
 
-class FabricPage(Page):
+class FabricForm(Form):
     """The whole file. Among `links`, None stands for one that could not be read: the others keep their number."""
 
     name: Name = "fabric"
     model: str = DEFAULT_MODEL
-    shape: ShapePage | None = None
-    switches: dict[Name, SwitchPage | None] = {}
-    hosts: dict[Name, HostPage | None] = {}
-    links: list[LinkPage | None] = []
-    vlans: VlansPage = VlansPage()
+    shape: ShapeForm | None = None
+    switches: dict[Name, SwitchForm | None] = {}
+    hosts: dict[Name, HostForm | None] = {}
+    links: list[LinkForm | None] = []
+    vlans: VlansForm = VlansForm()
     flow_control: Literal["on", "off"] = "off"
     eee: Literal["on", "off"] | None = None
     firmware: dict[str, str] = {}
-    management: ManagementPage | None = None
+    management: ManagementForm | None = None
     reserved: dict[Name, list[str]] = {}
     returned_ports: Literal["isolated", "factory", "shut"] = "isolated"
     site: dict[str, JsonValue] = {}
 
 
-_PARTS: dict[str, type[Page]] = {
-    "shape": ShapePage,
-    "switches": SwitchPage,
-    "hosts": HostPage,
-    "links": LinkPage,
-    "vlans": VlansPage,
-    "management": ManagementPage,
+_PARTS: dict[str, type[Form]] = {
+    "shape": ShapeForm,
+    "switches": SwitchForm,
+    "hosts": HostForm,
+    "links": LinkForm,
+    "vlans": VlansForm,
+    "management": ManagementForm,
 }
 
 
 def expected_key(path: tuple[str | int, ...]) -> str:
     """Return what a finding expects where the key at `path` is none of the file's: the nearest one, if any is near."""
-    part = FabricPage if len(path) == 1 else _PARTS.get(str(path[0]), FabricPage)
+    part = FabricForm if len(path) == 1 else _PARTS.get(str(path[0]), FabricForm)
     return f"a key the fabric file has{nearest(str(path[-1]), part.model_fields)}"
 
 

@@ -13,14 +13,14 @@ FileName = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00
 Index = Annotated[int, Field(ge=0, lt=1 << 31)]
 
 
-class GuestPage(Form):
+class TransientPortForm(Form):
     """The port of a host that is leaving, or has not come yet."""
 
     switch: str
     port: Index
 
 
-class ProofAssumptionsPage(Form):
+class ProofAssumptionsForm(Form):
     """What `ProofAssumptions.as_json` gives."""
 
     paused: bool = False
@@ -28,13 +28,13 @@ class ProofAssumptionsPage(Form):
     lossy: bool = False
     spanning: bool = False
     blocked: list[Annotated[list[Index], Field(min_length=2, max_length=2)]] = Field(default_factory=list)
-    guests: list[GuestPage] = Field(default_factory=list)
+    transient_ports: list[TransientPortForm] = Field(default_factory=list)
     keeping: bool = False
     foreign: bool = False
     apart: list[Index] = Field(default_factory=list)
 
 
-class PrunedPage(Form):
+class PrunedForm(Form):
     """A membership in a VLAN of others that a rollout may change."""
 
     switch: str
@@ -42,7 +42,7 @@ class PrunedPage(Form):
     vlan: Annotated[int, Field(ge=2, le=4094)]
 
 
-class WavePage(Form):
+class WaveForm(Form):
     """One wave of rollout.json."""
 
     name: str
@@ -54,11 +54,11 @@ class WavePage(Form):
     downtime_seconds: Seconds = 0.0
     paused: bool = False
     floods: bool = False
-    terms: ProofAssumptionsPage = ProofAssumptionsPage()
+    terms: ProofAssumptionsForm = ProofAssumptionsForm()
     fabrics: list[FileName] = Field(default_factory=list, max_length=2)
 
 
-class RolloutPage(Form):
+class RolloutForm(Form):
     """The form of rollout.json; `save` names switches that are saved before the first wave.
 
     Between two fabrics, `ports` are all that is ever touched, by switch, and `left` is where the texts stand of
@@ -66,23 +66,23 @@ class RolloutPage(Form):
     """
 
     before: FileName
-    waves: list[WavePage]
+    waves: list[WaveForm]
     save: list[str] | None = None
     broadcast_duplicates_allowed: bool = False
     downtime_seconds: Seconds = 0.0
     left: FileName | None = None
     ports: dict[str, list[Index]] = Field(default_factory=dict)
-    pruned: list[PrunedPage] = Field(default_factory=list)
+    pruned: list[PrunedForm] = Field(default_factory=list)
 
 
-class RoutesPage(Form):
+class RoutesForm(Form):
     """What plan.json says of the routes beside it."""
 
     method: str
     reason: str
 
 
-class SummaryPage(Form):
+class SummaryForm(Form):
     """What of the summary in plan.json is read again."""
 
     assignment: Literal["fixed", "renamed"]
@@ -98,40 +98,40 @@ class SummaryPage(Form):
     hops_after_failure: Annotated[float, Field(ge=0)] = 1.0
 
 
-class DetourPage(Form):
+class DetourForm(Form):
     """What plan.json says of one failure."""
 
     dead: Annotated[list[str], Field(min_length=1, max_length=2)]
     pvids: dict[str, Annotated[int, Field(ge=1, le=4094)]]
 
 
-class BuildPage(Form):
+class BuildForm(Form):
     """The form of plan.json, as far as it is read again; its format was checked before."""
 
-    routes: RoutesPage
-    summary: SummaryPage
-    detours: list[DetourPage] = Field(default_factory=list)
+    routes: RoutesForm
+    summary: SummaryForm
+    detours: list[DetourForm] = Field(default_factory=list)
 
 
-class EndsPage(Form):
+class EndsForm(Form):
     """A link, by its two ends."""
 
     ends: Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
-class SlowedPage(EndsPage):
+class SlowedForm(EndsForm):
     """A link at less than its full speed."""
 
     mbps: Literal[10, 100, 1000, 2500, 5000, 10000, 25000, 40000, 100000]
 
 
-class SettingsPage(Form):
+class SettingsForm(Form):
     """The form of the settings that regulate and timetable write, as far as they are read again."""
 
     method: str = ""
-    off: list[EndsPage]
-    slowed: list[SlowedPage] = Field(default_factory=list)
-    asleep: list[EndsPage] = Field(default_factory=list)
+    off: list[EndsForm]
+    slowed: list[SlowedForm] = Field(default_factory=list)
+    asleep: list[EndsForm] = Field(default_factory=list)
     sleeping_hosts: list[str] = Field(default_factory=list)
     trees: list[list[Index]] = Field(default_factory=list)
     tree_of_host: list[Index] = Field(default_factory=list)

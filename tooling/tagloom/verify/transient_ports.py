@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _ADDRESSES = 1 << 40  # no entry names them, and no host has them
 
 
-def guests_of(fabric: Fabric, places: Collection[tuple[str, int]]) -> tuple[Host, ...]:
+def transient_ports_of(fabric: Fabric, places: Collection[tuple[str, int]]) -> tuple[Host, ...]:
     """Return a host at each of `places`, (switch name, port number), that are on live switches of a fabric."""
     here = [
         place for place in sorted(places) if (s := fabric.index.get(place[0])) is not None and fabric.switches[s].up
