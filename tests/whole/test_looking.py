@@ -65,7 +65,7 @@ def test_what_runs_since_when_and_by_whom(terminal):
     assert (page["state"], page["wave"], page["locked_by"], page["clock"]) == ("done", 1, "", None)
     assert [page[key] for key in ("dead_switches", "dead_links", "differs", "findings")] == [[], [], [], []]
     assert (page["armed"], page["next"]) == (None, "")
-    assert "applied just now by" in terminal("status", "--offline")
+    assert "applied just now by" in " ".join(terminal("status", "--offline").split())
     files = sorted(terminal.runs.iterdir())
     look(terminal, expect=0)
     assert sorted(terminal.runs.iterdir()) == files, "a look leaves nothing behind"
