@@ -57,8 +57,18 @@ class Terminal:
         yield self
         self("lab", "down")
 
+    @contextmanager
+    def double_ring(self, switches):
+        """Let a ring with two links between neighbours run a build, b; plan one with half of them off, night."""
+        self("new", "ring", "--dims", switches, "--parallel", 2, "-o", "f.yml")
+        self("plan", "f.yml", "-o", "b")
+        self("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(switches)), "--previous", "b", "-o", "night")
+        with self.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+            yield self
+
     def fresh(self):
-        """Return the rack to what it was kept as, with the runs of then and no quirks."""
+        """Return the rack to what it was kept as, with the runs of then, no quirks and nothing dead."""
+        process.mend(self.rack)
         process.quirks(self.rack, {"*": asdict(Quirks())})
         process.restore(self.rack)
         shutil.rmtree(self.runs, ignore_errors=True)

@@ -34,17 +34,13 @@ KEYS = {
 def running(tmp_path_factory):
     """Start a ring of three with two links between neighbours, that runs a build; plan one with half of them off."""
     terminal = Terminal(tmp_path_factory.mktemp("status"))
-    terminal("new", "ring", "--dims", 3, "--parallel", 2, "-o", "f.yml")
-    terminal("plan", "f.yml", "-o", "b")
-    terminal("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(3)), "--previous", "b", "-o", "night")
-    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+    with terminal.double_ring(3):
         yield terminal
 
 
 @pytest.fixture
 def terminal(running):
     """Return a terminal whose rack runs the build, with nothing dead."""
-    process.mend(running.rack)
     return running.fresh()
 
 

@@ -22,17 +22,13 @@ CABLE, SECOND = "s3:g3 - s0:g1", "s3:g4 - s0:g2"
 def running(tmp_path_factory):
     """Start a ring of four with two links between neighbours, that runs a build; plan one with half of them off."""
     terminal = Terminal(tmp_path_factory.mktemp("repair"))
-    terminal("new", "ring", "--dims", 4, "--parallel", 2, "-o", "f.yml")
-    terminal("plan", "f.yml", "-o", "b")
-    terminal("plan", "f.yml", "--off", *(f"s{n}:g2" for n in range(4)), "--previous", "b", "-o", "night")
-    with terminal.lab("f.yml", ("apply", "b", "--allow", "interrupt")):
+    with terminal.double_ring(4):
         yield terminal
 
 
 @pytest.fixture
 def terminal(running):
     """Return a terminal whose rack runs the build, with nothing dead."""
-    process.mend(running.rack)
     return running.fresh()
 
 
