@@ -52,18 +52,14 @@ def text_of(path: Path) -> str:
 
 
 def with_parts_dead(fabric: Fabric, words: Sequence[str]) -> Fabric:
-    """Return a fabric with switches, and links named by one of their ends, down. Raises InputError."""
-    from tagloom.platforms.port_names import link_at
+    """Return a fabric, all its hosts kept, with switches and links named by an end down. Raises InputError."""
+    from tagloom.platforms.port_names import parts_at
 
-    rule = "a switch of the fabric, or switch:port of one of its links"
-    dead = {fabric.index[word] for word in words if word in fabric.index}
-    links = {word: link_at(fabric, word) for word in words if word not in fabric.index}
-    if wrong := [word for word, link in links.items() if link is None]:
-        raise InputError(Finding("--after", rule, repr(word)) for word in wrong)
-    switches = (replace(switch, up=switch.up and s not in dead) for s, switch in enumerate(fabric.switches))
-    off = {link for link in links.values() if link is not None}
-    off |= {i for i, link in enumerate(fabric.links) if {link.a, link.b} & dead}
-    return replace(fabric, switches=tuple(switches)).with_links_down(off)
+    links, switches, unknown = parts_at(fabric, words)
+    if unknown:
+        rule = "a switch of the fabric, or switch:port of one of its links"
+        raise InputError(Finding("--after", rule, repr(word)) for word in unknown)
+    return replace(fabric.with_switches_down(switches).with_links_down(links), hosts=fabric.hosts)
 
 
 def traffic_given(

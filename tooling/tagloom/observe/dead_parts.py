@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tagloom.platforms.port_names import link_ends
+from tagloom.platforms.port_names import link_name
 from tagloom.records.dead_parts import DeadParts
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def dead_parts(
             dead.add(i)
         elif i in known.links:
             seconds = _steady_seconds(fabric, seen, shown, i)
-            back[" - ".join(link_ends(fabric, i))] = seconds
+            back[link_name(fabric, i)] = seconds
             dead |= {i} if seconds < hold_seconds else set()
     gone = _dead_switches(fabric, silent, carrying, known)
     for s in known.switches - silent:

@@ -16,7 +16,7 @@ from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import joined_pairs, same_target
 from tagloom.pipeline.files import read_texts, write_build
 from tagloom.pipeline.planning import dead_states, host_pages, parse, plan
-from tagloom.platforms.port_names import link_ends
+from tagloom.platforms.port_names import link_name
 from tagloom.rollout import layers
 from tagloom.verify import working_pairs
 
@@ -233,7 +233,7 @@ def _state_of(prepared: PreparedChange) -> FabricState:
 def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
     """Add a push to what was done."""
     fabric = runs.home.fabric
-    woken = tuple(" - ".join(link_ends(fabric, i)) for i in sorted(wanted.woken))
+    woken = tuple(link_name(fabric, i) for i in sorted(wanted.woken))
     if woken:
         why = "links that were off are switched on for ways around what is dead"
     elif acted.means == "detour":

@@ -13,7 +13,7 @@ from tagloom.operate.repair_target import same_target, target
 from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.growing import alike
 from tagloom.pipeline.planning import parse, plan
-from tagloom.platforms.port_names import link_ends
+from tagloom.platforms.port_names import link_name
 from tagloom.read import read_fabric
 from tagloom.records.dead_parts import DeadParts
 
@@ -88,7 +88,7 @@ class Assessment:
     @property
     def dead_links(self) -> tuple[str, ...]:
         """Name the dead links by their ends."""
-        return tuple(" - ".join(link_ends(self.runs.home.fabric, i)) for i in sorted(self.dead.links))
+        return tuple(link_name(self.runs.home.fabric, i) for i in sorted(self.dead.links))
 
     @property
     def dead_switches(self) -> tuple[str, ...]:

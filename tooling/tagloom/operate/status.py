@@ -20,7 +20,7 @@ from tagloom.operate.repair_runs import is_repair
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import read_texts
 from tagloom.pipeline.planning import parse
-from tagloom.platforms.port_names import link_ends, port_name
+from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
 from tagloom.records.dead_parts import DeadParts
 
@@ -174,7 +174,7 @@ def look(known: Recorded, whole: Fabric, poll: Poll, site: Site) -> Look:
         )
         findings = (*found, *observe.link_findings(runs, known.state, seen))
     explained = silent | _cables(runs, dead)
-    links = {i: " - ".join(link_ends(runs, i)) for i in dead.links | before.links}
+    links = {i: link_name(runs, i) for i in dead.links | before.links}
     names = {s: runs.switches[s].name for s in dead.switches | before.switches}
     return Look(
         dead_switches=tuple(names[s] for s in sorted(dead.switches)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tagloom.records.fabric import Fabric
 
@@ -33,6 +33,11 @@ def link_ends(fabric: Fabric, link: int) -> tuple[str, str]:
     return port_name(fabric, cable.a, cable.a_port), port_name(fabric, cable.b, cable.b_port)
 
 
+def link_name(fabric: Fabric, link: int) -> str:
+    """Return a link as people are told it: both ends, a dash between."""
+    return " - ".join(link_ends(fabric, link))
+
+
 def link_at(fabric: Fabric, end: str) -> int | None:
     """Return the link at a port, ``switch:port`` in its model's own words; None where none is."""
     name, _, word = end.partition(":")
@@ -45,6 +50,19 @@ def link_at(fabric: Fabric, end: str) -> int | None:
         return channel // 2
     bound = (i for i, x in enumerate(fabric.links) for a, b in x.members if (s, port) in ((x.a, a), (x.b, b)))
     return next(bound, None)  # a member names its whole link
+
+
+def parts_at(fabric: Fabric, words: Iterable[str]) -> tuple[set[int], set[int], list[str]]:
+    """Return the links and switches that words name, a link by one of its ends, and the words that name neither."""
+    switches, links, unknown = set[int](), set[int](), list[str]()
+    for word in words:
+        if word in fabric.index:
+            switches.add(fabric.index[word])
+        elif (link := link_at(fabric, word)) is not None:
+            links.add(link)
+        else:
+            unknown.append(word)
+    return links, switches, unknown
 
 
 def port_numbers(fabric: Fabric) -> Callable[[str, str], int | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.platforms.port_names import link_at, link_ends
+from tagloom.platforms.port_names import link_at, link_ends, parts_at
 from tagloom.records.forms import SettingsForm
 from tagloom.regulate.forest import routes_of
 from tagloom.storage.document import checked, read_json, shown
@@ -120,15 +120,11 @@ def with_links_off(fabric: Fabric, ends: Collection[str], settings: Path | None)
     The name of a switch wants all of it off: it is dead from then on, and its hosts are gone. Raises InputError.
     """
     findings: list[Finding] = []
-    dead = {fabric.index[end] for end in ends if end in fabric.index}
-    off = {i for i, link in enumerate(fabric.links) if link.a in dead or link.b in dead}
+    off, dead, unknown = parts_at(fabric, ends)
+    off |= {i for i, link in enumerate(fabric.links) if link.a in dead or link.b in dead}
     slowed: dict[int, int] = {}
-    for end in ends:
-        link = link_at(fabric, end)
-        if link is not None:
-            off.add(link)
-        elif end not in fabric.index:
-            findings.append(Finding("--off", "switch:port of a link of the fabric, or a switch", repr(end)))
+    rule = "switch:port of a link of the fabric, or a switch"
+    findings += [Finding("--off", rule, repr(word)) for word in unknown]
     if dead.issuperset(i for i, switch in enumerate(fabric.switches) if switch.up):
         findings.append(Finding("--off", "a switch that is left", "all are named"))
     if settings is not None:
