@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 
@@ -93,6 +92,7 @@ class Bench:
         self.models = {switch.name: switch.model for switch in fabric.switches}
         self.used = dict(zip(self.names, fabric.used_ports, strict=True))
         self.born = self.configurations()
+        process.keep(self.rack)
 
     def configurations(self, *, startup=False):
         return process.configurations(self.rack, startup=startup)
@@ -100,9 +100,7 @@ class Bench:
     def fresh(self):
         """Put every switch back to how it was born, and clear its quirks and everybody's files."""
         process.quirks(self.rack, {"*": asdict(Quirks())})
-        if self.configurations() != self.born:
-            with ThreadPoolExecutor() as pool:
-                list(pool.map(self.load, self.names, map(self.born.get, self.names)))
+        process.restore(self.rack)
         for folder in (self.build, self.run_directory, self.directory / "rollout", self.rack / "runs"):
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,8 +1,7 @@
 """One login to one virtual switch: the traps of the conversation, each sprung."""
 
 import asyncio
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -123,9 +122,10 @@ def test_many_logins_to_many_switches_at_once_do_not_mix(bench):
 @contextmanager
 def far_away(port, seconds):
     """Relay a port of this machine to a switch, what the switch says later by some seconds; gives the port."""
-    loop = asyncio.new_event_loop()
+    listening, leave = Future(), asyncio.Event()
 
     async def relay(near, to_near):
+        loop = asyncio.get_running_loop()
         far, to_far = await asyncio.open_connection("127.0.0.1", port)
 
         async def there():
@@ -140,18 +140,19 @@ def far_away(port, seconds):
 
         await asyncio.gather(there(), back(), return_exceptions=True)
 
-    server = loop.run_until_complete(asyncio.start_server(relay, "127.0.0.1", 0))
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    yield server.sockets[0].getsockname()[1]
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    server.close()
-    still = asyncio.all_tasks(loop)
-    for task in still:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*still, return_exceptions=True))
-    loop.close()
+    async def relay_until_left():
+        async with await asyncio.start_server(relay, "127.0.0.1", 0) as server:
+            listening.set_result((asyncio.get_running_loop(), server.sockets[0].getsockname()[1]))
+            await leave.wait()
+
+    with ThreadPoolExecutor(1) as thread:
+        relaying = thread.submit(asyncio.run, relay_until_left())
+        loop, here = listening.result(timeout=60)
+        try:
+            yield here
+        finally:
+            loop.call_soon_threadsafe(leave.set)
+        relaying.result(timeout=60)
 
 
 @MODELS
