@@ -59,6 +59,12 @@ def along(order: Ordered, net_order: NDArray[np.int32], what: Failures) -> Along
 
 
 @kernel
+def _falls(net: Along, c: int, failure: int) -> bool:
+    """Return whether a channel carries nothing after a failure: of its link, or of a switch at an end."""
+    return bool(net.first[c] == failure or net.second[c] == failure or net.third[c] == failure)
+
+
+@kernel
 def _reach(net: Along) -> None:
     """Sweep the order backwards for each failure."""
     count, n, words = net.reach.shape
@@ -68,7 +74,7 @@ def _reach(net: Along) -> None:
                 net.reach[f, v, w] = 0
             net.reach[f, v, v >> 6] = np.uint64(1) << np.uint64(v & 63)
         for c in range(len(net.tail) - 1, -1, -1):
-            if net.first[c] != f and net.second[c] != f and net.third[c] != f:
+            if not _falls(net, c, f):
                 for w in range(words):
                     net.reach[f, net.tail[c], w] |= net.reach[f, net.head[c], w]
         if f >= net.links:  # nobody sends to a dead switch, nor from it
@@ -138,7 +144,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
         begin += 1
         for j in range(net.out_start[u], net.out_start[u + 1]):
             c = net.out[j]
-            if c <= time[u] or net.first[c] == dead or net.second[c] == dead or net.third[c] == dead:
+            if c <= time[u] or _falls(net, c, dead):
                 continue
             v = net.head[c]
             if _avoids(net, c, avoided) or v == root:
@@ -154,7 +160,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
             early[v] = m
         early[root] = -1
         for c in range(m):
-            if net.first[c] == dead or net.second[c] == dead or net.third[c] == dead:
+            if _falls(net, c, dead):
                 continue
             if careful and _avoids(net, c, avoided):
                 continue
