@@ -16,13 +16,14 @@ from tagloom import pipeline, platforms
 from tagloom.apply.site import Site
 from tagloom.errors import AT_ONCE, InputError, PlanError
 from tagloom.operate import prepare
-from tagloom.pipeline.from_factory import greenfield
-from tagloom.pipeline.planning import Build, proof_services
-from tagloom.pipeline.pruning import laid_over, pruned_first, pruning, pruning_wave, refuse_harm_to_others
+from tagloom.pipeline.planning import Build
+from tagloom.pipeline.proving import proof_services
+from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
 from tagloom.records.switch_state import FabricState
 from tagloom.rollout import STRATEGIES, readmission
 from tagloom.rollout.foreign import without_members
+from tagloom.rollout.pruning import laid_over, pruned_first, pruning, pruning_wave, refuse_harm_to_others
 from tagloom.verify import verify
 from thinned import examples, few
 
@@ -67,17 +68,18 @@ class Story:
             return pipeline.rollout_between(self.old, self.new, **options).after
         order = partial(pipeline.rollout, fabric, **options)
         after = laid_over(fabric, self.before, self.new.state)
-        return pruned_first(fabric, self.before, after, order, foreign=foreign).after
+        return pruned_first(fabric, proof_services(fabric), self.before, after, order, foreign=foreign).after
 
     def set_up(self, prune):
         """Return what an apply to all switches at the same time leads to, where it is not refused."""
         fabric, before = self.new.fabric, self.before or {}
+        services = proof_services(fabric)
         after = laid_over(fabric, before, self.new.state) if before else self.new.state
-        cells, _ = pruning(fabric, before, after) if prune else ({}, "")
+        cells, _ = pruning(fabric, services, before, after) if prune else ({}, "")
         if cells:
-            pruning_wave(fabric, before, cells)
+            pruning_wave(services, before, cells)
         after = without_members(after, cells)
-        refuse_harm_to_others(fabric, after, prunable=not prune)
+        refuse_harm_to_others(services, after, prunable=not prune)
         return after
 
 

@@ -67,6 +67,8 @@ COVERING = [
         ),
     ),
     ("rollout/foreign.py", "rollout/test_pruning.py"),
+    ("rollout/pruning.py", "rollout/test_pruning.py laws/test_advice_leads_on.py"),
+    ("rollout/between_fabrics.py", "rollout/test_growth.py"),
     ("rollout/greenfield.py", "rollout/test_greenfield.py rollout/test_rollout.py"),
     ("rollout/spanning.py", "rollout/test_greenfield.py"),
     ("rollout/per_port.py", "rollout/test_per_port.py rollout/test_rollout.py"),

@@ -8,7 +8,7 @@ from test_wave_proof import MODEL, two_switches
 
 from mixed_fabrics import make_mixed
 from tagloom import platforms
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import PORT_CELLS, Cell, Change, apply_changes, difference
 from tagloom.records.lines import BOUNCES, GUARDED, MODELLED, UNFELT, Lines
 from tagloom.records.switch_state import DEFAULT_VLAN, FlowControl, Frames, Membership, PortMode, SwitchState

@@ -16,9 +16,10 @@ from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.operate.interrupting import interrupted_by_waves
-from tagloom.pipeline.planning import dead_states, proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
+from tagloom.records.switch_state import dead_states
 from tagloom.render import line_changes
 from tagloom.rollout import keeping, readmission
 from tagloom.route import route

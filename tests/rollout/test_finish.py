@@ -12,8 +12,8 @@ from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import PlanError
 from tagloom.graph.numbering import owned
-from tagloom.pipeline import may_finish, rollout
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline import rollout
+from tagloom.pipeline.proving import proof_services
 from tagloom.records.change import difference
 from tagloom.render import line_changes
 from tagloom.rollout import finish
@@ -62,7 +62,7 @@ def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
             states[number - 1][stuck], lines_between(states[number - 1][stuck], states[number][stuck])
         )
         try:
-            ends = list(may_finish(fabric, states, number, [stuck]))
+            ends = list(finish(fabric, states, number, [stuck], proof_services(fabric)))
         except PlanError:
             refused += 1
             continue

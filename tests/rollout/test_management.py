@@ -11,7 +11,7 @@ from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.pipeline import rollout
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.read import format_fabric
 from tagloom.read.fabric_file import parse_fabric

@@ -10,7 +10,7 @@ import pytest
 from fabrics import make_fabric, make_irregular
 from tagloom.errors import PlanError
 from tagloom.pipeline import rollout
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.records.routes import Relation, Routes
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.rollout import choose

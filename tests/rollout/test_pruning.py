@@ -14,8 +14,8 @@ from tagloom.errors import PlanError
 from tagloom.lab.dataplane import Dataplane
 from tagloom.operate import waves
 from tagloom.operate.waves import SwitchProgress, read_sequence
-from tagloom.pipeline.from_factory import greenfield
-from tagloom.pipeline.pruning import laid_over, pruned_first
+from tagloom.pipeline.proving import proof_services
+from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import apply_changes
 from tagloom.records.fabric import Host
@@ -23,6 +23,7 @@ from tagloom.records.forms import ProofAssumptionsForm
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import line_changes
+from tagloom.rollout.pruning import laid_over, pruned_first
 from tagloom.verify import prove_foreign
 from tagloom.verify.foreign_reach import cut_vlans
 
@@ -129,8 +130,8 @@ def test_a_link_that_comes_on_under_a_vlan_of_others_gets_it_taken_off_first(rin
     fabric, before, after = ring
     order = partial(pipeline.rollout, fabric)
     with pytest.raises(PlanError, match="copies go round"):
-        pruned_first(fabric, before, after, order)
-    change = pruned_first(fabric, before, after, order, foreign="prune")
+        pruned_first(fabric, proof_services(fabric), before, after, order)
+    change = pruned_first(fabric, proof_services(fabric), before, after, order, foreign="prune")
     link = fabric.links[1]
     ends = {(fabric.switches[link.a].name, link.a_port), (fabric.switches[link.b].name, link.b_port)}
     assert {(name, port) for name, cells in change.pruned.items() for _, port in cells} == ends, (
@@ -152,7 +153,9 @@ def changed(state, name, change):
 
 def test_a_wave_on_vlans_of_others_changes_nothing_else_cuts_nothing_and_closes_no_ring(ring):
     fabric, before, after = ring
-    kept = pruned_first(fabric, before, after, partial(pipeline.rollout, fabric), foreign="prune").after
+    kept = pruned_first(
+        fabric, proof_services(fabric), before, after, partial(pipeline.rollout, fabric), foreign="prune"
+    ).after
     s0 = fabric.links[0]
     ours = before["s0"].owned_vlans[0]
     cases = {

@@ -15,7 +15,7 @@ from tagloom.graph.cycles import find_cycle
 from tagloom.graph.numbering import owned, vlan_fingerprint
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import plan, rollout
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.interpreter import Interpreter
 from tagloom.records.change import apply_changes
 from tagloom.records.switch_state import BROADCAST, Membership, SwitchEditor, SwitchState

@@ -8,7 +8,7 @@ from test_per_port import pairs
 from test_rollout import CHANGES, cut, fabric_of, planned, torus
 
 from fabrics import make_fabric
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.records.carrier import links_on
 from tagloom.records.switch_state import DISCARD_PVID
 from tagloom.rollout import choose

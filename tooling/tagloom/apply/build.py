@@ -197,3 +197,10 @@ def left_alone(build: Path) -> tuple[str, ...]:
     if not (build / "rollout.json").is_file() or (left := read_rollout(build).left) is None:
         return ()
     return tuple(sorted(path.stem for path in (build / left).glob("*.cfg")))
+
+
+def flooding(directory: Path) -> frozenset[int]:
+    """Return the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
+    if not (directory / "rollout.json").is_file():
+        return frozenset()
+    return frozenset(number for number, wave in enumerate(read_rollout(directory).waves, start=1) if wave.floods)

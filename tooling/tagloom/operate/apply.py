@@ -17,14 +17,16 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
 from tagloom.pipeline.files import write_texts
-from tagloom.pipeline.planning import may_finish, render
-from tagloom.pipeline.pruning import pruned_names, refuse_harm_to_others, unless_assumed
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay
 from tagloom.records.rollout import cells_to_json
+from tagloom.render import render
+from tagloom.rollout import finish
 from tagloom.rollout.choose import SESSION_SECONDS
+from tagloom.rollout.pruning import pruned_names, refuse_harm_to_others, unless_assumed
 from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
@@ -337,8 +339,9 @@ def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
 
 def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
     """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read."""
+    services = proof_services(sequence.fabric)
     for wave in range(1, sequence.waves + 1):
-        refuse_harm_to_others(sequence.fabric, waves.overlay_wave(sequence, found.read, wave), prunable=False)
+        refuse_harm_to_others(services, waves.overlay_wave(sequence, found.read, wave), prunable=False)
 
 
 def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
@@ -598,11 +601,8 @@ def _finish(
         remark = f"a rollout between two fabrics is not finished without {names}: resume it, or take it back"
         return Result(outcomes, run, remarks=(remark,))
     try:
-        for end in may_finish(
-            *(sequence.fabric, sequence.states, number, broken),
-            assumptions=sequence.assumptions,
-            duplicates_allowed=sequence.duplicates_allowed,
-        ):
+        services = proof_services(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
+        for end in finish(sequence.fabric, sequence.states, number, broken, services, sequence.assumptions):
             wave = number + len(ends)
             if any(sequence.drifted_cells(state, name, wave) for name, state in end.items() if name not in broken):
                 why = f"; wave {wave} waits for {names}: it would leave what wave {wave - 1} was to take"

@@ -10,16 +10,17 @@ from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.growing import by_new_names, rollout_between
-from tagloom.pipeline.planning import Build, parse
+from tagloom.pipeline.rollouts import by_new_names, rollout_between
 from tagloom.read import read_fabric
 from tagloom.records.fabric_pair import FabricPair, owned_ports
 from tagloom.records.ownership import overlay
+from tagloom.render import parse
 
 if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext
+    from tagloom.pipeline.planning import Build
     from tagloom.records.fabric import Fabric
 
 

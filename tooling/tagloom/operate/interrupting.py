@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.pipeline.planning import proof_services
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.change import difference
 from tagloom.records.interrupted import Interrupted

@@ -10,20 +10,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.build import fabric_file, flooding, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_build, write_rollout
-from tagloom.pipeline.planning import flooding, host_pages, plan, proof_services, prove, rollout
-from tagloom.pipeline.pruning import pruned_first, pruning, pruning_wave, refuse_harm_to_others
+from tagloom.pipeline.planning import plan
+from tagloom.pipeline.proving import proof_services, prove
 from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.rollout import Rollout
 from tagloom.records.wave_proof import AS_PLANNED
-from tagloom.rollout import keeping, readmission
+from tagloom.rollout import choose, keeping, readmission
 from tagloom.rollout.foreign import without_members
+from tagloom.rollout.pruning import pruned_first, pruning, pruning_wave, refuse_harm_to_others
 from tagloom.verify import Plan, guard, verify
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def around(prepared: PreparedChange, read: FabricState, site: Site) -> PreparedC
         static_arp=prepared.proof.duplicates_allowed,
     )
     directory = site.directory("around") / "build"
-    write_build(build, build.summary(proof), texts, directory, proof, host_pages(build))
+    write_build(build, build.summary(proof), texts, directory, proof)
     return replace(prepare(directory), source=prepared.source)
 
 
@@ -193,15 +194,17 @@ def order_change(
         prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True)
     )  # the hosts may have static ARP
     if not running.proven:
-        refuse_harm_to_others(prepared.fabric, after, prunable=foreign != "prune")
+        services = proof_services(prepared.fabric)
+        refuse_harm_to_others(services, after, prunable=foreign != "prune")
         unproven = guard(prepared.fabric, before, {}, AS_PLANNED)  # such as spanning tree, from factory default
         if unproven or interrupted_at_once(prepared.fabric, before, after).hitless:
             return prepared
-        waves = keeping(prepared.fabric, before, after, proof_services(prepared.fabric))
+        waves = keeping(prepared.fabric, before, after, services)
         return prepared if waves is None else written(prepared, waves, site)
     repeats = prepared.proof.duplicates_allowed or not running.broadcast_exactly_once
-    order = partial(rollout, prepared.fabric, duplicates_allowed=repeats, allow_drain=allow_drain)
-    change = pruned_first(prepared.fabric, before, after, order, foreign=foreign)
+    services = proof_services(prepared.fabric, duplicates_allowed=repeats)
+    order = partial(choose, prepared.fabric, services=services, allow_drain=allow_drain)
+    change = pruned_first(prepared.fabric, services, before, after, order, foreign=foreign)
     if change.after != without_members(after, change.pruned):
         raise PlanError(
             "a VLAN id must not be reused for a changed tree while hosts are using it",
@@ -221,10 +224,11 @@ def prune_alone(
     fabric proves: then that wave is the first of its rollout. Raises PlanError where the wave does not prove.
     """
     running = verify(prepared.fabric.with_links_up(), before, Plan(duplicates_allowed=True))
-    cells, assumed = pruning(prepared.fabric, before, after) if not running.proven else ({}, "")
+    services = proof_services(prepared.fabric)
+    cells, assumed = pruning(prepared.fabric, services, before, after) if not running.proven else ({}, "")
     if not cells:
         return None
-    wave = pruning_wave(prepared.fabric, before, cells, floods=True)
+    wave = pruning_wave(services, before, cells, floods=True)
     change = Rollout("prune", before, wave.state, (wave,), running, running, assumed=assumed)
     return written(prepared, change, site), assumed
 

@@ -15,8 +15,10 @@ from tagloom.operate.repair_detour import write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import joined_pairs, same_target
 from tagloom.pipeline.files import read_texts, write_build
-from tagloom.pipeline.planning import dead_states, host_pages, parse, plan
+from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
+from tagloom.records.switch_state import dead_states
+from tagloom.render import parse
 from tagloom.rollout import layers
 from tagloom.verify import working_pairs
 
@@ -213,7 +215,7 @@ def _written(context: ApplyContext, home: Build, fabric: Fabric, beside: FabricS
     )
     if not proof.proven:
         raise PlanError("a repair must prove before it is pushed", str(proof.findings[0]), "tagloom plan")
-    write_build(build, build.summary(proof), texts, directory, proof, host_pages(build))
+    write_build(build, build.summary(proof), texts, directory, proof)
 
 
 def _with_ids_of(state: FabricState, home: FabricState) -> FabricState:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom.pipeline.files import write_build
-from tagloom.pipeline.planning import dead_states, prove, render
+from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
-from tagloom.records.switch_state import SwitchEditor
+from tagloom.records.switch_state import SwitchEditor, dead_states
+from tagloom.render import render
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,12 @@ from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
 from tagloom.operate.repair_target import same_target, target
 from tagloom.pipeline.files import read_build, read_texts
-from tagloom.pipeline.growing import alike
-from tagloom.pipeline.planning import parse, plan
+from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
 from tagloom.read import read_fabric
 from tagloom.records.dead_parts import DeadParts
+from tagloom.records.fabric_pair import alike
+from tagloom.render import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

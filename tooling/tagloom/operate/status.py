@@ -19,10 +19,10 @@ from tagloom.operate.clock_page import read_clock
 from tagloom.operate.repair_runs import is_repair
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import read_texts
-from tagloom.pipeline.planning import parse
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
 from tagloom.records.dead_parts import DeadParts
+from tagloom.render import parse
 
 if TYPE_CHECKING:
     from tagloom.apply.journal import Run

@@ -25,15 +25,15 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
 from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
-from tagloom.pipeline.growing import shared_services
-from tagloom.pipeline.planning import dead_states, proof_services, render
+from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.rollout import cells_to_json
-from tagloom.render import parse_configuration
+from tagloom.records.switch_state import dead_states
+from tagloom.render import parse_configuration, render
 from tagloom.rollout.choose import UP_MARGIN, UP_SECONDS
 from tagloom.storage.text import read_text
 
@@ -105,9 +105,8 @@ class WaveSequence:
 
     def services(self, wave: int) -> ProofServices:
         """Return what decides the lines of a wave."""
-        if not self.judged:
-            return proof_services(self.fabric, duplicates_allowed=self.duplicates_allowed)
-        return shared_services(*self.judged[wave - 1], duplicates_allowed=self.duplicates_allowed)
+        fabrics = self.judged[wave - 1] if self.judged else (self.fabric,)
+        return proof_services(*fabrics, duplicates_allowed=self.duplicates_allowed)
 
     def state_after(self, running: SwitchState, switch: str, after: int) -> SwitchState:
         """Return what a switch must hold after a wave, on top of what is others'."""

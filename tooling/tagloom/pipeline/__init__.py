@@ -17,22 +17,17 @@ from tagloom.pipeline.forecasting import (
     traffic_of,
     with_profile,
 )
-from tagloom.pipeline.from_factory import greenfield
-from tagloom.pipeline.growing import rollout_between
 from tagloom.pipeline.planning import (
     Build,
     host_pages,
-    may_finish,
     own_routes,
-    parse,
     plan,
-    prove,
     regulate,
-    render,
-    rollout,
     routings,
 )
-from tagloom.render import site_lines, with_trusted_lines
+from tagloom.pipeline.proving import prove
+from tagloom.pipeline.rollouts import greenfield, rollout, rollout_between
+from tagloom.render import parse, render, site_lines, with_trusted_lines
 from tagloom.rollout import unfit
 from tagloom.verify import assumptions, frame_path
 
@@ -45,7 +40,6 @@ __all__ = [
     "greenfield",
     "host_pages",
     "interruption_of",
-    "may_finish",
     "occupied",
     "own_routes",
     "parse",

@@ -9,8 +9,8 @@ from tagloom import observe, platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_rollout
-from tagloom.pipeline.growing import rollout_between
 from tagloom.pipeline.planning import plan
+from tagloom.pipeline.rollouts import rollout_between
 from tagloom.platforms.port_names import port_name
 from tagloom.read.fabric_addresses import with_hosts
 from tagloom.read.fabric_file import parse_fabric

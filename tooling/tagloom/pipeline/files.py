@@ -14,21 +14,14 @@ from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
 from tagloom.graph.numbering import new_numbers
 from tagloom.graph.paths import check_routes
-from tagloom.pipeline.planning import (
-    Build,
-    certificate,
-    commands,
-    host_pages,
-    parse,
-    render,
-)
+from tagloom.pipeline.planning import Build, certificate, host_pages
 from tagloom.platforms.port_names import link_at
 from tagloom.platforms.words import write_templates
 from tagloom.read import format_fabric, read_fabric
 from tagloom.records.detours import Detour, Protection, with_vlans
 from tagloom.records.forms import BuildForm
 from tagloom.records.routes import Relation, Routes
-from tagloom.render import render_configuration, site_lines
+from tagloom.render import commands, parse, render, render_configuration, site_lines
 from tagloom.storage.arrays import read_arrays
 from tagloom.storage.document import checked, read_json, shown
 from tagloom.storage.text import read_text

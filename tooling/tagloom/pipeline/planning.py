@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
-from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
@@ -17,46 +15,24 @@ from tagloom.pipeline.protecting import protection, refuse_protection, with_deto
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.detours import Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
-from tagloom.records.switch_state import FlowControl, SwitchEditor
-from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
+from tagloom.records.switch_state import SwitchEditor, dead_states
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
+from tagloom.render import check_templates, parse, render, site_lines
 from tagloom.render import learning as learning_page
-from tagloom.render import (
-    line_effects,
-    read_state,
-    read_text,
-    render_commands,
-    render_configuration,
-    site_lines,
-    template_findings,
-)
 from tagloom.render import sleeping as sleeping_page
 from tagloom.render import static_arp as arp_page
-from tagloom.rollout import ProofServices, choose, finish
 from tagloom.rollout.growth import numbered_as
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
 from tagloom.route.keep import keep as keep_routes
 from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import (
-    Plan,
-    broadcasts_once,
-    live_vlans,
-    missing_entry,
-    prove_foreign,
-    prove_frames,
-    prove_kept,
-    prove_management,
-    prove_wave,
-    verify,
-    what_if,
-)
+from tagloom.verify import Plan, broadcasts_once, verify
 from tagloom.weave import Alternative, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -65,18 +41,11 @@ if TYPE_CHECKING:
     from tagloom.records.detours import Protection
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
-    from tagloom.records.lines import Lines
-    from tagloom.records.rollout import Rollout, Wave
     from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings
-    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
-    from tagloom.records.wave_proof import WaveProof
     from tagloom.regulate.settings_file import RegulateResult
-    from tagloom.render import Reading
-
-    Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
-
 
 PREFERENCES = ("vlans", "load")
 SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
@@ -363,128 +332,6 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         raise InputError(findings)
 
 
-def render(fabric: Fabric, state: FabricState, templates: Path) -> dict[str, str]:
-    """Render every live switch's configuration, by switch name."""
-    return {
-        switch.name: render_configuration(platforms.of(switch), state[switch.name], templates) for switch in fabric.live
-    }
-
-
-def check_templates(fabric: Fabric, wanted: FabricState, written: Mapping[str, str]) -> None:
-    """See that what an operator's own templates print is what is wanted. Raises InputError with file and line."""
-    findings: dict[str, Finding] = {}
-    for switch in fabric.live:
-        platform = platforms.of(switch)
-        if switch.name in written:
-            found = template_findings(platform, wanted[switch.name], written[switch.name])
-            findings |= {each.where: each for each in found if each.where not in findings}
-    if findings:
-        raise InputError(findings.values())
-
-
-def commands(fabric: Fabric, wave: Wave) -> dict[str, tuple[str, ...]]:
-    """Write the command lines of a wave, by the name of each switch that it changes."""
-    return {
-        patch.switch: render_commands(
-            platforms.of(fabric.switches[fabric.index[patch.switch]]),
-            patch.changes,
-            wave.before[patch.switch],
-        )
-        for patch in wave.patches
-    }
-
-
-def dead_states(fabric: Fabric) -> FabricState:
-    """Return what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
-    state: FabricState = {}
-    for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
-        if not switch.up:
-            editor = SwitchEditor.blank(ports)
-            editor.enabled = [False] * ports
-            state[switch.name] = editor.freeze()
-    return state
-
-
-def parse(fabric: Fabric, texts: Mapping[str, str]) -> tuple[FabricState, list[Finding]]:
-    """Read every switch's text, with a finding for each line that is not understood and bears on the fabric."""
-    state: FabricState = {}
-    findings: list[Finding] = []
-    dead = dead_states(fabric)
-    for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
-        if not switch.up:
-            state[switch.name] = dead[switch.name]
-            continue
-        platform = platforms.of(switch)
-        state[switch.name], found = read_state(platform, texts[switch.name], switch.name, ports)
-        findings += found
-    return state, findings
-
-
-def prove(
-    fabric: Fabric,
-    texts: Mapping[str, str],
-    routes: Routes | None,
-    *,
-    loss: str = "",
-    detours: Sequence[Detour] | None = None,
-    duplicates_allowed: bool = False,
-    whole: bool = False,
-    trust_foreign: bool = False,
-) -> tuple[FabricState, Findings]:
-    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
-
-    `loss` also asks what the loss of each of the "entries", "links" or "switches" alone would do; hosts then move by
-    `detours`, or to what serves them where there are none. With `whole` the texts are all that a switch will
-    hold: a line that may change forwarding and that tagloom does not know is a finding (unless `trust_foreign`), and
-    it is told whether the texts work pasted top to bottom. Without it they are what a push adds to lines of others.
-    """
-    if whole:
-        return _prove_whole_texts(
-            fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign
-        )
-    state, unknown = parse(fabric, texts)
-    proof = verify(fabric, state, Plan(routes, duplicates_allowed))
-    return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
-
-
-def _with_losses(
-    fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
-) -> Findings:
-    """Return a proof with what single losses would do, as `prove` is asked."""
-    if loss == "entries":
-        return replace(proof, missing_entry=missing_entry(fabric, state))
-    return replace(proof, what_if=what_if(fabric, state, loss, detours)) if loss else proof
-
-
-def _prove_whole_texts(
-    fabric: Fabric,
-    texts: Mapping[str, str],
-    plan: Plan,
-    losses: tuple[str, Sequence[Detour] | None],
-    *,
-    trust_foreign: bool,
-) -> tuple[FabricState, Findings]:
-    state = dead_states(fabric)
-    readings: list[Reading] = []
-    for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
-        if switch.up:
-            readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
-            state[switch.name] = readings[-1].state
-    state = {switch.name: state[switch.name] for switch in fabric.switches}
-    proof = verify(fabric, state, plan)
-    unknown = tuple(line for reading in readings for line in reading.unknown_lines)
-    found = tuple(finding for reading in readings for finding in reading.findings)
-    untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
-    refused = [reading.refused for reading in readings if reading.refused is not None]
-    return state, replace(
-        _with_losses(fabric, state, proof, *losses),
-        findings=(*found, *untrusted, *proof.findings),
-        unknown_lines=unknown,
-        paste_order=not any(refused) if len(refused) == len(readings) else None,
-        paste_refused=tuple(chain.from_iterable(refused)),
-    )
-
-
 # --- links off -------------------------------------------------------------------------------------------------------
 
 
@@ -505,116 +352,3 @@ def regulate(
     reroute = partial(own_routes, routing=routing, assignment=assignment)  # as `plan` will, so that its loads are these
     up_down = partial(route, method="up-down")
     return choose_settings(fabric, traffic, reroute, up_down, assignment, options or RegulateOptions(), progress, clock)
-
-
-# --- rollout ---------------------------------------------------------------------------------------------------------
-
-
-def rollout(
-    fabric: Fabric,
-    before: FabricState,
-    after: FabricState,
-    *,
-    duplicates_allowed: bool = False,
-    strategy: str = "auto",
-    allow_drain: bool = False,
-) -> Rollout:
-    """Order the change from one state to another into waves, every state on the way proven, line by line."""
-    services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
-    return choose(fabric, before, after, services, strategy=strategy, allow_drain=allow_drain)
-
-
-def may_finish(
-    fabric: Fabric,
-    states: Sequence[FabricState],
-    number: int,
-    stuck: Collection[str],
-    *,
-    assumptions: Sequence[ProofAssumptions] = (),
-    duplicates_allowed: bool = False,
-) -> Iterator[FabricState]:
-    """Return one by one the ends of waves `number` .. n that all but the `stuck` switches may go to.
-
-    `states` are the one before the rollout and the end of each of its n waves, proven under `assumptions`. Raises
-    PlanError at the first wave that does not prove. See `rollout.finish`.
-    """
-    services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
-    return finish(fabric, states, number, stuck, services, assumptions)
-
-
-def proof_services(
-    fabric: Fabric, *, duplicates_allowed: bool = False, transient_ports: frozenset[tuple[str, int]] = frozenset()
-) -> ProofServices:
-    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits.
-
-    `transient_ports`, by switch and number, are of hosts that the fabric does not have, which may send all the same.
-    """
-    models = [platforms.of(switch) for switch in fabric.switches]
-
-    def lines_to(after: FabricState, before: FabricState) -> dict[str, Lines]:
-        return lines_of(fabric, before, after)
-
-    def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
-        held = {name: old for name, (old, _) in stuck.items()}
-        return held, lines_to({name: new for name, (_, new) in stuck.items()}, held)
-
-    def wave(
-        before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
-    ) -> tuple[WaveProof, int]:
-        assumptions = replace(assumptions, transient_ports=assumptions.transient_ports | transient_ports)
-        held, possible = stuck_lines(assumptions.stuck)
-        lines = lines_to({name: state for name, state in after.items() if name not in held}, before)
-        together = lines | possible
-        if assumptions.foreign:
-            return prove_foreign(fabric.with_links_up(), before | held, after), sum(e.count for e in lines.values())
-        if assumptions.keeping:
-            less = fabric.with_switches_down(assumptions.apart).with_links_up()
-            here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
-            sent = {name: each for name, each in together.items() if less.switches[less.index[name]].up}
-            proof = prove_kept(less, here, there, sent)
-            return proof, sum(each.count for each in lines.values())
-        proof = prove_wave(
-            fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions
-        )
-        if proof.proven:  # a way that is cut is told as what the hosts lose is
-            sends = (held.flow_control != FlowControl.OFF for state in (before, after) for held in state.values())
-            pausing = any(bool(ports.any()) for ports in sends)
-            found = prove_management(fabric, before | held, together, assumptions, proof, pausing=pausing)
-            proof = replace(proof, findings=found)
-        return proof, sum(each.count for each in lines.values())
-
-    def live(state: FabricState, stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> set[tuple[int, int]]:
-        held, possible = stuck_lines(stuck)
-        return live_vlans(fabric, state | held, possible)
-
-    def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
-        visited = ProofAssumptions(transient_ports=transient_ports)
-        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
-        return alone.held, alone.wanted
-
-    return ProofServices(
-        verify=partial(verify, fabric.with_links_up(), plan=Plan(None, duplicates_allowed, transient_ports)),
-        wave=wave,
-        live=live,
-        dependencies=dependencies,
-        name_channel=partial(channel_name, fabric),
-        room=lambda s: (models[s].max_vlans, models[s].mac_table),
-        vlan_limit=lambda s: models[s].max_vlan_id,
-        up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
-    )
-
-
-def lines_of(fabric: Fabric, before: FabricState, after: FabricState) -> dict[str, Lines]:
-    """Return what the lines from one state to another do, by the name of each live switch that both have."""
-    return {
-        switch.name: line_effects(platforms.of(switch), before[switch.name], after[switch.name])
-        for switch in fabric.live
-        if switch.name in after and before[switch.name] is not after[switch.name]
-    }
-
-
-def flooding(directory: Path) -> frozenset[int]:
-    """Return the numbers of a rollout's waves after which switches still learn in some VLAN; none for a build."""
-    if not (directory / "rollout.json").is_file():
-        return frozenset()
-    return frozenset(number for number, wave in enumerate(read_rollout(directory).waves, start=1) if wave.floods)

@@ -13,7 +13,7 @@ from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build, read_texts
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
-from tagloom.pipeline.planning import prove
+from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.growing import rollout_between
 from tagloom.pipeline.planning import own_routes, plan, plannable
+from tagloom.pipeline.rollouts import rollout_between
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.history import zone_of

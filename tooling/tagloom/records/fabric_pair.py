@@ -142,6 +142,17 @@ class FabricPair:
         )
 
 
+def alike(a: Fabric, b: Fabric) -> bool:
+    """Return whether two fabrics are of one cabling, in one order: all but what links shall do is the same."""
+    return (
+        a.ports == b.ports
+        and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
+        and [(h.switch, h.port, h.mac) for h in a.hosts] == [(h.switch, h.port, h.mac) for h in b.hosts]
+        and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
+        == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
+    )
+
+
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
     """Return what two fabrics both have, and its transient ports: those of hosts that one alone has.
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tagloom.records.fabric import Fabric
+
 DEFAULT_VLAN = 1
 BROADCAST = 0xFFFF_FFFF_FFFF
 MAX_VLAN = 4094  # IEEE 802.1Q-2018, 9.6: 0 and 4095 are reserved
@@ -383,3 +385,14 @@ class SwitchEditor:
 
 # Fabric-wide: what every switch holds, by switch name in the fabric's order.
 FabricState = dict[str, SwitchState]
+
+
+def dead_states(fabric: Fabric) -> FabricState:
+    """Return what a dead switch counts as: nothing configured, cut off by its neighbours' ports."""
+    state: FabricState = {}
+    for switch, ports in zip(fabric.switches, fabric.ports, strict=True):
+        if not switch.up:
+            editor = SwitchEditor.blank(ports)
+            editor.enabled = [False] * ports
+            state[switch.name] = editor.freeze()
+    return state

@@ -8,6 +8,7 @@ from tagloom.render.command_line import (
     render_commands,
     render_configuration,
 )
+from tagloom.render.fabric_texts import check_templates, commands, lines_of, parse, render
 from tagloom.render.hosts import learning, sleeping, static_arp
 from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Reading, read_state, read_text
@@ -20,15 +21,20 @@ __all__ = [
     "Reading",
     "SiteLines",
     "UnknownLine",
+    "check_templates",
+    "commands",
     "learning",
     "line_changes",
     "line_effects",
+    "lines_of",
     "missing_lines",
     "named_by",
+    "parse",
     "parse_configuration",
     "read_bridge",
     "read_state",
     "read_text",
+    "render",
     "render_commands",
     "render_configuration",
     "site_commands",

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from tagloom.records.wave_proof import AS_PLANNED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from tagloom.errors import Finding
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric_pair import Place
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState, SwitchState
     from tagloom.records.wave_proof import ProofAssumptions, WaveProof
@@ -45,6 +48,9 @@ class ProofServices:
     live          gives the (switch index, VLAN) pairs that a frame may be classified to in a state, whatever the
                   position of the switches that are stuck
     dependencies  lists the channel dependencies of a state
+    foreign_harm  finds what frames of others do wrong in a state
+    foreign_waiting  finds a dependency cycle that arises only with frames of others, where ports send PAUSE
+    foreign_storm  gives the VLANs of others of one storm in a state, none where there is none
     name_channel  writes a channel as its two ports
     room          how many VLANs and static entries the switch of this index holds
     vlan_limit    the highest VLAN id of the switch of this index
@@ -56,7 +62,24 @@ class ProofServices:
     wave: ProveWave
     live: Callable[[FabricState, Mapping[str, tuple[SwitchState, SwitchState]]], set[tuple[int, int]]]
     dependencies: Dependencies
+    foreign_harm: Callable[[FabricState], Sequence[Finding]]
+    foreign_waiting: Callable[[FabricState], Sequence[Finding]]
+    foreign_storm: Callable[[FabricState], set[int]]
     name_channel: Callable[[int], str]
     room: Callable[[int], tuple[int, int]]
     vlan_limit: Callable[[int], int]
     up_seconds: Callable[[int, str], float]
+
+
+class ServicesOf(Protocol):
+    """What decides waves between states of one fabric, or of two for what both have."""
+
+    def __call__(
+        self,
+        fabric: Fabric,
+        other: Fabric | None = None,
+        *,
+        duplicates_allowed: bool = False,
+        transient_ports: frozenset[Place] = frozenset(),
+    ) -> ProofServices:
+        """Return it; `transient_ports` are of hosts that come or go."""

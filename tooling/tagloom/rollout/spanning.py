@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tagloom.errors import PlanError
+from tagloom import platforms
+from tagloom.errors import Finding, InputError, PlanError
+from tagloom.platforms.port_names import port_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -92,3 +94,36 @@ def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
             "read the blocked ports again (show spanning-tree)",
         )
     return Spanning(links, depth, shut)
+
+
+def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str]) -> tuple[Spanning, str]:
+    """Return the tree that spanning tree keeps active, and what of it nobody has read.
+
+    `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
+    Without them the tree is computed as 802.1D would settle it with equal costs and bridge addresses in the order of
+    the fabric. Raises InputError for names that are none of the fabric's.
+    """
+    findings: list[Finding] = []
+    top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)
+    if top is None or not fabric.switches[top].up:
+        findings.append(Finding("--root", "a switch of the fabric that is up", repr(root)))
+    shut = set()
+    for end in blocked:
+        name, _, word = end.partition(":")
+        s = fabric.index.get(name)
+        port = platforms.of(fabric.switches[s]).port_number(word) if s is not None else None
+        if s is None or port is None or fabric.port_channel[s, port] < 0:
+            findings.append(Finding("--blocked", "switch:port of a link of the fabric", repr(end)))
+        else:
+            shut.add((s, port))
+    if findings or top is None:
+        raise InputError(findings)
+    if shut:
+        return read_back(fabric, top, shut), ""
+    order = [top, *(s for s in range(len(fabric.switches)) if s != top)]
+    tree = settled(fabric, [order.index(s) for s in range(len(fabric.switches))])
+    ports = " ".join(sorted(port_name(fabric, *port) for port in tree.blocked))
+    return tree, (
+        f"{fabric.switches[top].name} is the root, all links cost the same, and bridge addresses rise in the order "
+        f"of the fabric: compare with show spanning-tree, or say --blocked; blocked: {ports or 'none'}"
+    )

@@ -7,7 +7,15 @@ from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
-from tagloom.verify.prove import Plan, broadcasts_once, dependencies, foreign_findings, foreign_waiting, verify
+from tagloom.verify.prove import (
+    Plan,
+    broadcasts_once,
+    dependencies,
+    foreign_findings,
+    foreign_waiting,
+    storming_vlans,
+    verify,
+)
 from tagloom.verify.wave import live_vlans, prove_frames, prove_wave
 from tagloom.verify.what_if import what_if
 
@@ -28,6 +36,7 @@ __all__ = [
     "prove_kept",
     "prove_management",
     "prove_wave",
+    "storming_vlans",
     "verify",
     "what_if",
     "working_pairs",

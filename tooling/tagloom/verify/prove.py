@@ -149,6 +149,13 @@ def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     return _foreign(model, foreign_frames(model, state))
 
 
+def storming_vlans(fabric: Fabric, state: FabricState) -> set[int]:
+    """Return the VLANs of others of one storm, none where there is none."""
+    model = forwarding(fabric, state, unicast=False)
+    frames = foreign_frames(model, state)
+    return {int(model.node_vlan[model.egress_node[w]]) for w in frames.storm}.intersection(frames.vlans)
+
+
 def foreign_waiting(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Find a dependency cycle that arises only with frames of VLANs of others, where all its channels end at PAUSE."""
     frames, own = foreign_frames(forwarding(fabric, state, unicast=False), state), dependencies(fabric, state)

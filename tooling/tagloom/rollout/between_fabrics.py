@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagloom.errors import AT_ONCE, Finding, InputError, PlanError
-from tagloom.pipeline.planning import lines_of, plan, proof_services, rollout
-from tagloom.pipeline.pruning import pruned_first, what_runs
 from tagloom.records.fabric_pair import FabricPair, link_ends, owned_ports, shared_part
 from tagloom.records.rollout import Growth, Rollout
 from tagloom.records.wave_proof import AS_PLANNED
-from tagloom.rollout import choose
-from tagloom.rollout.choose import both_fit, timed
+from tagloom.rollout.choose import both_fit, choose, timed
 from tagloom.rollout.growth import stages
 from tagloom.rollout.steps import Step
-from tagloom.verify.border import open_borders
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection
 
     from tagloom.errors import TagloomError
-    from tagloom.pipeline.planning import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.fabric_pair import Place
     from tagloom.records.rollout import Wave
     from tagloom.records.switch_state import FabricState
-    from tagloom.records.wave_proof import ProofAssumptions, WaveProof
     from tagloom.rollout.growth import Stages
-    from tagloom.rollout.services import ProofServices
+    from tagloom.rollout.services import ServicesOf
 
 _IN_ONE_GO = f"tagloom {AT_ONCE} sets it up in one go"
 WHY = {
@@ -43,73 +36,22 @@ WHY = {
 }
 
 
-def rollout_between(
-    old: Build,
-    new: Build,
-    *,
-    strategy: str = "auto",
-    allow_drain: bool = False,
-    allow_duplicates: bool = False,
-    foreign: str = "refuse",
-    running: Path | None = None,
-) -> Rollout:
-    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+@dataclass(frozen=True)
+class WavesRequest:
+    """What an order of waves is requested for, and who proves and plans it.
 
-    `running` is a directory of configurations that switches were read to hold, in place of the old build's: what is
-    others' in them stays, but for VLANs that would loop, with `foreign` "prune". Neither is for fabrics that differ.
-    Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
+    services    gives what decides waves of a fabric, or between two
+    plan_alone  gives the state that a plan for a fabric has, raises InputError or PlanError where there is none
     """
-    old = by_new_names(old, new.fabric)
-    a, b = old.fabric, new.fabric
-    wish = {
-        "duplicates_allowed": old.duplicates_allowed or new.duplicates_allowed or allow_duplicates,
-        "strategy": strategy,
-        "allow_drain": allow_drain,
-    }
-    if not alike(a, b):
-        if running is not None or foreign != "refuse":
-            raise InputError([Finding("--running, --foreign", "two builds of one fabric", "they differ in parts")])
-        return grow(FabricPair(a, b), old.state, new.state, **wish)  # type: ignore[arg-type]  # keywords of both
-    before, after = what_runs(running, b, old.state, new.state)
-    return pruned_first(b, before, after, partial(rollout, b, **wish), foreign=foreign)  # type: ignore[arg-type]  # as above
+
+    services: ServicesOf
+    plan_alone: Callable[[Fabric], FabricState]
+    duplicates_allowed: bool = False
+    strategy: str = "auto"
+    allow_drain: bool = False
 
 
-def by_new_names(old: Build, new: Fabric) -> Build:
-    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
-    fabric = old.fabric
-    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
-    names = {
-        s.name: known[s.address, s.model]
-        for s in fabric.switches
-        if s.name not in new.index and (s.address, s.model) in known
-    }
-    if not names:
-        return old
-    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
-    state = {names.get(name, name): held for name, held in old.state.items()}
-    return replace(old, fabric=replace(fabric, switches=switches), state=state)
-
-
-def alike(a: Fabric, b: Fabric) -> bool:
-    """Return whether two fabrics are of one cabling, in one order: all but what links shall do is the same."""
-    return (
-        a.ports == b.ports
-        and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
-        and [(h.switch, h.port, h.mac) for h in a.hosts] == [(h.switch, h.port, h.mac) for h in b.hosts]
-        and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
-        == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
-    )
-
-
-def grow(
-    fabrics: FabricPair,
-    before: FabricState,
-    after: FabricState,
-    *,
-    duplicates_allowed: bool = False,
-    strategy: str = "auto",
-    allow_drain: bool = False,
-) -> Rollout:
+def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
     """Return proven waves from `before`, of the old fabric, to `after`, of the new one; pairs of both are never cut.
 
     VLANs of what both have keep their ids where the plan leaves their trees and paths as they are, and where that
@@ -118,15 +60,14 @@ def grow(
     found.
     """
     refuse_unlike(fabrics)
-    wish = {"duplicates_allowed": duplicates_allowed, "strategy": strategy, "allow_drain": allow_drain}
     if fabrics.contended:
-        return _over_less(fabrics, before, after, wish)
+        return _over_less(fabrics, before, after, requested)
     before = {switch.name: before[switch.name] for switch in fabrics.old.switches}
     refused: list[PlanError] = []
     for keep in (True, False):
         try:
             parts = stages(fabrics, before, after, keep=keep)
-            return _ordered(fabrics, parts, duplicates_allowed, strategy, allow_drain=allow_drain)
+            return _ordered(fabrics, parts, requested)
         except PlanError as error:
             refused.append(error)
     first, last = refused
@@ -165,33 +106,9 @@ def _way(fabric: Fabric) -> tuple[object, ...]:
     )
 
 
-def shared_services(
-    one: Fabric, other: Fabric, *, duplicates_allowed: bool = False, transient_ports: frozenset[Place] = frozenset()
-) -> ProofServices:
-    """Return what decides waves between states of two fabrics: for what both have, other hosts' ports being transient.
-
-    `transient_ports` are more of them, which neither fabric has.
-    """
-    if one is other:
-        return proof_services(one, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports)
-    part, hosts = shared_part(one, other)
-    transient_ports |= hosts
-    services = proof_services(part, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports)
-
-    def wave(
-        before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
-    ) -> tuple[WaveProof, int]:
-        proof, count = services.wave(before, after, assumptions)
-        found = open_borders(part, before, lines_of(part, before, after), transient_ports | assumptions.transient_ports)
-        return replace(proof, findings=(*proof.findings, *found)), count
-
-    return replace(services, wave=wave)
-
-
-def _ordered(
-    fabrics: FabricPair, parts: Stages, duplicates_allowed: bool, strategy: str, *, allow_drain: bool
-) -> Rollout:
+def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rollout:
     old, new = fabrics.old, fabrics.new
+    services = partial(requested.services, duplicates_allowed=requested.duplicates_allowed)
     stay = {place: was for place, (was, _) in fabrics.hosts.items()}
     staying = replace(
         old,
@@ -200,25 +117,23 @@ def _ordered(
         reserved=(),
     )
     before, between = (fabrics.united(new_addresses=later) for later in (False, True))
-    first = proof_services(old, duplicates_allowed=duplicates_allowed).verify(parts.before)
+    first = services(old).verify(parts.before)
     if not first.proven:
         witness = str(first.findings[0]) if first.findings else "unreachable pairs"
         raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
-    waves: list[Wave] = []
-    allowed = duplicates_allowed
     steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
     if parts.leave == {**parts.before} or not _taken(parts):  # what only closes ports may go with what only adds
         steps = []
     steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
     transient_ports = _staying_behind(fabrics)
-    waves += _own(steps, parts.before, allowed, transient_ports)
+    waves = _own(steps, parts.before, services, transient_ports)
     middle = choose(
         between,
         {switch.name: parts.add[switch.name] for switch in between.switches},
         {switch.name: parts.change[switch.name] for switch in between.switches},
-        proof_services(between, duplicates_allowed=allowed, transient_ports=transient_ports),
-        strategy=strategy,
-        allow_drain=allow_drain,
+        services(between, transient_ports=transient_ports),
+        strategy=requested.strategy,
+        allow_drain=requested.allow_drain,
         renumber=False,
     )
     left = {name: parts.before[name] for name in fabrics.gone}
@@ -240,8 +155,8 @@ def _ordered(
         let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in fabrics.hosts)
         cleared = replace(new, hosts=let_in, shape=None, reserved=())
         steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
-    waves += _own(steps, here, allowed, frozenset())
-    last = proof_services(new, duplicates_allowed=allowed).verify(parts.end)
+    waves += _own(steps, here, services, frozenset())
+    last = services(new).verify(parts.end)
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
         raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
@@ -294,7 +209,7 @@ def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:
 def _own(
     steps: list[tuple[Step, tuple[Fabric, Fabric]]],
     here: FabricState,
-    duplicates_allowed: bool,
+    services: ServicesOf,
     transient_ports: frozenset[Place],
 ) -> list[Wave]:
     """Prove steps that are no rollout's of one fabric; those that change nothing are left out. Raises PlanError."""
@@ -305,19 +220,15 @@ def _own(
         state = {**{name: held for name, held in here.items() if name not in state}, **state}
         if all(state[name] is here[name] for name in state):
             continue
-        services = shared_services(
-            fabric, other, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports
-        )
+        decides = services(fabric, other, transient_ports=transient_ports)
         part, _ = shared_part(fabric, other)
         for s, switch in enumerate(part.switches):
-            if not both_fit(services.room(s), here[switch.name], state[switch.name]):
+            if not both_fit(decides.room(s), here[switch.name], state[switch.name]):
                 rule = "an order of waves that fits the switches' tables was not found (there may be one)"
                 witness = f"wave {step.name}: {switch.name} has no room for both at once"
                 raise PlanError(rule, witness, _IN_ONE_GO, (AT_ONCE,))
-        proof, lines = services.wave(here, state)
-        judged = proof_services(other, duplicates_allowed=duplicates_allowed, transient_ports=transient_ports).verify(
-            state
-        )
+        proof, lines = decides.wave(here, state)
+        judged = services(other, transient_ports=transient_ports).verify(state)
         for found in (*proof.findings, *judged.findings):
             rule = "every line of a rollout must be proven"
             raise PlanError(rule, f"wave {step.name}: {found}", _IN_ONE_GO, (AT_ONCE,))
@@ -332,7 +243,7 @@ def _own(
     return waves
 
 
-def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, wish: Mapping[str, object]) -> Rollout:
+def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
     """Go over a plan without the links whose ports others will take. Raises PlanError where that is none."""
     old = fabrics.old
     lost = [
@@ -343,7 +254,7 @@ def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, wis
     links = tuple(link for link, stays in zip(old.links, lost, strict=True) if stays)
     less = replace(old, hosts=hosts, links=links, shape=None, reserved=(), management=None)
     try:
-        build, _, _ = plan(less, Path(), texts=False)
+        state = requested.plan_alone(less)
     except (InputError, PlanError) as error:
         raise PlanError(
             "what both fabrics have must hold together while links are moved from port to port",
@@ -351,8 +262,8 @@ def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, wis
             f"a rollout that adds links at free ports first, and another that takes the old ones away; or {_IN_ONE_GO}",
             (AT_ONCE,),
         ) from error
-    first = grow(FabricPair(old, less), before, build.state, **wish)  # type: ignore[arg-type]  # keywords of its own
-    second = grow(FabricPair(less, fabrics.new), first.after, after, **wish)  # type: ignore[arg-type]  # likewise
+    first = grow(FabricPair(old, less), before, state, requested)
+    second = grow(FabricPair(less, fabrics.new), first.after, after, requested)
     return _joined(fabrics, first, second)
 
 

@@ -8,31 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagloom import platforms
-from tagloom.errors import InputError, PlanError
-from tagloom.pipeline.files import read_texts
-from tagloom.pipeline.planning import parse, proof_services
+from tagloom.errors import PlanError
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.port_names import port_name
 from tagloom.records.ownership import overlay
 from tagloom.records.switch_state import DEFAULT_VLAN
 from tagloom.records.wave_proof import ProofAssumptions
-from tagloom.rollout import settled
 from tagloom.rollout.choose import timed
 from tagloom.rollout.foreign import cells_to_prune, without_members
+from tagloom.rollout.spanning import settled
 from tagloom.rollout.steps import Step
-from tagloom.verify import foreign_findings, foreign_waiting
-from tagloom.verify.foreign import foreign_frames
-from tagloom.verify.forwarding import forwarding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.rollout import Cells, Rollout, Wave
     from tagloom.records.switch_state import FabricState
+    from tagloom.rollout.services import ProofServices
 
     Order = Callable[[FabricState, FabricState], Rollout]
 
@@ -40,14 +35,14 @@ _PRUNE = "--foreign prune"
 WHY = "VLANs of others leave links of their rings while nothing else changes: what is left of each is a tree"
 
 
-def refuse_harm_to_others(fabric: Fabric, after: FabricState, *, prunable: bool = True) -> None:
+def refuse_harm_to_others(services: ProofServices, after: FabricState, *, prunable: bool = True) -> None:
     """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts.
 
     `prunable` says that the command can prune them, and was not asked to. So are those whose frames close a dependency
     cycle with the fabric's own, where ports send PAUSE.
     """
-    harm = foreign_findings(fabric.with_links_up(), after)
-    if not harm and (cycle := foreign_waiting(fabric.with_links_up(), after)):
+    harm = services.foreign_harm(after)
+    if not harm and (cycle := services.foreign_waiting(after)):
         rule = "frames of others and the fabric's own wait for one another in no circle where ports send PAUSE"
         raise PlanError(rule, str(cycle[0]), 'flow_control: "off" in the fabric file, and plan again')
     if not harm:
@@ -70,27 +65,17 @@ def laid_over(fabric: Fabric, running: FabricState, target: FabricState) -> Fabr
     return found
 
 
-def what_runs(
-    directory: Path | None, fabric: Fabric, before: FabricState, after: FabricState
-) -> tuple[FabricState, FabricState]:
-    """Return both ends of a change with what is others': as in a directory of running configurations, else `before`.
-
-    Raises InputError for texts that cannot be read, and for lines in them that bear on the fabric and are not known.
-    """
-    if directory is not None:
-        before, unknown = parse(fabric, read_texts(fabric, directory))
-        if unknown:
-            raise InputError(unknown)
-    return (before, laid_over(fabric, before, after)) if _shared(before) else (before, after)
-
-
-def _shared(state: FabricState) -> bool:
+def shared_with_others(state: FabricState) -> bool:
     """Return whether switches have VLANs of others."""
     return any(set(held.vlans.tolist()) - {DEFAULT_VLAN, *held.owned_vlans} for held in state.values())
 
 
 def pruning(
-    fabric: Fabric, before: FabricState, after: FabricState, forwards: NDArray[np.bool_] | None = None
+    fabric: Fabric,
+    services: ProofServices,
+    before: FabricState,
+    after: FabricState,
+    forwards: NDArray[np.bool_] | None = None,
 ) -> tuple[Cells, str]:
     """Return the memberships in VLANs of others to take from links before a change, and what is assumed; () where none.
 
@@ -98,7 +83,6 @@ def pruning(
     spanning tree lets forward now, bool[L]; without it they are computed as 802.1D settles them with equal costs and
     bridge addresses in the order of the fabric, and that is what is assumed.
     """
-    up = fabric.with_links_up()
     joint = {
         name: replace(held, enabled=held.enabled | before[name].enabled)
         if not np.array_equal(held.enabled, before[name].enabled)
@@ -107,19 +91,12 @@ def pruning(
     }
     cells: Cells = {}
     assumed, looping = "", set[int]()
-    while more := _looping(up, without_members(joint, cells)) - looping:
+    while more := services.foreign_storm(without_members(joint, cells)) - looping:
         looping |= more
         if forwards is None:
             forwards, assumed = _forwarding(fabric, before)
-        cells = cells_to_prune(up, looping, before, after, forwards)
+        cells = cells_to_prune(fabric.with_links_up(), looping, before, after, forwards)
     return cells, assumed
-
-
-def _looping(fabric: Fabric, state: FabricState) -> set[int]:
-    """Return the VLANs of others of one storm, none where there is none."""
-    model = forwarding(fabric, state, unicast=False)
-    frames = foreign_frames(model, state)
-    return {int(model.node_vlan[model.egress_node[w]]) for w in frames.storm}.intersection(frames.vlans)
 
 
 def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], str]:
@@ -131,11 +108,11 @@ def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], 
     return ~shut, f"spanning tree blocks {named or 'no port'} now" if running.any() else ""
 
 
-def pruning_wave(fabric: Fabric, before: FabricState, cells: Cells, *, floods: bool = False) -> Wave:
+def pruning_wave(services: ProofServices, before: FabricState, cells: Cells, *, floods: bool = False) -> Wave:
     """Return the proven wave that takes memberships away. Raises PlanError with what does not prove."""
     here = ProofAssumptions(foreign=True)
     state = without_members(before, cells)
-    proof, lines = proof_services(fabric).wave(before, state, here)
+    proof, lines = services.wave(before, state, here)
     if not proof.proven:
         rule = "VLANs of others are pruned where none is cut, and none is left in a loop"
         raise PlanError(rule, "; ".join(map(str, proof.findings)), "take those VLANs off the named ports by hand")
@@ -144,6 +121,7 @@ def pruning_wave(fabric: Fabric, before: FabricState, cells: Cells, *, floods: b
 
 def pruned_first(
     fabric: Fabric,
+    services: ProofServices,
     before: FabricState,
     after: FabricState,
     order: Order,
@@ -156,22 +134,22 @@ def pruned_first(
 
     Raises PlanError where they would and `foreign` is not "prune", or where what is left of them does harm.
     """
-    if not _shared(before):
+    if not shared_with_others(before):
         return order(before, after)
-    cells, assumed = pruning(fabric, before, after, forwards) if foreign == "prune" else ({}, "")
+    cells, assumed = pruning(fabric, services, before, after, forwards) if foreign == "prune" else ({}, "")
     after = without_members(after, cells)
-    refuse_harm_to_others(fabric, after, prunable=foreign != "prune")
+    refuse_harm_to_others(services, after, prunable=foreign != "prune")
     if not cells:
         change = order(before, after)
     else:
-        first = pruning_wave(fabric, before, cells, floods=floods)
+        first = pruning_wave(services, before, cells, floods=floods)
         change = order(first.state, after)
         waves = (first, *change.waves)
         assumed = change.assumed or assumed
         said = unless_assumed(assumed, sum(wave.expected_seconds for wave in waves)) if assumed else ""
         change = replace(change, before=before, waves=waves, assumed=said)
     for wave in change.waves:
-        refuse_harm_to_others(fabric, wave.state, prunable=foreign != "prune")
+        refuse_harm_to_others(services, wave.state, prunable=foreign != "prune")
     return change
 
 

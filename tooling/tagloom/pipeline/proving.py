@@ -1,0 +1,190 @@
+"""Prove states and the ways between them, from texts and from lines: what renders and reads, and what verifies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.platforms.port_names import channel_name
+from tagloom.records.fabric_pair import shared_part
+from tagloom.records.switch_state import FlowControl, dead_states
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
+from tagloom.render import lines_of, parse, read_text
+from tagloom.rollout import ProofServices
+from tagloom.verify import (
+    Plan,
+    foreign_findings,
+    foreign_waiting,
+    live_vlans,
+    missing_entry,
+    prove_foreign,
+    prove_frames,
+    prove_kept,
+    prove_management,
+    prove_wave,
+    storming_vlans,
+    verify,
+    what_if,
+)
+from tagloom.verify.border import open_borders
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tagloom.records.detours import Detour
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric_pair import Place
+    from tagloom.records.findings import Findings
+    from tagloom.records.lines import Lines
+    from tagloom.records.routes import Routes
+    from tagloom.records.switch_state import FabricState, SwitchState
+    from tagloom.records.wave_proof import WaveProof
+    from tagloom.render import Reading
+
+    Edges = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def prove(
+    fabric: Fabric,
+    texts: Mapping[str, str],
+    routes: Routes | None,
+    *,
+    loss: str = "",
+    detours: Sequence[Detour] | None = None,
+    duplicates_allowed: bool = False,
+    whole: bool = False,
+    trust_foreign: bool = False,
+) -> tuple[FabricState, Findings]:
+    """Prove a fabric from configuration texts alone; with `routes`, frames must also keep to the planned paths.
+
+    `loss` also asks what the loss of each of the "entries", "links" or "switches" alone would do; hosts then move by
+    `detours`, or to what serves them where there are none. With `whole` the texts are all that a switch will
+    hold: a line that may change forwarding and that tagloom does not know is a finding (unless `trust_foreign`), and
+    it is told whether the texts work pasted top to bottom. Without it they are what a push adds to lines of others.
+    """
+    if whole:
+        return _prove_whole_texts(
+            fabric, texts, Plan(routes, duplicates_allowed), (loss, detours), trust_foreign=trust_foreign
+        )
+    state, unknown = parse(fabric, texts)
+    proof = verify(fabric, state, Plan(routes, duplicates_allowed))
+    return state, replace(_with_losses(fabric, state, proof, loss, detours), findings=(*unknown, *proof.findings))
+
+
+def _with_losses(
+    fabric: Fabric, state: FabricState, proof: Findings, loss: str, detours: Sequence[Detour] | None
+) -> Findings:
+    """Return a proof with what single losses would do, as `prove` is asked."""
+    if loss == "entries":
+        return replace(proof, missing_entry=missing_entry(fabric, state))
+    return replace(proof, what_if=what_if(fabric, state, loss, detours)) if loss else proof
+
+
+def _prove_whole_texts(
+    fabric: Fabric,
+    texts: Mapping[str, str],
+    plan: Plan,
+    losses: tuple[str, Sequence[Detour] | None],
+    *,
+    trust_foreign: bool,
+) -> tuple[FabricState, Findings]:
+    state = dead_states(fabric)
+    readings: list[Reading] = []
+    for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True):
+        if switch.up:
+            readings.append(read_text(platforms.of(switch), texts[switch.name], switch.name, ports))
+            state[switch.name] = readings[-1].state
+    state = {switch.name: state[switch.name] for switch in fabric.switches}
+    proof = verify(fabric, state, plan)
+    unknown = tuple(line for reading in readings for line in reading.unknown_lines)
+    found = tuple(finding for reading in readings for finding in reading.findings)
+    untrusted = () if trust_foreign else tuple(line.finding() for line in unknown)
+    refused = [reading.refused for reading in readings if reading.refused is not None]
+    return state, replace(
+        _with_losses(fabric, state, proof, *losses),
+        findings=(*found, *untrusted, *proof.findings),
+        unknown_lines=unknown,
+        paste_order=not any(refused) if len(refused) == len(readings) else None,
+        paste_refused=tuple(chain.from_iterable(refused)),
+    )
+
+
+def proof_services(
+    fabric: Fabric,
+    other: Fabric | None = None,
+    *,
+    duplicates_allowed: bool = False,
+    transient_ports: frozenset[Place] = frozenset(),
+) -> ProofServices:
+    """Return what decides rollouts of a fabric: the verifier, the lines that would be sent, the models' limits.
+
+    `transient_ports`, by switch and number, are of hosts that the fabric does not have, which may send all the same.
+    With an `other` fabric, waves between states of the two are proven for what both have; other hosts' ports are
+    transient, and ports that belong to nobody are shut.
+    """
+    outside = other is not None and other is not fabric
+    if other is not None and outside:
+        fabric, leaving = shared_part(fabric, other)
+        transient_ports |= leaving
+    models, up = [platforms.of(switch) for switch in fabric.switches], fabric.with_links_up()
+
+    def stuck_lines(stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> tuple[FabricState, dict[str, Lines]]:
+        held = {name: old for name, (old, _) in stuck.items()}
+        return held, lines_of(fabric, held, {name: new for name, (_, new) in stuck.items()})
+
+    def wave(
+        before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
+    ) -> tuple[WaveProof, int]:
+        assumptions = replace(assumptions, transient_ports=assumptions.transient_ports | transient_ports)
+        held, possible = stuck_lines(assumptions.stuck)
+        lines = lines_of(fabric, before, {name: state for name, state in after.items() if name not in held})
+        together = lines | possible
+        if assumptions.foreign:
+            proof = prove_foreign(up, before | held, after)
+        elif assumptions.keeping:
+            less = fabric.with_switches_down(assumptions.apart).with_links_up()
+            here, there = ({**state, **held, **dead_states(less)} for state in (before, after))
+            sent = {name: each for name, each in together.items() if less.switches[less.index[name]].up}
+            proof = prove_kept(less, here, there, sent)
+        else:
+            proof = prove_wave(
+                fabric, before | held, together, duplicates_allowed=duplicates_allowed, assumptions=assumptions
+            )
+            if proof.proven:  # a way that is cut is told as what the hosts lose is
+                sends = (held.flow_control != FlowControl.OFF for state in (before, after) for held in state.values())
+                pausing = any(bool(ports.any()) for ports in sends)
+                found = prove_management(fabric, before | held, together, assumptions, proof, pausing=pausing)
+                proof = replace(proof, findings=found)
+        if outside:
+            opened = open_borders(fabric, before, lines_of(fabric, before, after), assumptions.transient_ports)
+            proof = replace(proof, findings=(*proof.findings, *opened))
+        return proof, sum(each.count for each in lines.values())
+
+    def live(state: FabricState, stuck: Mapping[str, tuple[SwitchState, SwitchState]]) -> set[tuple[int, int]]:
+        held, possible = stuck_lines(stuck)
+        return live_vlans(fabric, state | held, possible)
+
+    def dependencies(state: FabricState, sources: NDArray[np.bool_] | None = None) -> Edges:
+        visited = ProofAssumptions(transient_ports=transient_ports)
+        alone = prove_frames(fabric, state, {}, duplicates_allowed=True, sources=sources, assumptions=visited)
+        return alone.held, alone.wanted
+
+    return ProofServices(
+        verify=partial(verify, up, plan=Plan(None, duplicates_allowed, transient_ports)),
+        wave=wave,
+        live=live,
+        dependencies=dependencies,
+        foreign_harm=partial(foreign_findings, up),
+        foreign_waiting=partial(foreign_waiting, up),
+        foreign_storm=partial(storming_vlans, up),
+        name_channel=partial(channel_name, fabric),
+        room=lambda s: (models[s].max_vlans, models[s].mac_table),
+        vlan_limit=lambda s: models[s].max_vlan_id,
+        up_seconds=lambda s, what: models[s].toggle_seconds.get(what, 0.0),
+    )

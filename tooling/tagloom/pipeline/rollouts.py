@@ -1,0 +1,141 @@
+"""Order the change from one build to another, or from factory default to a build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError
+from tagloom.pipeline.files import read_texts
+from tagloom.pipeline.planning import plan
+from tagloom.pipeline.proving import proof_services
+from tagloom.platforms.factory import factory_state
+from tagloom.records.fabric_pair import FabricPair, alike
+from tagloom.records.switch_state import dead_states
+from tagloom.render import parse
+from tagloom.rollout import choose, from_factory
+from tagloom.rollout.between_fabrics import WavesRequest, grow
+from tagloom.rollout.pruning import laid_over, pruned_first, shared_with_others
+from tagloom.rollout.spanning import active_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tagloom.pipeline.planning import Build
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.rollout import Rollout
+    from tagloom.records.switch_state import FabricState
+
+
+def rollout_between(
+    old: Build,
+    new: Build,
+    *,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+    allow_duplicates: bool = False,
+    foreign: str = "refuse",
+    running: Path | None = None,
+) -> Rollout:
+    """Order the change from one build to another; with `allow_duplicates`, broadcasts may come several times meanwhile.
+
+    `running` is a directory of configurations that switches were read to hold, in place of the old build's: what is
+    others' in them stays, but for VLANs that would loop, with `foreign` "prune". Neither is for fabrics that differ.
+    Raises InputError for fabrics that no rollout leads between, PlanError where none was found.
+    """
+    old = by_new_names(old, new.fabric)
+    a, b = old.fabric, new.fabric
+    allowed = old.duplicates_allowed or new.duplicates_allowed or allow_duplicates
+    if not alike(a, b):
+        if running is not None or foreign != "refuse":
+            raise InputError([Finding("--running, --foreign", "two builds of one fabric", "they differ in parts")])
+        requested = WavesRequest(proof_services, _planned_alone, allowed, strategy, allow_drain)
+        return grow(FabricPair(a, b), old.state, new.state, requested)
+    before, after = what_runs(running, b, old.state, new.state)
+    services = proof_services(b, duplicates_allowed=allowed)
+    order = partial(choose, b, services=services, strategy=strategy, allow_drain=allow_drain)
+    return pruned_first(b, services, before, after, order, foreign=foreign)
+
+
+def _planned_alone(fabric: Fabric) -> FabricState:
+    return plan(fabric, Path(), texts=False)[0].state
+
+
+def by_new_names(old: Build, new: Fabric) -> Build:
+    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
+    fabric = old.fabric
+    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
+    names = {
+        s.name: known[s.address, s.model]
+        for s in fabric.switches
+        if s.name not in new.index and (s.address, s.model) in known
+    }
+    if not names:
+        return old
+    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
+    state = {names.get(name, name): held for name, held in old.state.items()}
+    return replace(old, fabric=replace(fabric, switches=switches), state=state)
+
+
+def what_runs(
+    directory: Path | None, fabric: Fabric, before: FabricState, after: FabricState
+) -> tuple[FabricState, FabricState]:
+    """Return both ends of a change with what is others': as in a directory of running configurations, else `before`.
+
+    Raises InputError for texts that cannot be read, and for lines in them that bear on the fabric and are not known.
+    """
+    if directory is not None:
+        before, unknown = parse(fabric, read_texts(fabric, directory))
+        if unknown:
+            raise InputError(unknown)
+    return (before, laid_over(fabric, before, after)) if shared_with_others(before) else (before, after)
+
+
+def greenfield(
+    build: Build,
+    *,
+    before: FabricState | None = None,
+    root: str | None = None,
+    blocked: Sequence[str] = (),
+    allow_drain: bool = False,
+    foreign: str = "refuse",
+    running: Path | None = None,
+) -> Rollout:
+    """Order the change from factory default, loops cabled and spanning tree running, to a build.
+
+    `root` names the root of the running spanning tree, by default the first switch; `blocked` lists the ports it
+    blocks, as ``switch:port``, read from the switches. Without them the tree is computed as 802.1D would settle it with
+    equal costs and bridge addresses in the order of the fabric, which is said in the rollout. `before` is what the
+    switches hold, where that was read, or `running` a directory of their configurations: VLANs of others in them stay,
+    but where they would loop, which is refused, or they are pruned to trees with `foreign` "prune". Raises InputError,
+    PlanError.
+    """
+    fabric = build.fabric
+    tree, assumed = active_tree(fabric, root, blocked)
+    held = before or {s.name: factory_state(platforms.of(s)) for s in fabric.live} | dead_states(fabric)
+    held, after = what_runs(
+        running, fabric, {switch.name: held[switch.name] for switch in fabric.switches}, build.state
+    )
+    services = proof_services(fabric, duplicates_allowed=build.duplicates_allowed)
+
+    def order(here: FabricState, there: FabricState) -> Rollout:
+        return from_factory(fabric, here, there, services, tree, assumed=assumed, allow_drain=allow_drain)
+
+    return pruned_first(fabric, services, held, after, order, foreign=foreign, forwards=tree.links, floods=True)
+
+
+def rollout(
+    fabric: Fabric,
+    before: FabricState,
+    after: FabricState,
+    *,
+    duplicates_allowed: bool = False,
+    strategy: str = "auto",
+    allow_drain: bool = False,
+) -> Rollout:
+    """Order the change from one state to another into waves, every state on the way proven, line by line."""
+    services = proof_services(fabric, duplicates_allowed=duplicates_allowed)
+    return choose(fabric, before, after, services, strategy=strategy, allow_drain=allow_drain)
