@@ -26,11 +26,11 @@ from tagloom.lab.directory import read_info
 from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
-from tagloom.pipeline import observing, read_build, traffic_from
-from tagloom.pipeline.addressing import FabricText
+from tagloom.pipeline import read_build, traffic_from
 from tagloom.predict.sweep import read_sweep
-from tagloom.read import read_fabric
+from tagloom.read import fabric_of, read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.read.fabric_addresses import FabricText
 from tagloom.read.history import read_history
 from tagloom.read.snmp_settings import read_snmp_settings
 from tagloom.records.addresses import AddressChange
@@ -177,7 +177,7 @@ def _timetable() -> None:
 
 def _snmp() -> None:
     settings = read_snmp_settings(Path("snmp.yml"), {})
-    observing.agents_of(read_fabric(Path("b/fabric.yml")), settings.addresses, settings.port)
+    settings.agents(read_fabric(Path("b/fabric.yml")))
 
 
 def _imported(name: str) -> Callable[[], Any]:
@@ -248,7 +248,7 @@ def make(home: Path) -> None:
 
 READERS = (
     Reader("fabric", "f.yml", command("plan f.yml -o p --no-texts")),
-    Reader("fabric of an inventory", "tagloom.yml", lambda: observing.fabric_of(Path())),
+    Reader("fabric of an inventory", "tagloom.yml", lambda: fabric_of(Path())),
     Reader("plan", "b/plan.json", command("verify b")),
     Reader("routes", "b/routes.npz", command("verify b"), binary=True),
     Reader("fabric of a build", "b/fabric.yml", lambda: read_build(Path("b"), states=False)),

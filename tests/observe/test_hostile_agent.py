@@ -16,9 +16,9 @@ from tagloom import observe, platforms
 from tagloom.adapters import snmp as adapter
 from tagloom.adapters.history import History
 from tagloom.lab import ber
+from tagloom.observe import rates_between
 from tagloom.observe.discover import discover
 from tagloom.observe.objects import COLUMNS, SCALARS
-from tagloom.pipeline import observing
 from tagloom.records.snmp import Raw, Wanted
 from thinned import examples
 
@@ -282,7 +282,7 @@ def test_whatever_agents_say_is_observed_kept_and_discovered(several):
     seen = {f"s{n}": observe.interpret(f"s{n}", each, PLATFORM, range(1, 25)) for n, each in enumerate(several)}
     with contextlib.closing(History(Path(":memory:"))) as history:
         history.append("fabric", 1.0, seen)
-        observing.rates_between(history.last("fabric"), seen)
+        rates_between(history.last("fabric"), seen)
     for each in seen.values():
         json.dumps(each.to_json())
         assert all(words.isprintable() for words in (each.name, each.description, each.chassis, *each.complaints))

@@ -10,8 +10,9 @@ from tagloom.cli import main
 from tagloom.errors import InputError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.pipeline.addressing import FabricText, choose, to_write
+from tagloom.observe.addresses import choose
 from tagloom.read import read_fabric
+from tagloom.read.fabric_addresses import FabricText
 from tagloom.records.addresses import AddressChange, SeenAddress
 
 SHAPE = "shape: {family: ring, dims: [4], parallel: 2}\nswitches: {s1: {model: powerconnect-6224}}\n"
@@ -214,7 +215,7 @@ def chosen(*rows, change=False, extra=""):
     changes = choose(fabric, seen, at, "an address", change=change)
     return (
         changes,
-        {each.host: each.mac for each in to_write(changes, change=change)},
+        {each.host: each.mac for each in changes.to_write(change=change)},
         [finding.where for finding in changes.findings],
     )
 

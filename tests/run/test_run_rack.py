@@ -19,10 +19,10 @@ from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.lab import process
 from tagloom.lab.directory import Order
+from tagloom.observe import observe_all
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
 from tagloom.operate.waves import ApplyContext
-from tagloom.pipeline import observing
-from tagloom.read import read_fabric, read_snmp_settings
+from tagloom.read import fabric_of, read_fabric, read_snmp_settings
 from tagloom.read.calendar import read_timetable
 from tagloom.records.timetable import Watch
 
@@ -80,13 +80,13 @@ def home(tmp_path_factory):
 
 def test_links_go_off_by_the_clock_come_on_with_load_and_a_restart_knows(home):
     lab = home / "lab"
-    fabric = observing.fabric_of(lab)
+    fabric = fabric_of(lab)
     settings = read_snmp_settings(lab / "snmp.yml", {}, None)
-    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    agents = settings.agents(fabric)
     told, statuses, off, slow = [], [], [], []
 
     def note(_):
-        seen = observing.observe_all(fabric, agents, snmp.ask)
+        seen = observe_all(fabric, agents, snmp.ask)
         ports = [(fabric.switches[link.a].name, link.a_port) for link in fabric.links]
         up = {(name, port.number): port.oper_up for name, each in seen.items() for port in each.ports}
         off.append(sum(not up[port] for port in ports))

@@ -15,35 +15,38 @@ from tagloom.errors import Finding
 if TYPE_CHECKING:
     import argparse
 
-    from tagloom.pipeline.addressing import FabricText
+    from tagloom.read.fabric_addresses import FabricText
     from tagloom.records.addresses import AddressChanges
 
 FORMATS = ("auto", "ethers", "dnsmasq", "isc", "kea", "slurm", "ansible", "netbox")
 
 
 def _learn(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import addressing, observing
+    from tagloom.observe import learn
+    from tagloom.read.fabric_addresses import FabricText
 
     if args.watch:
         return _watch(args, screen)
-    file = addressing.FabricText(args.fabric)
+    file = FabricText(args.fabric)
     settings = snmp_settings_of(args, args.inventory or LAB)
-    agents = observing.agents_of(file.fabric, settings.addresses, settings.port)
+    agents = settings.agents(file.fabric)
     with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(file.fabric.live)} switches"):
-        changes = addressing.learn(file.fabric, agents, snmp.ask, change=args.replace)
+        changes = learn(file.fabric, agents, snmp.ask, change=args.replace)
     return _end(args, screen, file, changes)
 
 
 def _watch(args: argparse.Namespace, screen: Screen) -> int:
     """Read again and again, until two readings show the same change; write the rollout that follows it."""
     from tagloom import pipeline
-    from tagloom.pipeline import addressing, observing
+    from tagloom.observe import learn, refuse_other_hosts
+    from tagloom.pipeline.addressing import propose
+    from tagloom.read.fabric_addresses import FabricText
     from tagloom.report import terminal
     from tagloom.share import share_directory
 
     found = Findings()
     every = found.of(lambda: seconds_of(args.every), 0.0)
-    file = found.of(lambda: addressing.FabricText(args.fabric))
+    file = found.of(lambda: FabricText(args.fabric))
     old = found.of(lambda: pipeline.read_build(args.watch))
     if args.proposal is None:
         found.findings.append(Finding("--watch", "--proposal DIR beside it", "none"))
@@ -54,16 +57,16 @@ def _watch(args: argparse.Namespace, screen: Screen) -> int:
     if args.count is not None and args.count < 1:
         found.findings.append(Finding("--count", "1 or more", str(args.count)))
     if file is not None and old is not None:
-        found.of(lambda: addressing.refuse_other_hosts(file.fabric, old, str(args.watch)))
+        found.of(lambda: refuse_other_hosts(file.fabric, old.fabric, str(args.watch)))
     settings = found.of(lambda: snmp_settings_of(args, args.inventory or LAB))
     found.end()
-    agents = observing.agents_of(file.fabric, settings.addresses, settings.port)
+    agents = settings.agents(file.fabric)
     before: object = None
     with snmp_reader(args, settings) as snmp:
         for reading in itertools.count(1):
             with screen.waiting(f"reading {len(file.fabric.live)} switches"):
-                changes = addressing.learn(file.fabric, agents, snmp.ask, change=True)
-            seen = addressing.to_write(changes, change=True)
+                changes = learn(file.fabric, agents, snmp.ask, change=True)
+            seen = changes.to_write(change=True)
             if (seen and seen == before) or reading == args.count or screen.unheard:
                 break
             before = seen
@@ -71,7 +74,7 @@ def _watch(args: argparse.Namespace, screen: Screen) -> int:
     rollout: dict[str, Any] = {}
     if seen and seen == before:
         with screen.waiting("planning, ordering and proving waves"):
-            rollout = addressing.propose(old, seen, share_directory() / "templates", args.proposal)
+            rollout = propose(old, seen, share_directory() / "templates", args.proposal)
     payload = {**_page(file, changes, "SNMP"), "wrote": str(args.proposal) if rollout else "", "rollout": rollout}
     screen.say(*terminal.address_lines(payload, changes.findings))
     if rollout:
@@ -94,25 +97,25 @@ def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, A
 
 
 def _import(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.pipeline import addressing
+    from tagloom.observe import import_list
+    from tagloom.read.fabric_addresses import FabricText
     from tagloom.read.host_lists import read_host_list
 
     found = Findings()
-    file = found.of(lambda: addressing.FabricText(args.fabric))
+    file = found.of(lambda: FabricText(args.fabric))
     listed = found.of(lambda: read_host_list(args.file, args.format))
     found.end()
-    return _end(args, screen, file, addressing.import_list(file.fabric, listed, change=args.replace), listed.kind)
+    return _end(args, screen, file, import_list(file.fabric, listed, change=args.replace), listed.kind)
 
 
 def _end(
     args: argparse.Namespace, screen: Screen, file: FabricText, changes: AddressChanges, source: str = "SNMP"
 ) -> int:
     """Write what may be written, and answer."""
-    from tagloom.pipeline import addressing
     from tagloom.report import terminal
 
     output = args.output or args.fabric
-    new = addressing.to_write(changes, change=args.replace)
+    new = changes.to_write(change=args.replace)
     writes = not args.check and (bool(new) or args.output is not None)
     if writes:
         file.write(new, output)

@@ -45,7 +45,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.timetable_memory import TimetableMemory
     from tagloom.operate import clock, clock_page
     from tagloom.operate.backup import FOLDER, DailyBackups
-    from tagloom.pipeline import observing, timetabling
+    from tagloom.pipeline import timetabling
+    from tagloom.read import fabric_of
     from tagloom.read.calendar import read_timetable
     from tagloom.records.timetable import Watch
 
@@ -59,7 +60,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     all_found.findings += _wrong_shares(args)
     table = checked(lambda: read_timetable(args.timetable, args.timezone), None)
     site = checked(lambda: site_of(args), None)
-    fabric = checked(lambda: observing.fabric_of(site.inventory), None) if site is not None else None
+    fabric = checked(lambda: fabric_of(site.inventory), None) if site is not None else None
     if table is not None and fabric is not None:
         with screen.waiting("planning and proving every setting"):
             checked(lambda: timetabling.check_settings(fabric, table, site.share / "templates"), None)
@@ -77,7 +78,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         probe = None
         if not args.no_watch:
             settings = snmp_settings_of(args, site.inventory)
-            agents = observing.agents_of(fabric, settings.addresses, settings.port)
+            agents = settings.agents(fabric)
             snmp = stack.enter_context(snmp_reader(args, settings))
             probe = clock.LoadProbe(agents, snmp.ask)
         memory = stack.enter_context(closing(TimetableMemory(Path(":memory:") if args.dry_run else home / "state.db")))
@@ -153,14 +154,13 @@ def _repair_watch(
     every_seconds: float,
 ) -> RepairWatch:
     """Return what looks for dead parts beside a timetable, and acts on them as its file says."""
-    from tagloom.observe import CARRIER
+    from tagloom.observe import CARRIER, observe_all
     from tagloom.operate.repair_watch import RepairWatch
-    from tagloom.pipeline import observing
 
     return RepairWatch(
         "propose" if args.dry_run else table.repair,
         controller.fabric,
-        lambda judged: observing.observe_all(judged, probe.agents, probe.ask, CARRIER),
+        lambda judged: observe_all(judged, probe.agents, probe.ask, CARRIER),
         controller.next_site,
         controller.context,
         time.monotonic,

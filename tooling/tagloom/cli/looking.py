@@ -58,7 +58,7 @@ def _path(args: argparse.Namespace, screen: Screen) -> int:
 
 def _status(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.operate import status
-    from tagloom.pipeline import observing
+    from tagloom.read import fabric_of, fabric_path
     from tagloom.report.status import log_lines, status_lines
 
     wrong = Findings()
@@ -66,11 +66,11 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     wrong.of(lambda: check_snmp_limits(args))
     if args.log is not None and args.log < 1:
         wrong.findings.append(Finding("--log", "1 or more", str(args.log)))
-    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     agents = None
     if fabric is not None and not args.offline:
         settings = wrong.of(lambda: snmp_settings_of(args, site.inventory))
-        agents = wrong.of(lambda: _agents(fabric, settings)) if settings is not None else None
+        agents = wrong.of(lambda: settings.agents(fabric)) if settings is not None else None
     known = wrong.of(lambda: status.recorded(site.home)) if site is not None else None
     wrong.end()
     assert fabric is not None and known is not None  # noqa: S101, PT018 - else there are findings
@@ -81,7 +81,7 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
     words = status.next_words(known, seen or status.Look())
     again = f"tagloom {words}{inventory_words(args)}" if words else ""
     if known.last is None and not known.locked_by:
-        again = f"tagloom plan {observing.fabric_path(site.inventory)} -o build"
+        again = f"tagloom plan {fabric_path(site.inventory)} -o build"
     log = status.sent_log(site.home, args.log) if args.log is not None else None
     payload = status.status_page(fabric.name, known, seen) | {"next": again, "log": log}
     screen.say(*status_lines(payload, time.time()), *log_lines(log or [], whole=args.verbose > 0))
@@ -94,13 +94,13 @@ def _status(args: argparse.Namespace, screen: Screen) -> int:
 
 def _backup(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.operate.backup import FOLDER, back_up
-    from tagloom.pipeline import observing
+    from tagloom.read import fabric_of
     from tagloom.report.status import backup_lines
     from tagloom.storage.repository import check_repository
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
-    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     home = args.output or (site.home.parent / FOLDER if site is not None else None)
     if home is not None and home.exists() and not home.is_dir():
         wrong.findings.append(Finding(str(home), "a directory", "another file"))
@@ -116,18 +116,13 @@ def _backup(args: argparse.Namespace, screen: Screen) -> int:
     return DEVICE_FAILED if done.failed else GOOD
 
 
-def _agents(fabric: Fabric, settings: Any) -> Any:
-    from tagloom.pipeline import observing
-
-    return observing.agents_of(fabric, settings.addresses, settings.port)
-
-
 def _poll(every: Fabric, agents: Any, settings: Any, ask: Any) -> dict[str, Observation]:
     """Read the switches of a fabric, which may be another than the inventory's: switches have come or gone since."""
-    from tagloom.pipeline import observing
+    from tagloom.observe import observe_all
 
     own = {name: address for name, address in settings.addresses.items() if name in every.index}
-    return observing.observe_all(every, {**observing.agents_of(every, own, settings.port), **agents}, ask)
+    mine = settings.model_copy(update={"addresses": own})
+    return observe_all(every, {**mine.agents(every), **agents}, ask)
 
 
 def add(commands: Commands) -> None:

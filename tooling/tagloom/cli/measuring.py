@@ -168,7 +168,7 @@ def _measure_idle_gap(args: argparse.Namespace, screen: Screen) -> int:
 
 def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.measure import peer, sessions
-    from tagloom.pipeline import observing
+    from tagloom.read import agent_at
     from tagloom.report import measured
 
     if bool(args.connect) == args.namespaces:
@@ -192,7 +192,7 @@ def _measure_rps(args: argparse.Namespace, screen: Screen) -> int:
                 host, _, index = args.counter.rpartition("/")
                 if not index.isdigit():
                     raise InputError([Finding("--counter", "HOST[:PORT]/IFINDEX", repr(args.counter))])
-                agent = observing.place(host, 161, "--counter")
+                agent = agent_at(host, 161, "--counter")
                 from tagloom.adapters.snmp import Snmp
 
                 snmp = stack.enter_context(Snmp(snmp_settings_of(args, LAB).credentials))

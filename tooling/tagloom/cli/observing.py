@@ -33,7 +33,7 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.exporter import Exporter
     from tagloom.adapters.history import History
     from tagloom.operate import prepare
-    from tagloom.pipeline import observing
+    from tagloom.read import fabric_of
 
     all_found = Findings()
     if args.count is not None and args.count < 1:
@@ -43,13 +43,13 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
     all_found.end()
     count = args.count or (0 if args.every else 1)
     site = site_of(args)
-    fabric = observing.fabric_of(site.inventory)
+    fabric = fabric_of(site.inventory)
     settings = snmp_settings_of(args, site.inventory)
-    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    agents = settings.agents(fabric)
     build = pipeline.read_build(args.against) if args.against else None
 
     def running(names: Collection[str]) -> FabricState:
-        return observing.states_of(fabric, prepare.read_back(fabric, site, names))
+        return prepare.running_states(fabric, site, names)
 
     shots, code = 0, GOOD
     with ExitStack() as stack:
@@ -62,14 +62,14 @@ def _observe(args: argparse.Namespace, screen: Screen) -> int:
             while True:
                 began = time.monotonic()
                 with screen.waiting(f"reading {len(fabric.live)} switches"):
-                    seen = observing.observe_all(fabric, agents, snmp.ask)
+                    seen = observe.observe_all(fabric, agents, snmp.ask)
                     witnesses = [(build.fabric, build.state)] if build else []
                     if args.running:
                         witnesses.append((fabric, running(fabric.index)))
-                    seen, found = observing.findings_of(witnesses, seen, running)
+                    seen, found = observe.findings_of(witnesses, seen, running)
                     found += observe.link_findings(build.fabric, build.state, seen) if build else ()
                 at = time.time()
-                payload = observing.payload(seen, observing.rates_between(before, seen), found, at)
+                payload = observe.snapshot_payload(seen, observe.rates_between(before, seen), found, at)
                 shots += 1
                 if history:
                     history.append(fabric.name, at, seen)
@@ -102,18 +102,18 @@ def _show_observation(payload: Mapping[str, Any], screen: Screen, args: argparse
 
 
 def _discover(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.observe.discover import discover
-    from tagloom.pipeline import observing
-    from tagloom.read import format_fabric, read_fabric
+    from tagloom.observe import discovery_payload
+    from tagloom.observe.discover import check_discovery, discover
+    from tagloom.read import agent_at, format_fabric, read_fabric
     from tagloom.report import terminal
 
     settings = snmp_settings_of(args, args.inventory or LAB)
     plan = read_fabric(args.against) if args.against else None
-    observing.check_discovery(args.name, args.model)
-    seeds = [observing.place(seed, settings.port, "--seed") for seed in args.seed]
+    check_discovery(args.name, args.model)
+    seeds = [agent_at(seed, settings.port, "--seed") for seed in args.seed]
     with snmp_reader(args, settings) as snmp, screen.waiting("walking LLDP"):
         found = discover(args.name, seeds, snmp.ask, args.model)
-    payload = observing.discovery_payload(found, plan)
+    payload = discovery_payload(found, plan)
     text = format_fabric(found.fabric)
     if args.output is not None:
         write_whole(args.output, text)

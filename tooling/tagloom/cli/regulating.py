@@ -140,7 +140,7 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
 def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     """Read a day of traffic: matrices, or the counters that observe kept."""
     from tagloom.adapters.history import History, is_one
-    from tagloom.pipeline import observing
+    from tagloom.observe import rates_between
     from tagloom.read.counter_history import history_of_counters
     from tagloom.read.history import read_history
 
@@ -151,7 +151,7 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
     with closing(History(args.traffic[0])) as history:
         shots = list(history.snapshots(fabric.name))
     rates = [
-        (max(each.at for each in after.values()), observing.rates_between(before, after))
+        (max(each.at for each in after.values()), rates_between(before, after))
         for before, after in itertools.pairwise(shots)
     ]
     return history_of_counters(fabric, rates, zone)

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def _repair(args: argparse.Namespace, screen: Screen) -> int:
-    from tagloom.observe import CARRIER
+    from tagloom.observe import CARRIER, observe_all
     from tagloom.operate import repair as operation
-    from tagloom.pipeline import observing
+    from tagloom.read import fabric_of
     from tagloom.report import terminal
     from tagloom.report.repair import repair_lines
 
     wrong = Findings()
     hold = wrong.of(lambda: seconds_of(args.hold, "--hold"), 0.0)
     site = wrong.of(lambda: site_of(args))
-    fabric = wrong.of(lambda: observing.fabric_of(site.inventory)) if site is not None else None
+    fabric = wrong.of(lambda: fabric_of(site.inventory)) if site is not None else None
     settings = wrong.of(lambda: snmp_settings_of(args, site.inventory)) if site is not None else None
     wrong.end()
     assert fabric is not None and settings is not None  # noqa: S101, PT018 - else there are findings
-    agents = observing.agents_of(fabric, settings.addresses, settings.port)
+    agents = settings.agents(fabric)
     with snmp_reader(args, settings) as snmp, context_at(args, screen, site) as context:
 
         def poll(every: Fabric) -> dict[str, Observation]:
-            return observing.observe_all(every, agents, snmp.ask, CARRIER)
+            return observe_all(every, agents, snmp.ask, CARRIER)
 
         options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
         done = operation.repair(context, fabric, poll, options)

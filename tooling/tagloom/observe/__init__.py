@@ -1,14 +1,15 @@
 """Turn what SNMP agents answered into records, and compare them with earlier ones, plans and cabling."""
 
-from tagloom.observe.addresses import learned_addresses
-from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, next_agents
+from tagloom.observe.addresses import import_list, learn, learned_addresses, refuse_other_hosts
+from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, discovery_payload, next_agents
 from tagloom.observe.compare import disagreements
 from tagloom.observe.dead_parts import dead_parts
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
 from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, PORTS, SCALARS
-from tagloom.observe.rates import rates
+from tagloom.observe.rates import busiest_link, rates, rates_between
+from tagloom.observe.readings import findings_of, observe_all, snapshot_payload
 
 __all__ = [
     "CARRIER",
@@ -20,15 +21,24 @@ __all__ = [
     "SCALARS",
     "Cabling",
     "Unreached",
+    "busiest_link",
     "cabling_of",
     "dead_parts",
     "differences",
     "disagreements",
+    "discovery_payload",
     "doubtful",
+    "findings_of",
+    "import_list",
     "interpret",
     "judged_by_command_line",
+    "learn",
     "learned_addresses",
     "link_findings",
     "next_agents",
+    "observe_all",
     "rates",
+    "rates_between",
+    "refuse_other_hosts",
+    "snapshot_payload",
 ]

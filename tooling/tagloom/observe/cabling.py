@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.observe.interpret import port_number
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagloom.records.snmp import Address
 
 # What a fabric file takes as a name; a sysName that is none, or that two switches have, gives way to the chassis id.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+FABRIC_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 _ADDRESSES = 8  # of one switch that are tried
 
@@ -220,7 +220,7 @@ def _names(wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
     calls = [name for _, name in wanted]
     return {
         key: name
-        if _NAME.fullmatch(name) and calls.count(name) == 1
+        if FABRIC_NAME.fullmatch(name) and calls.count(name) == 1
         else "x" + re.sub(r"[^A-Za-z0-9]", "", key.removeprefix("mac "))[:60]
         for key, name in wanted
     }
@@ -233,3 +233,17 @@ def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
 
 def _key(ends: tuple[str, str]) -> tuple[tuple[tuple[int, int | str], ...], ...]:
     return tuple(_natural(end) for end in ends)
+
+
+def discovery_payload(found: Cabling, plan: Fabric | None) -> dict[str, Any]:
+    """Return a discovery with the keys of the command line."""
+    missing, unexpected = differences(plan, found.fabric, found.silent) if plan is not None else ((), ())
+    return {
+        "switches": len(found.fabric.switches),
+        "links": len(found.fabric.links),
+        "hosts": len(found.fabric.hosts),
+        "missing": list(missing),
+        "unexpected": list(unexpected),
+        "unreached": [asdict(each) for each in found.unreached],
+        "complaints": list(found.complaints),
+    }

@@ -7,20 +7,18 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.errors import DeviceError
-from tagloom.observe.cabling import Cabling, Unreached, cabling_of, next_agents
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.observe.cabling import FABRIC_NAME, Cabling, Unreached, cabling_of, next_agents
 from tagloom.observe.interpret import interpret
 from tagloom.observe.objects import LINKS, SCALARS
 from tagloom.plain_text import printable
 from tagloom.platforms.detect import by_object_id, by_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from tagloom.records.observation import Observation
-    from tagloom.records.snmp import Address, Raw, Wanted
-
-    Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]
+    from tagloom.records.snmp import Address, Ask, Raw
 
 SEED = "seed"
 DISCOVERED = 10_000  # switches that are asked: an agent may tell of others for ever
@@ -62,6 +60,17 @@ class _Walk:
             self.found[chassis], self.models[chassis], self.addresses[chassis] = shown, is_a, address[0]
             self.complaints += [f"{name}: {words}" for words in shown.complaints]
         return ""
+
+
+def check_discovery(name: str, model: str | None) -> None:
+    """Check the words a discovery is given. Raises InputError with everything wrong with them."""
+    found = []
+    if not FABRIC_NAME.fullmatch(name):
+        found.append(Finding("--name", "letters, digits, dot, hyphen, underscore", repr(name)))
+    if model is not None and model not in platforms.models():
+        found.append(Finding("--model", "one of " + ", ".join(platforms.models()), repr(model)))
+    if found:
+        raise InputError(found)
 
 
 def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = None) -> Cabling:

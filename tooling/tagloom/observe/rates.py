@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from tagloom.records.observation import Rate, Rates
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Counters, Observation
 
 UPTIME_WRAP_SECONDS = 2**32 / 100  # sysUpTime is 32 bits of hundredths: 497 days
@@ -58,3 +61,34 @@ def _bits(was: int | None, now: int | None, old: Counters, port: Counters, secon
         return None
     bits = (now - was) % modulus * 8
     return None if now < was and speed and bits > IMPOSSIBLE * speed * seconds else bits
+
+
+def rates_between(before: Mapping[str, Observation], after: Mapping[str, Observation]) -> dict[str, Rates]:
+    """Return every switch's rates since an earlier reading; a switch that was not in it has none."""
+    return {name: rates(before[name], shown) for name, shown in after.items() if name in before}
+
+
+def busiest_link(
+    fabric: Fabric, before: Mapping[str, Observation], after: Mapping[str, Observation]
+) -> tuple[float | None, str, bool]:
+    """Find the busiest channel between switches between two readings.
+
+    Gives the share of its speed that the channel carried, None where no link's rate is known; the port where that was
+    seen; and whether every link that is up was seen at one end at least.
+    """
+    shares = {
+        (name, port.number): (port.utilisation, f"{name}:{port.name}")
+        for name, each in rates_between(before, after).items()
+        for port in each.ports
+        if port.utilisation is not None
+    }
+    known: list[tuple[float, str]] = []
+    complete = True
+    for link in fabric.links:
+        for a, b in link.cables if link.up else ():
+            ends = [(fabric.switches[link.a].name, a), (fabric.switches[link.b].name, b)]
+            heard = [shares[end] for end in ends if end in shares]
+            known += heard
+            complete &= bool(heard)
+    share, where = max(known, default=(None, ""))
+    return share, where, complete

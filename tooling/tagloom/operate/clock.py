@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
+from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, prepare, waves
-from tagloom.pipeline import observing
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import host_pages, plan
 from tagloom.platforms.power import fabric_watts
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.repair_watch import RepairWatch
     from tagloom.operate.waves import ApplyContext
-    from tagloom.pipeline.observing import Ask
     from tagloom.pipeline.planning import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
-    from tagloom.records.snmp import Address
+    from tagloom.records.snmp import Address, Ask
     from tagloom.records.timetable import Timetable
     from tagloom.regulate.timetable_watch import Decision
 
@@ -223,7 +222,8 @@ class TimetableController:
     def _look(self) -> tuple[float | None, bool]:
         assert self.probe is not None  # noqa: S101 - asked before
         fabric = self._target(self._standing.settings)[0] if self._standing.settings else self.fabric
-        seen, share, where, complete = observing.busiest_link(fabric, self.probe.agents, self.probe.ask, self._seen)
+        seen = observe_all(fabric, self.probe.agents, self.probe.ask, PORTS)
+        share, where, complete = busiest_link(fabric, self._seen, seen)
         self._seen = seen
         if share is not None and share >= self.watch.raise_above and not self._standing.raised:
             self.tell(self.clock.now(), f"{where} carries {100 * share:.3g} % of its speed: all links come on")

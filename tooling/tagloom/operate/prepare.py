@@ -22,6 +22,7 @@ from tagloom.read import read_fabric
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.rollout import Rollout
 from tagloom.records.wave_proof import AS_PLANNED
+from tagloom.render import read_state
 from tagloom.rollout import choose, keeping, readmission
 from tagloom.rollout.foreign import without_members
 from tagloom.rollout.pruning import pruned_first, pruning, pruning_wave, refuse_harm_to_others
@@ -245,6 +246,16 @@ def readmit(prepared: PreparedChange, before: FabricState, after: FabricState, s
     """Lead a switch that came back with an old configuration to its place in a build. Raises PlanError."""
     services = proof_services(prepared.fabric)
     return written(prepared, readmission(prepared.fabric, before, after, services, name), site)
+
+
+def running_states(fabric: Fabric, site: Site, names: Collection[str]) -> FabricState:
+    """Return what some switches run, read over SSH; lines that nobody knows are passed over. Raises DeviceError."""
+    texts = read_back(fabric, site, names)
+    return {
+        switch.name: read_state(platforms.of(switch), texts[switch.name], switch.name, ports)[0]
+        for switch, ports in zip(fabric.switches, fabric.used_ports, strict=True)
+        if switch.name in texts
+    }
 
 
 def read_back(fabric: Fabric, site: Site, only: Collection[str] | None = None) -> dict[str, str]:

@@ -17,7 +17,6 @@ from tagloom.apply.run_states import INTERRUPTED, RUNNING
 from tagloom.operate import prepare
 from tagloom.operate.clock_page import read_clock
 from tagloom.operate.repair_runs import is_repair
-from tagloom.pipeline import observing
 from tagloom.pipeline.files import read_texts
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
@@ -167,10 +166,10 @@ def look(known: Recorded, whole: Fabric, poll: Poll, site: Site) -> Look:
     silent = {name for name, shown in seen.items() if shown.error}
     findings: tuple[Finding, ...] = ()
     if known.state:
-        _, found = observing.findings_of(
+        _, found = observe.findings_of(
             [(runs, known.state)],
             seen,
-            lambda names: observing.states_of(runs, prepare.read_back(runs, site, names)),
+            lambda names: prepare.running_states(runs, site, names),
         )
         findings = (*found, *observe.link_findings(runs, known.state, seen))
     explained = silent | _cables(runs, dead)

@@ -1,224 +1,22 @@
-"""Lead hosts' addresses, as switches have learnt them or as lists name them, into a fabric file."""
+"""Plan a build anew for hosts whose card or place has changed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tagloom import observe, platforms
-from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline import observing
+from tagloom import platforms
+from tagloom.errors import PlanError
 from tagloom.pipeline.files import write_rollout
 from tagloom.pipeline.planning import plan
 from tagloom.pipeline.rollouts import rollout_between
-from tagloom.platforms.port_names import port_name
-from tagloom.read.fabric_addresses import with_hosts
-from tagloom.read.fabric_file import parse_fabric
-from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
-from tagloom.storage.document import YAML_BYTES
-from tagloom.storage.text import decode, read_bytes
-from tagloom.storage.whole import write_whole
-from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
     from pathlib import Path
 
-    from tagloom.pipeline.observing import Ask
     from tagloom.pipeline.planning import Build
-    from tagloom.read.host_rows import HostList
-    from tagloom.records.fabric import Fabric
-    from tagloom.records.snmp import Address
-
-_BOM = "\ufeff"
-
-
-class FabricText:
-    """The text of a fabric file, its fabric, and where it is; its bytes are kept, to be changed at addresses alone.
-
-    Raises InputError for what is no fabric.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._content = read_bytes(path, "a readable fabric file", YAML_BYTES)
-        self.text = decode(self._content, str(path), "a readable fabric file")
-        self.fabric = parse_fabric(self.text, str(path))
-
-    def write(self, changes: Collection[AddressChange], output: Path) -> None:
-        """Write the file with these changes to `output`. Raises InputError, and leaves the old one as it is.
-
-        So it does where somebody has changed the file since it was read.
-        """
-        text = with_hosts(self.text, {each.host: each.keys for each in changes}, str(self.path))
-        fabric = parse_fabric(text, str(self.path))
-        written = {host.name: (host.mac, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
-        for each in changes:
-            mac, place = written.get(each.host, (0, ""))
-            if mac != each.mac or (each.moved and place != each.where):
-                raise InputError(
-                    [Finding(str(self.path), f"a file in which {each.host} can be edited", "another host")]
-                )
-        if read_bytes(self.path, "a readable fabric file", YAML_BYTES) != self._content:
-            raise InputError(
-                [Finding(str(self.path), "the file as it was read", "changed by somebody else: try again")]
-            )
-        if self._as_kept(self.text).encode() != self._content:
-            raise InputError([Finding(str(self.path), "lines that all end alike", "some with a carriage return")])
-        write_whole(output, self._as_kept(text))
-
-    def _as_kept(self, text: str) -> str:
-        """Return a text with the byte order mark and the ends of lines that the file has."""
-        mark = _BOM if self._content.startswith(_BOM.encode()) else ""
-        return mark + (text.replace("\n", "\r\n") if b"\r\n" in self._content else text)
-
-
-def learn(fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bool = False) -> AddressChanges:
-    """Return what the addresses that switches have learnt at hosts' ports change; `change` takes other ones too."""
-    seen = observing.observe_all(fabric, agents, ask, observe.LEARNED)
-    failed = {name: shown.error for name, shown in seen.items() if shown.error}
-    found, missing = observe.learned_addresses(fabric, seen)
-    at = {host.name: f"{host.name} at {port_name(fabric, host.switch, host.port)}" for host in fabric.hosts}
-    unread = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
-    changes = choose(fabric, found, at, "an address, learnt when the host sends", unread=unread, change=change)
-    return replace(changes, findings=(*missing, *changes.findings), failed=failed)
-
-
-def import_list(fabric: Fabric, listed: HostList, *, change: bool = False) -> AddressChanges:
-    """Return what a list of hosts changes; `change` takes addresses that differ from the file's, too.
-
-    A name that is no host's is tried without its domain. Of a list without addresses, only names are compared.
-    """
-    hosts = {host.name for host in fabric.hosts}
-
-    def known(name: str) -> str:
-        return next((each for each in (name, name.partition(".")[0]) if each in hosts), "")
-
-    if listed.names:
-        strangers = [SeenAddress(0, where, name=name) for name, where in listed.names if not known(name)]
-        silent = sorted(hosts - {known(name) for name, _ in listed.names})
-        found = [Finding(each.where, "a host of the fabric", each.name) for each in strangers]
-        return AddressChanges(unknown=tuple(strangers), silent=tuple(silent), findings=(*listed.remarks, *found))
-    addresses = [replace(each, host=known(each.name)) for each in listed.addresses]
-    unlike = {(each.name, each.mac): each for each in reversed(addresses)}  # a lease and a reservation are one
-    at = {name: f"hosts.{name}" for name in hosts}
-    changes = choose(fabric, list(unlike.values())[::-1], at, "an address, of a list or of the file", change=change)
-    return replace(changes, findings=(*listed.remarks, *changes.findings))
-
-
-def choose(
-    fabric: Fabric,
-    found: list[SeenAddress],
-    at: Mapping[str, str],
-    wanted: str,
-    *,
-    unread: frozenset[str] | set[str] = frozenset(),
-    change: bool = False,
-) -> AddressChanges:
-    """Return what found addresses change in a fabric: only what is beyond doubt.
-
-    A host with one address that no other host has takes it. The one that the file has is kept, whatever else is found
-    beside it; a host whose address a free port shows instead has moved there. `at` names each host in findings,
-    `wanted` says what is missing of one without any address; `unread` are hosts that nothing could be found of. Where
-    the file has another address or place, `change` takes the new one.
-    """
-    hosts = {host.name: host for host in fabric.hosts}
-    owner = {host.mac: host.name for host in fabric.hosts}
-    of_host: dict[str, dict[int, str]] = {name: {} for name in hosts}
-    of_mac: dict[int, dict[str, str]] = {}
-    for each in found:
-        of_mac.setdefault(each.mac, {}).setdefault(each.host or each.where, each.where)
-        if each.host:
-            of_host[each.host].setdefault(each.mac, each.where)
-    findings: list[Finding] = []
-    away = {mac: name for mac, name in owner.items() if not of_host[name] and name not in unread}
-    chosen = _moved(found, away)
-    moved = {(each.mac, each.where) for each in chosen.values()}
-    unknown = [each for each in found if not each.host and (each.mac, each.where) not in moved]
-    for each in unknown:
-        whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
-        said = f"{each.name}, {format_mac(each.mac)}" if each.name else format_mac(each.mac)
-        findings.append(Finding(each.where, "a host of the fabric", said + whose))
-    twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
-    for mac, places in twice.items():
-        findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
-    silent: list[str] = []
-    for name, host in hosts.items():
-        macs = of_host[name]
-        if not macs and name not in unread and name not in chosen:
-            silent.append(name)
-            if host.invented:
-                findings.append(Finding(at[name], wanted, "none"))
-        elif host.mac in macs or len(macs) > 1:
-            rest = [SeenAddress(mac, where, name) for mac, where in macs.items() if mac != host.mac]
-            unknown += rest
-            if host.mac not in macs:
-                several = " and ".join(format_mac(each.mac) for each in rest)
-                findings.append(Finding(at[name], "one address, or that of the fabric file among them", several))
-        elif macs.keys() - twice.keys():
-            [(mac, where)] = macs.items()
-            chosen[name] = AddressChange(name, mac, None if host.invented else host.mac, where)
-    return _settle(fabric, chosen, AddressChanges((), (), tuple(unknown), tuple(silent), tuple(findings)), at, change)
-
-
-def _moved(found: list[SeenAddress], away: Mapping[int, str]) -> dict[str, AddressChange]:
-    """Return hosts whose own port shows nothing, and whose address is all that one other port shows; `away` by address.
-
-    That port is no host's: what a list names has no port at all.
-    """
-    of_mac: dict[int, set[str]] = {}
-    of_port: dict[str, set[int]] = {}
-    for each in found:
-        of_mac.setdefault(each.mac, set()).add(each.where)
-        of_port.setdefault(each.where, set()).add(each.mac)
-    return {
-        away[each.mac]: AddressChange(away[each.mac], each.mac, each.mac, each.where, moved=True)
-        for each in found
-        if each.mac in away
-        and not each.host
-        and not each.name
-        and len(of_mac[each.mac]) == len(of_port[each.where]) == 1
-    }
-
-
-def _settle(
-    fabric: Fabric, chosen: dict[str, AddressChange], rest: AddressChanges, at: Mapping[str, str], change: bool
-) -> AddressChanges:
-    """Part what was chosen into learned and changed, without what would give two hosts one address."""
-    findings = list(rest.findings)
-    if not change:
-        findings += [
-            Finding(
-                at[name],
-                f"{format_mac(each.before)}, as the fabric file has it",
-                f"{f'seen at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
-            )
-            for name, each in chosen.items()
-            if each.before is not None
-        ]
-    written = {name: each for name, each in chosen.items() if change or each.before is None}
-    while True:
-        kept = {host.mac: host.name for host in fabric.hosts if host.name not in written}
-        clash = {name: kept[each.mac] for name, each in written.items() if each.mac in kept}
-        if not clash:
-            break
-        for name, other in clash.items():
-            mac = written.pop(name).mac
-            chosen.pop(name)
-            findings.append(
-                Finding(at[name], "an address of its own", f"{format_mac(mac)} (that of {other} in the file)")
-            )
-    return replace(
-        rest,
-        learned=tuple(each for each in chosen.values() if each.before is None),
-        changed=tuple(each for each in chosen.values() if each.before is not None),
-        findings=tuple(findings),
-    )
-
-
-def to_write(changes: AddressChanges, *, change: bool) -> tuple[AddressChange, ...]:
-    """Return the changes that go into the file."""
-    return (*changes.learned, *(changes.changed if change else ()))
+    from tagloom.records.addresses import AddressChange
 
 
 def propose(old: Build, changes: Collection[AddressChange], templates: Path, directory: Path) -> dict[str, Any]:
@@ -248,17 +46,3 @@ def propose(old: Build, changes: Collection[AddressChange], templates: Path, dir
     if not proof.proven:
         raise PlanError("a plan with these hosts proves", str(next(iter(proof.findings), "")), "tagloom plan FABRIC")
     return write_rollout(new, rollout_between(old, new), templates, directory)
-
-
-def refuse_other_hosts(fabric: Fabric, old: Build, where: str) -> None:
-    """Raise InputError unless a build has the hosts of a fabric, at their places and with their addresses."""
-    ours, theirs = (
-        {host.name: (port_name(each, host.switch, host.port), format_mac(host.mac)) for host in each.hosts}
-        for each in (fabric, old.fabric)
-    )
-    unlike = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
-    if unlike:
-        raise InputError(
-            Finding(f"{where}: {name}", f"as the fabric file has it: {ours.get(name)}", str(theirs.get(name)))
-            for name in unlike
-        )

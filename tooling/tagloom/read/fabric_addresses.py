@@ -8,13 +8,61 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.port_names import port_name
+from tagloom.read.fabric_file import parse_fabric
 from tagloom.read.fabric_text import quoted, word
-from tagloom.storage.document import parse_yaml
+from tagloom.storage.document import YAML_BYTES, parse_yaml
+from tagloom.storage.text import decode, read_bytes
+from tagloom.storage.whole import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from tagloom.records.addresses import AddressChange
 
 _INDENT = 2
+_BOM = "\ufeff"
+
+
+class FabricText:
+    """The text of a fabric file, its fabric, and where it is; its bytes are kept, to be changed at addresses alone.
+
+    Raises InputError for what is no fabric.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._content = read_bytes(path, "a readable fabric file", YAML_BYTES)
+        self.text = decode(self._content, str(path), "a readable fabric file")
+        self.fabric = parse_fabric(self.text, str(path))
+
+    def write(self, changes: Collection[AddressChange], output: Path) -> None:
+        """Write the file with these changes to `output`. Raises InputError, and leaves the old one as it is.
+
+        So it does where somebody has changed the file since it was read.
+        """
+        text = with_hosts(self.text, {each.host: each.keys for each in changes}, str(self.path))
+        fabric = parse_fabric(text, str(self.path))
+        written = {host.name: (host.mac, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
+        for each in changes:
+            mac, place = written.get(each.host, (0, ""))
+            if mac != each.mac or (each.moved and place != each.where):
+                raise InputError(
+                    [Finding(str(self.path), f"a file in which {each.host} can be edited", "another host")]
+                )
+        if read_bytes(self.path, "a readable fabric file", YAML_BYTES) != self._content:
+            raise InputError(
+                [Finding(str(self.path), "the file as it was read", "changed by somebody else: try again")]
+            )
+        if self._as_kept(self.text).encode() != self._content:
+            raise InputError([Finding(str(self.path), "lines that all end alike", "some with a carriage return")])
+        write_whole(output, self._as_kept(text))
+
+    def _as_kept(self, text: str) -> str:
+        """Return a text with the byte order mark and the ends of lines that the file has."""
+        mark = _BOM if self._content.startswith(_BOM.encode()) else ""
+        return mark + (text.replace("\n", "\r\n") if b"\r\n" in self._content else text)
 
 
 def with_hosts(text: str, keys: Mapping[str, Mapping[str, str]], source: str) -> str:

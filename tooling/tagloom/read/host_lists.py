@@ -15,7 +15,7 @@ from tagloom.storage.text import read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tagloom.read.host_rows import HostList
+    from tagloom.records.addresses import HostList
 
 Reader = Callable[[str, Rows], None]
 READERS: dict[str, Reader] = {

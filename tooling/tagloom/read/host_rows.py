@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tagloom.errors import Finding, InputError
-from tagloom.records.addresses import SeenAddress
+from tagloom.records.addresses import HostList, SeenAddress
 from tagloom.storage.document import shown
 from tagloom.units import is_host_address, parse_mac
-
-
-@dataclass(frozen=True, slots=True)
-class HostList:
-    """What a list says: its kind, its addresses by name, or names with their places where it has no addresses.
-
-    `remarks` are what it cannot say, though it can be read.
-    """
-
-    kind: str
-    addresses: tuple[SeenAddress, ...]
-    names: tuple[tuple[str, str], ...]
-    remarks: tuple[Finding, ...] = ()
 
 
 class Rows:

@@ -9,10 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tagloom.errors import Finding, InputError
 from tagloom.records.snmp import AUTH_PROTOCOLS, PRIV_PROTOCOLS, SNMP_PORT, Credentials
 from tagloom.storage.document import read_yaml, shown
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.snmp import Address
 
 MIN_PASSWORD = 8  # RFC 3414 section 11.2
 # What the environment says goes before what the page says.
@@ -43,6 +47,35 @@ class SnmpSettings(BaseModel):
     def credentials(self) -> Credentials:
         """Return who asks."""
         return Credentials(**{name: getattr(self, name) for name in Credentials.__dataclass_fields__})
+
+    def agents(self, fabric: Fabric) -> dict[str, Address]:
+        """Return where every switch's agent is: the address that is set for it, else where it is managed.
+
+        Raises InputError for addresses of switches that do not exist.
+        """
+        strangers = [name for name in self.addresses if name not in fabric.index]
+        if strangers:
+            raise InputError(Finding(f"snmp.addresses.{name}", "a switch of the fabric", name) for name in strangers)
+        found = {}
+        for switch in fabric.switches:
+            if switch.name in self.addresses:
+                found[switch.name] = agent_at(self.addresses[switch.name], self.port, f"snmp.addresses.{switch.name}")
+            else:  # the port of a management address is SSH's
+                found[switch.name] = split_address(switch.address or switch.name)[0], self.port
+        return found
+
+
+def agent_at(text: str, port: int, where: str) -> Address:
+    """Read where an agent is: ``host``, ``host:port`` or ``[2001:db8::1]:port``. Raises InputError for anything else.
+
+    >>> agent_at("192.0.2.1", 161, "--seed"), agent_at("[2001:db8::1]:1161", 161, "--seed")
+    (('192.0.2.1', 161), ('2001:db8::1', 1161))
+    """
+    try:
+        host, number = split_address(text)
+    except ValueError:
+        raise InputError([Finding(where, "HOST or HOST:PORT", repr(text))]) from None
+    return host, number or port
 
 
 def read_snmp_settings(path: Path | None, environment: Mapping[str, str], version: str | None = None) -> SnmpSettings:

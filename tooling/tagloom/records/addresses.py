@@ -32,6 +32,19 @@ class SeenAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class HostList:
+    """What a list says: its kind, its addresses by name, or names with their places where it has no addresses.
+
+    `remarks` are what it cannot say, though it can be read.
+    """
+
+    kind: str
+    addresses: tuple[SeenAddress, ...]
+    names: tuple[tuple[str, str], ...]
+    remarks: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AddressChange:
     """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why.
 
@@ -82,6 +95,10 @@ class AddressChanges:
     silent: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+
+    def to_write(self, *, change: bool) -> tuple[AddressChange, ...]:
+        """Return the changes that go into the file; with `change`, of addresses that differ from the file's, too."""
+        return (*self.learned, *(self.changed if change else ()))
 
     def to_json(self) -> dict[str, Any]:
         """Return them with the keys of the command line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Oid = tuple[int, ...]
@@ -51,3 +52,6 @@ class Raw:
     columns: dict[Oid, Rows] = field(default_factory=dict)
     complaints: tuple[str, ...] = ()
     error: str = ""
+
+
+Ask = Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]  # agents by the name of their switch

@@ -1,0 +1,26 @@
+"""Read the fabric that an inventory is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom.read.fabric_file import read_fabric
+from tagloom.storage.document import read_yaml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tagloom.records.fabric import Fabric
+
+
+def fabric_of(inventory: Path) -> Fabric:
+    """Read the fabric file of an inventory. Raises InputError where there is none."""
+    return read_fabric(fabric_path(inventory))
+
+
+def fabric_path(inventory: Path) -> Path:
+    """Return where the fabric file of an inventory is: the one its tagloom.yml names. Raises InputError."""
+    payload = inventory / "tagloom.yml" if inventory.is_dir() else inventory
+    named = read_yaml(payload, "an inventory of tagloom's")
+    name = named.get("fabric", "fabric.yml") if isinstance(named, dict) else "fabric.yml"
+    return payload.parent / str(name)
