@@ -324,6 +324,8 @@ def test_losses_to_a_fault_are_told_from_others():
     page = traffic.report()
     assert (page["lost"], list(page["by_fault"])) == (0, ["cable s1:g1"])
     assert page["lost_to_faults"] >= 8 + 8  # four hosts beyond it for unicasts both ways, and for broadcasts
+    beyond = [[a, b] for a in ("h0", "h1") for b in ("h2", "h3")]
+    assert page["unreached"] == dict.fromkeys(("frames", "broadcasts"), sorted(beyond + [[b, a] for a, b in beyond]))
     editors["s3"].set_entry(10, 0x0200_0000_0003, [2])  # back where it came from: nothing to do with the cable
     plane.change("s3", editors["s3"].freeze())
     traffic.landed("s3 bridge address")

@@ -2,6 +2,7 @@ import json
 import os
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import netmiko
@@ -59,6 +60,16 @@ def test_the_directory_is_an_inventory(tmp_path, ended):
     assert (variables["ansible_user"], variables["ansible_password"]) == ("lab", "lab")
     assert f"[127.0.0.1]:{info.ports['s1']} ssh-rsa" in (tmp_path / "known_hosts").read_text()
     assert read_order(tmp_path).fabric.links == made.links
+
+
+def test_hosts_are_plugged_in_elsewhere_while_the_rack_runs(tmp_path, ended):
+    ended.append(tmp_path)
+    made = fabric(2, [(0, 1, 1, 1, 100)])
+    process.up(Order(made, TEMPLATES), tmp_path)
+    moved = replace(made.hosts[0], switch=1, port=20)
+    process.plug(tmp_path, [moved, *made.hosts[1:]])
+    sent = process.ping(tmp_path, "h0", "h1")
+    assert (sent["path"][0][:2], sent["copies"]) == (["s1", 20], 1)
 
 
 def test_a_rack_of_old_switches_is_reached_by_the_pinned_paramiko(tmp_path, ended):

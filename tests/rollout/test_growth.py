@@ -167,6 +167,18 @@ def test_another_name_of_a_switch_is_nothing_to_do_where_its_address_tells():
     assert pipeline.rollout_between(built(plain), built(nowhere)).growth.pairs_kept == 6
 
 
+def test_a_plan_keeps_the_vlan_ids_of_a_switch_that_has_another_name():
+    old, new = (
+        replace(x, switches=tuple(replace(s, address="192.0.2.7") if s.name == "s0" else s for s in x.switches))
+        for x in DIFFERENCES["a switch is added"]()
+    )
+    new = replace(new, switches=tuple(replace(s, name="z") if s.name == "s0" else s for s in new.switches))
+    runs = built(old)
+    planned = built(new, keep=runs)
+    after = pipeline.rollout_between(runs, planned).after
+    assert {name: after[name] for name in planned.state} == planned.state
+
+
 def test_parts_in_another_order_are_nothing_to_do():
     old = fabric()
     order = [2, 0, 3, 1]

@@ -165,15 +165,19 @@ class Dataplane:
     """
 
     def __init__(self, fabric: Fabric, states: FabricState) -> None:
-        self.fabric = fabric
         self.received: Counter[tuple[str, int]] = Counter()
         self.sent: Counter[tuple[str, int]] = Counter()
-        self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
-        self._host = {h.name: h for h in fabric.hosts}
+        self.plug(fabric)
         self._max_hops = HOPS_PER_SWITCH * len(fabric.switches)
         self._down: dict[int, str] = {}
         self._pulled: dict[tuple[int, int], str] = {}
         self.configure(states)
+
+    def plug(self, fabric: Fabric) -> None:
+        """Take the hosts of a fabric, of the same switches and links, in place of those that were plugged in."""
+        self.fabric = fabric
+        self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
+        self._host = {h.name: h for h in fabric.hosts}
 
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""

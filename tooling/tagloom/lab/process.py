@@ -8,11 +8,17 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, read_info, write_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tagloom.records.fabric import Host
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -143,6 +149,11 @@ def faults(directory: Path) -> dict[str, Any]:
 def mend(directory: Path, *switches: str) -> None:
     """End the faults of switches (of all, where none is named), those in effect and those that wait."""
     ask(directory, "mend", switches=list(switches))
+
+
+def plug(directory: Path, hosts: Iterable[Host]) -> None:
+    """Unplug all hosts, and plug in these, as in the rack's fabric; what the hosts sent of themselves ends."""
+    ask(directory, "plug", hosts=[asdict(host) for host in hosts])
 
 
 def traffic(directory: Path, order: str, seed: int = 0) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
 from tagloom.lab.traffic import Traffic
+from tagloom.records.fabric import Host
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
@@ -229,6 +230,7 @@ class Rack:
             "fault": self._fault,
             "faults": self._faults,
             "mend": self._mend,
+            "plug": self._plug_hosts,
             "traffic": self._traffic,
             "stop": self._stop,
         }
@@ -451,6 +453,15 @@ class Rack:
             self._renew("a fault")
         if fault.lasts:
             self._later(device, fault.lasts, end)
+
+    def _plug_hosts(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Unplug all hosts, and plug in those that are listed; what the hosts sent of themselves ends."""
+        if not isinstance(self.dataplane, Dataplane):
+            raise InputError([Finding("plug", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
+        self.traffic = None
+        self.fabric = replace(self.fabric, hosts=tuple(Host(**host) for host in order["hosts"]))
+        self.dataplane.plug(self.fabric)
+        return {}
 
     def _up_again(self, device: Device) -> None:
         device.down = False

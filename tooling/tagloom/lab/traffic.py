@@ -36,6 +36,7 @@ class Traffic:
     counts: Counter[str] = field(default_factory=Counter)
     lost_to: Counter[str] = field(default_factory=Counter)
     witnesses: list[dict[str, Any]] = field(default_factory=list)
+    unreached: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: {"frames": set(), "broadcasts": set()})
     storm: str = ""
 
     def __post_init__(self) -> None:
@@ -110,6 +111,7 @@ class Traffic:
         self.counts["frames"] += 1
         wanted = {flight.target} if flight.target else self._everyone - {flight.source}
         missing = sorted(wanted - flight.delivered.keys())
+        self.unreached["frames" if flight.target else "broadcasts"].update((flight.source, name) for name in missing)
         if flight.storm:
             self._witness("storms", flight, flight.storm)
             self.storm, self._flows, self._air = flight.storm, [], []
@@ -143,13 +145,18 @@ class Traffic:
             )
 
     def report(self) -> dict[str, Any]:
-        """Return the counts since the start: frames, receivers that missed one, and witnesses of what went wrong."""
+        """Return the counts since the start: frames, receivers that missed one, and witnesses of what went wrong.
+
+        `unreached` lists, of frames to one host and of broadcasts, the pairs [from, to] that missed any, to a fault or
+        not.
+        """
         names = ("frames", "lines", "lost", "lost_to_faults", "duplicated", "flooded", "overheard", "storms")
         return {
             "running": self.running,
             "seconds": self.clock() - self._began,
             **{name: self.counts[name] for name in names},
             "by_fault": dict(sorted(self.lost_to.items())),
+            "unreached": {what: [list(pair) for pair in sorted(pairs)] for what, pairs in self.unreached.items()},
             "storm": self.storm,
             "witnesses": self.witnesses,
         }

@@ -10,7 +10,8 @@ from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
-from tagloom.pipeline.rollouts import by_new_names, rollout_between
+from tagloom.pipeline.planning import by_new_names
+from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read import read_fabric
 from tagloom.records.fabric_pair import FabricPair, owned_ports
 from tagloom.records.ownership import overlay
@@ -59,8 +60,8 @@ def from_what_runs(
             raise PlanError(
                 "a VLAN id must not be reused for a changed tree while hosts are using it",
                 f"the build gives ids that are in use to other trees: {name}",
-                "plan again with --keep and the build that runs, or: tagloom rollout OLD NEW",
-                ("plan --keep BUILD", "rollout OLD NEW"),
+                "tagloom rollout OLD NEW, or plan again with --keep OLD where its paths can be kept",
+                ("rollout OLD NEW",),
             )
     directory = context.site.directory("growth") / "rollout"
     write_rollout(new, change, context.site.share / "templates", directory)

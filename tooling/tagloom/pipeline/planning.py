@@ -143,6 +143,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     """
     plannable(fabric, spoken=texts)
     refuse_protection(protect, assignment)
+    keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     site_lines(fabric)  # before minutes are spent on a plan that they would stop
     if prefer not in PREFERENCES:
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
@@ -210,6 +211,22 @@ def plan(  # noqa: PLR0913 - what an operator may choose
             "use --routing tree, or static entries (no --learning)",
         )
     return build, proof, written
+
+
+def by_new_names(old: Build, new: Fabric) -> Build:
+    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
+    fabric = old.fabric
+    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
+    names = {
+        s.name: known[s.address, s.model]
+        for s in fabric.switches
+        if s.name not in new.index and (s.address, s.model) in known
+    }
+    if not names:
+        return old
+    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
+    state = {names.get(name, name): held for name, held in old.state.items()}
+    return replace(old, fabric=replace(fabric, switches=switches), state=state)
 
 
 def _kept(keep: Build, fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
 from tagloom.pipeline.files import read_texts
-from tagloom.pipeline.planning import plan
+from tagloom.pipeline.planning import by_new_names, plan
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
 from tagloom.records.fabric_pair import FabricPair, alike
@@ -62,22 +61,6 @@ def rollout_between(
 
 def _planned_alone(fabric: Fabric) -> FabricState:
     return plan(fabric, Path(), texts=False)[0].state
-
-
-def by_new_names(old: Build, new: Fabric) -> Build:
-    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
-    fabric = old.fabric
-    known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
-    names = {
-        s.name: known[s.address, s.model]
-        for s in fabric.switches
-        if s.name not in new.index and (s.address, s.model) in known
-    }
-    if not names:
-        return old
-    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
-    state = {names.get(name, name): held for name, held in old.state.items()}
-    return replace(old, fabric=replace(fabric, switches=switches), state=state)
 
 
 def what_runs(
