@@ -3,11 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import asdict
 
+import commands
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
@@ -26,10 +25,7 @@ class Terminal:
         self.home = home
 
     def __call__(self, *words, expect=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "tagloom.cli", *map(str, words)],
-            capture_output=True, text=True, cwd=self.home, check=False, env=os.environ | {"NO_COLOR": "1"},
-        )  # fmt: skip
+        done = commands.run(words, self.home, os.environ | {"NO_COLOR": "1"})
         assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         return done.stdout

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import commands
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.adapters.connect import connect
@@ -102,18 +103,22 @@ class Ring:
         return all(state[name] == self.order.state_after(state[name], name, wave) for name in NAMES)
 
     def start(self, *words, inventory=None, **how):
+        """Begin a command that is not awaited at once."""
         where = str(inventory or self.rack)
         command = [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words, "-i", where, "--json"]
         return subprocess.Popen(
             command, cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
         )
 
-    def answer(self, *words, expect=0, **how):
-        done = self.start(*words, **how)
-        out, err = done.communicate()
+    def answer(self, *words, expect=0, inventory=None):
+        done = commands.run([*words, "-i", inventory or self.rack, "--json"], self.home)
+        return self.read(done.returncode, done.stdout, done.stderr, expect)
+
+    @staticmethod
+    def read(status, out, err, expect):
         page = json.loads(out)
         went_wrong = [each for each in page.pop("outcomes", []) if each["error"]]
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{page}\n{went_wrong}\n{err}"
+        assert status == expect, f"{status}\n{page}\n{went_wrong}\n{err}"
         assert "Traceback" not in err
         return page | {"said": err, "errors": " ".join(each["error"] for each in went_wrong)}
 
@@ -585,7 +590,9 @@ def test_no_line_is_sent_that_the_journal_has_no_room_for(ring):
     def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
-    page = ring.answer("apply", "change", expect=3, preexec_fn=no_room)
+    begun = ring.start("apply", "change", preexec_fn=no_room)
+    out, err = begun.communicate()
+    page = ring.read(begun.returncode, out, err, expect=3)
     intended = {row.switch for row in ring.journal.switches(1)}
     after = process.configurations(ring.rack)
     assert set(page["failed"]) >= set(NAMES) - intended != set()

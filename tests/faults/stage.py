@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+import commands
 from tagloom import platforms
 from tagloom.adapters.connect import connect
 from tagloom.adapters.ssh import Access
@@ -31,9 +32,9 @@ STRUCK_SECONDS = 120.0
 ANSWER_SECONDS = 6.0  # of a switch; what takes longer has failed
 
 
-def tagloom(home, *words, expect=(0,), **options):
+def tagloom(home, *words, expect=(0,)):
     """Run one command to its end."""
-    done = subprocess.run(command(*words), capture_output=True, text=True, cwd=home, check=False, **options)
+    done = commands.run(words, home)
     assert done.returncode in expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     assert "has a fault" not in done.stderr, done.stderr
@@ -89,9 +90,9 @@ class Stage:
         path.write_text(json.dumps(page))
         return page
 
-    def __call__(self, *words, expect=(0,), **options):
+    def __call__(self, *words, expect=(0,)):
         """Run a command on the switches; gives its page."""
-        done = tagloom(self.home, *words, "-i", "inventory", "--json", expect=expect, **options)
+        done = tagloom(self.home, *words, "-i", "inventory", "--json", expect=expect)
         return json.loads(done.stdout)
 
     def type(self, switch, *lines):

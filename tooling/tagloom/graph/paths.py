@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagloom.graph import walks
 from tagloom.records.routes import DELIVERED, UNUSED, Departures, Relation
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ def _large(routes: Routes) -> bool:
 def path_lengths(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
     """Count the channels from each source to each switch, int32[S, N]; -1 where no path goes."""
     if routes.parent is not None and _large(routes):
-        from tagloom.graph import walks  # noqa: PLC0415 - numba takes its time
-
         return walks.depths(fabric.tail, routes.root, routes.parent)
     if routes.parent is not None:
         return _depth(fabric.tail, routes.root, routes.parent)
@@ -145,8 +144,6 @@ def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDA
     """List the channel dependencies of all paths, as (channel held, channel wanted), each once."""
     channels = max(1, len(fabric.tail))
     if _large(routes):
-        from tagloom.graph import walks  # noqa: PLC0415 - numba takes its time
-
         turn = walks.turns(fabric.tail, fabric.tail_port, routes.trees, fabric.port_channel.shape[1])
         held, port = np.nonzero(turn)
         return held, fabric.port_channel[fabric.head[held], port].astype(np.int64)
@@ -175,8 +172,6 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
     flow = _flow(fabric, routes, volume)
     load = np.zeros(len(fabric.tail))
     if _large(routes):
-        from tagloom.graph import walks  # noqa: PLC0415 - numba takes its time
-
         load, reached = walks.loads(fabric.tail, routes.root, routes.trees, flow)
     else:
         depth = path_lengths(fabric, routes)
@@ -253,8 +248,6 @@ def _departures(fabric: Fabric, routes: Routes) -> Departures | None:
     following = np.zeros((len(fabric.tail), len(targets)), kind)
     found = Departures(targets, first, following, here)
     if _large(routes):
-        from tagloom.graph import walks  # noqa: PLC0415 - numba takes its time
-
         tree = fabric.tail, fabric.tail_port, routes.root, routes.trees
         return found if walks.departures(*tree, targets, first, following, here) else None
     grid = np.meshgrid(np.arange(routes.sources), np.arange(len(targets)), indexing="ij")

@@ -10,6 +10,8 @@ from tagloom.errors import PlanError
 from tagloom.graph.search import all_hops, hops_from
 from tagloom.graph.trees import per_switch, pruned, rooted_at
 from tagloom.records.routes import Routes
+from tagloom.route.net import lay_out
+from tagloom.route.ranked_trees import by_distance, compare, grown_rows, ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,9 +38,6 @@ def up_down(fabric: Fabric, top: int | None = None) -> Routes:
         chosen = best_root(fabric) if top is None else top
         parent = pruned(fabric, whole_trees(fabric, root, ranked(fabric, chosen)))
     else:
-        from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
-        from tagloom.route.ranked_trees import grown_rows, ranks  # noqa: PLC0415 - as above
-
         net = lay_out(fabric)
         chosen = _compiled_best(net) if top is None else top
         parent = grown_rows(net, ranks(net, chosen), len(fabric.switches), spread=False)
@@ -59,8 +58,6 @@ def best_root(fabric: Fabric) -> int:
     where two hosts are not connected.
     """
     if len(fabric.switches) >= COMPILED:
-        from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
-
         return _compiled_best(lay_out(fabric))
     hosts = _hosts(fabric)
     tops = central(fabric)[:CANDIDATE_ROOTS]
@@ -68,8 +65,6 @@ def best_root(fabric: Fabric) -> int:
 
 
 def _compiled_best(net: Net) -> int:
-    from tagloom.route.ranked_trees import by_distance, compare  # noqa: PLC0415 - numba takes its time
-
     tops = by_distance(net)[:CANDIDATE_ROOTS]
     return int(tops[np.argmin(compare(net, tops))])
 
@@ -98,9 +93,6 @@ def central(fabric: Fabric) -> list[int]:
         if not found:
             raise PlanError("all hosts are connected by links that are up", next_step="switch a link on")
         return found
-    from tagloom.route.net import lay_out  # noqa: PLC0415 - numba takes its time
-    from tagloom.route.ranked_trees import by_distance  # noqa: PLC0415 - as above
-
     return [int(top) for top in by_distance(lay_out(fabric))]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagloom.graph.paths import COMPILED_FROM, paths_to
 from tagloom.graph.search import reached
+from tagloom.verify.climb import climb
 from tagloom.verify.forwarding import NOWHERE
 
 if TYPE_CHECKING:
@@ -107,8 +108,6 @@ def _climbed(
     model: Forwarding, table: NDArray[np.int32], pin: NDArray[np.unsignedinteger], routes: Routes | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which destinations all frames reach, on planned paths where they are trees, and their turns."""
-    from tagloom.verify.climb import climb  # noqa: PLC0415 - numba takes its time
-
     fabric = model.fabric
     good = np.zeros(len(fabric.hosts), np.bool_)
     turns = np.zeros((len(fabric.tail), table.shape[1]), np.bool_)

@@ -1,0 +1,40 @@
+"""Run tagloom's commands to their ends, each in a process of its own, forked from one that has loaded the libraries.
+
+Directory, environment, streams and exit status are a command's own, as a shell gives them; only loading is shared.
+"""
+
+import multiprocessing
+import os
+import sys
+import tempfile
+from pathlib import Path
+from subprocess import CompletedProcess
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["tagloom.cli", "tagloom.pipeline", "tagloom.operate", "tagloom.lab.process", "numba", "scipy.sparse.csgraph"]
+)
+
+
+def run(words, directory, environment=os.environ):
+    """Run `tagloom WORDS` in a directory, and return its exit status and what it printed."""
+    words = ["tagloom", *map(str, words)]
+    with tempfile.TemporaryDirectory() as place:
+        printed = [Path(place, "out"), Path(place, "err")]
+        process = FORKS.Process(target=_begin, args=(words, directory, dict(environment), printed))
+        process.start()
+        process.join()
+        return CompletedProcess(words, process.exitcode, *(path.read_text("utf-8") for path in printed))
+
+
+def _begin(words, directory, environment, printed):
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in enumerate([Path(os.devnull), *printed]):
+        with path.open("a") as stream:
+            os.dup2(stream.fileno(), number)
+    sys.argv = words
+    from tagloom.cli import main  # noqa: PLC0415 - it is loaded already
+
+    sys.exit(main())
