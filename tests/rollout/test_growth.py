@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from watched import watch
 
@@ -132,6 +133,23 @@ def test_whoever_is_in_both_is_reached_after_every_line(name, model, assignment)
     end = {switch.name: change.after[switch.name] for switch in new.fabric.switches}
     assert verify(new.fabric, end).proven
     assert change.to_json()["peak_lost_pairs"] == 0
+
+
+@pytest.mark.parametrize("name", few(list(DIFFERENCES), 0, 3, 10, 14))
+def test_where_spanning_tree_stays_on_outside_it_runs_on_no_port_of_the_fabric(name):
+    old, new = (built(replace(each, spanning_tree="outside")) for each in DIFFERENCES[name]())
+    change = pipeline.rollout_between(old, new)
+    assert watch(change, old.fabric, new.fabric, random.Random(1), every=4)
+    for s, switch in enumerate(new.fabric.switches):
+        held = change.after[switch.name]
+        assert held.spanning_tree
+        assert np.flatnonzero(~held.port_spanning_tree).tolist() == [p - 1 for p in sorted(new.fabric.used_ports[s])]
+
+
+def test_another_place_of_spanning_tree_takes_a_rollout_of_its_own():
+    old, new = DIFFERENCES["a link is added"]()
+    with pytest.raises(InputError, match="spanning_tree: expected off, as before"):
+        pipeline.rollout_between(built(old), built(replace(new, spanning_tree="outside")))
 
 
 def cells(change):

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from tagloom import platforms
 from tagloom.lab import process
 from tagloom.lab.dataplane import Dataplane
 from tagloom.pipeline import parse
+from tagloom.platforms.factory import factory_state
 from tagloom.read import read_fabric
-from tagloom.records.fabric import Host
+from tagloom.records.fabric import Host, Link, Switch
 from terminal import Terminal
 
 NAMES = ("s0", "s1", "s2")
@@ -153,3 +155,47 @@ def test_a_greenfield_prunes_by_its_first_wave_and_a_rollback_puts_all_back(term
     assert terminal.answer("rollback")["failed"] == []
     assert joined(terminal) == first
     assert states(terminal) == before
+
+
+def with_a_switch_outside(terminal):
+    """Return frames' ways over the rack and a switch of somebody else on two cables of s0's, a host on each."""
+    fabric, there = read_fabric(terminal.home / "f.yml"), len(NAMES)
+    ends = (Host("near", 0, 22, 0x02AA << 32), Host("far", there, 3, (0x02AA << 32) + 1))
+    whole = replace(
+        fabric,
+        switches=(*fabric.switches, Switch("x", fabric.switches[0].model)),
+        ports=(*fabric.ports, fabric.ports[0]),
+        links=(*fabric.links, Link(0, 20, there, 1), Link(0, 21, there, 2)),
+        hosts=(*fabric.hosts, *ends),
+        shape=None,
+    )
+    return Dataplane(whole, {**states(terminal), "x": factory_state(platforms.of(whole.switches[there]))})
+
+
+def test_spanning_tree_stays_on_where_others_are_cabled_if_the_plan_says_so(terminal):
+    terminal("plan", "f.yml", "--foreign", "spanning-tree", "-o", "outside")
+    assert not with_a_switch_outside(terminal).broadcast("far").storm
+    page = terminal.answer("apply", "outside", "--allow", "interrupt")
+    assert (page["changed"], page["failed"]) == (list(NAMES), [])
+    text = process.configurations(terminal.rack)["s0"]
+    assert "\nno spanning-tree\n" not in text
+    assert "spanning-tree disable" in text
+    now = with_a_switch_outside(terminal)
+    assert not now.broadcast("far").storm
+    assert now.unicast("far", "near").copies == now.unicast("near", "far").copies == 1
+    assert terminal.answer("lab", "ping")["reached"] == 6
+    assert terminal.answer("apply", "outside")["unchanged"] == list(NAMES)
+
+
+@pytest.mark.long  # half a minute until ports outside forward
+def test_spanning_tree_comes_on_outside_by_a_rollout_that_keeps_every_pair_and_a_rollback_takes_it_off(terminal):
+    terminal("apply", "b", "--allow", "interrupt")
+    before = process.configurations(terminal.rack)
+    assert with_a_switch_outside(terminal).broadcast("far").storm, "what a plan that turns it off altogether does"
+    terminal("plan", "f.yml", "--foreign", "spanning-tree", "--previous", "b", "-o", "on")
+    page = terminal.answer("rollout", "b", "on", "-o", "later")
+    assert (page["wave_names"], page["hitless"]) == (["apart", "spanning tree"], True)
+    assert terminal.answer("apply", "later")["hitless"]
+    assert not with_a_switch_outside(terminal).broadcast("far").storm
+    terminal("rollback")
+    assert process.configurations(terminal.rack) == before

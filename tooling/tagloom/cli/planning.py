@@ -38,6 +38,7 @@ def _new(args: argparse.Namespace, screen: Screen) -> int:
 
 def _plan(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom import pipeline
+    from tagloom.platforms.spanning import spanning_outside
     from tagloom.read import read_fabric
     from tagloom.regulate.settings_file import read_result, with_links_off
     from tagloom.report import losses, terminal
@@ -46,6 +47,7 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
     start = time.monotonic()
     whole = read_fabric(args.fabric, args.templates)
     whole = pipeline.with_trusted_lines(whole) if args.trust_foreign else whole
+    whole = spanning_outside(whole) if args.foreign == "spanning-tree" else whole
     fabric = with_links_off(whole, args.off, args.settings)
     left = {host.name for host in fabric.hosts}
     gone = [host.name for host in whole.hosts if host.name not in left]
@@ -279,6 +281,12 @@ def add(commands: Commands) -> None:
         "and let their ports take its tagged frames, if those are proven to close no cycle",
     )
 
+    plan.add_argument(
+        "--foreign",
+        choices=["spanning-tree"],
+        help="spanning-tree: it stays on for ports outside the fabric, whose loops it goes on to block, and is off at "
+        "the fabric's own alone; the same as spanning_tree: outside in the fabric file",
+    )
     plan.add_argument(
         "--trust-foreign",
         action="store_true",

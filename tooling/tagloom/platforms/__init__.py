@@ -100,6 +100,12 @@ class Platform:
         """Return whether there is a line that makes the switch drop BPDUs while its spanning tree is off."""
         return bool(self.grammar) and "bpdu_filter_on" in family(self.grammar, self.firmware).get("lines", {})
 
+    @property
+    def spans_by_port(self) -> bool:
+        """Return whether there is a line that takes one port out of the spanning tree, and BPDUs are dropped there."""
+        data = family(self.grammar, self.firmware) if self.grammar else {}
+        return "port_spanning_tree_off" in data.get("lines", {}) and self.drops_bpdus
+
     def at_once(self, line: str) -> bool:
         """Return whether a line of the grammar, by its key, sets all ports at once and not one."""
         lines = family(self.grammar, self.firmware).get("lines", {}) if self.grammar else {}

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.platforms.spanning import without_port_spanning_tree
 from tagloom.platforms.words import read_templates
 from tagloom.read import families
 from tagloom.read.fabric_form import (
@@ -139,7 +140,7 @@ class _Reader:
         """Check the file's form: keys, types, ranges."""
         if isinstance(raw.get("links"), list):  # a bare pair is a link with nothing else to say
             raw = {**raw, "links": [{"ends": item} if isinstance(item, list) else item for item in raw["links"]]}
-        for key in ("flow_control", "eee"):  # YAML 1.1 reads a bare on or off as a boolean
+        for key in ("flow_control", "eee", "spanning_tree"):  # YAML 1.1 reads a bare on or off as a boolean
             if isinstance(raw.get(key), bool):
                 raw = {**raw, key: "on" if raw[key] else "off"}
         for part in ("switches", "hosts", "links"):
@@ -474,7 +475,10 @@ class _Reader:
             eee=None if form.eee is None else form.eee == "on",
             reserved=tuple(sorted((index[name], port) for name, ports in draft.reserved.items() for port in ports)),
             returned_ports=form.returned_ports,
+            spanning_tree=form.spanning_tree,
         )
+        for finding in without_port_spanning_tree(fabric) if form.spanning_tree == "outside" else ():
+            self.find(("spanning_tree",), finding.expected, finding.actual)
         fabric = fabric.with_switches_down(dead) if dead else fabric
         if not self._connected(fabric):
             return None

@@ -90,6 +90,7 @@ class FabricForm(Form):
     management: ManagementForm | None = None
     reserved: dict[Name, list[str]] = {}
     returned_ports: Literal["isolated", "factory", "shut"] = "isolated"
+    spanning_tree: Literal["off", "outside"] = "off"
     site: dict[str, JsonValue] = {}
 
 

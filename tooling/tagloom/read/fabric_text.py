@@ -35,6 +35,8 @@ def format_fabric(fabric: Fabric) -> str:
     lines = [f"name: {word(fabric.name)}", f"vlans: {{first: {fabric.first_vlan}}}"]
     if fabric.flow_control:
         lines.append('flow_control: "on"')
+    if fabric.spanning_tree != "off":
+        lines.append(f"spanning_tree: {fabric.spanning_tree}")
     if fabric.eee is not None:
         lines.append(f'eee: "{"on" if fabric.eee else "off"}"')
     if (how := fabric.management) is not None:

@@ -129,7 +129,8 @@ class Fabric:
     `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default; `management` is None where
     every switch is managed by a port outside the fabric. `reserved` are ports, as (switch, port) ascending, that no
     host and no link may take. `returned_ports` says what becomes of ports that a rollout gives back: isolated (up, in
-    no VLAN), shut, or factory (as the switch came).
+    no VLAN), shut, or factory (as the switch came). `spanning_tree` says where it runs: off (on no port), or
+    outside (on all ports but the fabric's).
     """
 
     name: str
@@ -144,6 +145,7 @@ class Fabric:
     management: Management | None = None
     reserved: tuple[tuple[int, int], ...] = ()
     returned_ports: str = "isolated"
+    spanning_tree: str = "off"
 
     @cached_property
     def index(self) -> dict[str, int]:

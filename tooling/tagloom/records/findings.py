@@ -64,7 +64,9 @@ class Findings:
     would close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any
     switch, `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them,
     `foreign_cycle` is a dependency cycle that arises only with those: a finding where all its channels end at ports
-    that send PAUSE, else no verdict, but an assumption that is needed;
+    that send PAUSE, else no verdict, but an assumption that is needed; `foreign_unguarded` are those that join ports
+    outside of two switches which run spanning tree, over links which do not: if both are cabled together outside, that
+    loops, and no text tells;
     `invented_addresses` counts the hosts whose MAC address tagloom made up: entries for them serve no real host.
     Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
     text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
@@ -94,6 +96,7 @@ class Findings:
     foreign_vlans: tuple[int, ...] = ()
     foreign_safe: bool = True
     foreign_cycle: tuple[str, ...] = ()
+    foreign_unguarded: tuple[str, ...] = ()
     invented_addresses: int = 0
 
     @property
@@ -145,6 +148,7 @@ class Findings:
             "tagged_frames_cycle": list(self.tagged_frames_cycle),
             "foreign_vlans": list(self.foreign_vlans),
             "foreign_cycle": list(self.foreign_cycle),
+            "foreign_unguarded": list(self.foreign_unguarded),
             "invented_addresses": self.invented_addresses,
             "channels": self.channels,
             "dependencies": self.dependencies,

@@ -241,6 +241,9 @@ def _write_ports(todo: _Changes) -> None:
                 todo.refuse(change.port)
         elif cell is Cell.SPEED and after:
             todo.add("speed", context, (change,), mbps=after)
+        elif cell is Cell.PORT_SPANNING_TREE:
+            late = "late_" if after and _turned(todo, on=False) else ""
+            todo.add(f"{late}{_STEP_OF[cell, after]}", context, (change,), line=_STEP_OF[cell, after])
         else:
             todo.add(_STEP_OF[cell, after], context, (change,))
         if cell is Cell.NEGOTIATION and not after:
@@ -287,7 +290,9 @@ def _write_entries(todo: _Changes) -> None:
 
 def _write_switch(todo: _Changes) -> None:
     for change in todo.cells[Cell.SPANNING_TREE]:
-        todo.add("spanning_tree_on" if change.after else "spanning_tree_off", CONFIG, (change,))
+        line = "spanning_tree_on" if change.after else "spanning_tree_off"
+        late = change.after and any(not each.after for each in todo.cells[Cell.PORT_SPANNING_TREE])
+        todo.add(f"late_{line}" if late else line, CONFIG, (change,), line=line)
     for change in todo.cells[Cell.BPDU_FILTERING]:
         step = "bpdu_filter_on" if change.after else "bpdu_filter_off"
         if not todo.grammar.has(step):
@@ -297,6 +302,11 @@ def _write_switch(todo: _Changes) -> None:
         todo.add(step, CONFIG, (change,))
     for change in todo.cells[Cell.AGING]:
         todo.add("aging", CONFIG, (change,), seconds=change.after)
+
+
+def _turned(todo: _Changes, *, on: bool) -> bool:
+    """Return whether the switch's spanning tree is turned on, or off."""
+    return any(bool(change.after) is on for change in todo.cells[Cell.SPANNING_TREE])
 
 
 def fitting(items: list[int], write: Callable[[list[int]], str]) -> list[list[int]]:

@@ -141,6 +141,11 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
     if proof.foreign_cycle and proof.deadlock_free:
         around = "; ".join(proof.foreign_cycle)
         lines += row("assumed", f"no PAUSE on all of these channels: frames of VLANs of others close a cycle, {around}")
+    if proof.foreign_unguarded:
+        those = "; ".join(proof.foreign_unguarded)
+        lines += row(
+            "assumed", f"not joined outside the fabric too, where no spanning tree would see the loop: {those}"
+        )
     if proof.invented_addresses:
         those = f"{proof.invented_addresses:,} of {hosts:,} hosts"
         lines += row("assumed", f"MAC addresses that tagloom made up, of {those}: no real host answers to one")

@@ -89,6 +89,9 @@ def refuse_unlike(fabrics: FabricPair) -> None:
             findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
     if (ways := [_way(fabric) for fabric in (old, new)])[0] != ways[1]:
         findings.append(Finding("management", "the same way in both builds", "two ways"))
+    if old.spanning_tree != new.spanning_tree:
+        rule = f"{old.spanning_tree}, as before: another place for it takes a rollout of its own"
+        findings.append(Finding("spanning_tree", rule, new.spanning_tree))
     if findings:
         raise InputError(findings)
 

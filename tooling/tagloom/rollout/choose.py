@@ -23,6 +23,7 @@ from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.rollout.acyclic import Acyclic, acyclic, together
 from tagloom.rollout.greenfield import greenfield, plain_end
 from tagloom.rollout.layers import bouncing, leaving, retrained
+from tagloom.rollout.outside import spanning_steps
 from tagloom.rollout.per_port import per_port
 from tagloom.rollout.steps import Change, Step, paused, piecewise, through, unpaused
 from tagloom.rollout.trees import chain, tree_state, trees_beside
@@ -83,6 +84,15 @@ def choose(
     if not after_proof.proven:
         witness = str(after_proof.findings[0]) if after_proof.findings else "unreachable pairs"
         raise PlanError("a rollout ends in a state that proves", witness, "tagloom plan", ("plan",))
+    if steps := spanning_steps(fabric, before, after):
+        request = _Request(fabric, before, steps[-1].state, services)
+        first = _proven(request, _Plan("spanning tree", steps))
+        assert first is not None, request.refused  # noqa: S101 - it runs on no port of the fabric in either end
+        rest = choose(
+            fabric, first[-1].state, after, services, strategy=strategy, allow_drain=allow_drain, renumber=False
+        )
+        how = rest.strategy if rest.waves else "spanning tree"
+        return replace(rest, strategy=how, before=before, waves=(*first, *rest.waves), before_proof=before_proof)
     request = _Request(fabric, before, after, services)
     for plan in _candidates(request, strategy, allow_drain=allow_drain):
         waves = _proven(request, plan)

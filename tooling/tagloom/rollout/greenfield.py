@@ -88,7 +88,7 @@ def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
         state = dict(state)
         for s in np.flatnonzero(tree.depth == level).tolist():
             name = fabric.switches[s].name
-            state[name] = replace(state[name], spanning_tree=False)
+            state[name] = _off(fabric, s, state[name], change.after[name])
         steps.append(Step("spanning tree off", _OFF, state, 0.0, running))
     rest = through(replace(change, before=state), layers)
     return worth(change.before, [*steps, *(replace(step, assumptions=loose) for step in rest)])
@@ -111,6 +111,16 @@ def _check(change: Change) -> None:
     if any((held.flow_control != FlowControl.OFF).any() for held in change.before.values()):
         rule = "greenfield starts without PAUSE"
         raise PlanError(rule, "flow control is on at some port", f"turn it off first, or {_PAUSE}", (AT_ONCE,))
+
+
+def _off(fabric: Fabric, s: int, held: SwitchState, goal: SwitchState) -> SwitchState:
+    """Return a switch with spanning tree off where `goal` has it off: altogether, or at the fabric's ports alone.
+
+    To the others it is the same: such a port drops BPDUs and sends none.
+    """
+    if not goal.spanning_tree:
+        return replace(held, spanning_tree=False)
+    return with_cells(held, goal, np.array(fabric.used_ports[s], np.int64) - 1, ("port_spanning_tree",))
 
 
 def _without_default(held: SwitchState, at: list[int]) -> SwitchState:

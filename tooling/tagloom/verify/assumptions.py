@@ -197,12 +197,14 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "with spanning tree off, a switch blocks no port and lets no BPDU start one elsewhere",
         "The proof counts on every port that is enabled. BPDUs are dropped, or flooded in a VLAN like any group "
-        "address, which the proof of floods covers.",
+        "address, which the proof of floods covers. Where it stays on for ports outside (spanning_tree: outside), a "
+        "port that is taken out of it drops BPDUs, and passes none on to ports that are in it.",
         {
-            "ros": "likely: SG300 floods BPDUs while spanning tree is off, unless told 'spanning-tree bpdu filtering'",
+            "ros": "confirmed on kin: 3448 and SG300 flood BPDUs where spanning tree is off, on the switch or a port, "
+            "unless told 'spanning-tree bpdu filtering'",
             "ros4": "likely: as SG300",
-            "fastpath": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own in N-series guides",
-            "os6": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own in N-series guides",
+            "fastpath": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100, N-series guides)",
+            "os6": "likely: dropped; 'spanning-tree bpdu flooding' is a line of its own (8100 and N-series guides)",
             "linux-bridge": "confirmed: flooded while stp_state is 0 (net/bridge/br_input.c)",
             ANY: "unproven",
         },

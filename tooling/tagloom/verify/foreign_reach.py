@@ -13,7 +13,7 @@ from tagloom.records.switch_state import DEFAULT_VLAN, Membership
 from tagloom.verify.foreign import outside_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -64,6 +64,44 @@ def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> lis
     ]
 
 
+def unguarded_vlans(fabric: Fabric, state: FabricState, vlans: Iterable[int]) -> tuple[str, ...]:
+    """Return VLANs of others whose loops outside the fabric no spanning tree sees, each with two ports that it joins.
+
+    Where spanning tree runs on ports outside the fabric, it blocks what is cabled there, as long as frames go round
+    there alone. Over links without spanning tree no BPDU passes: a VLAN that leads over such links, from ports outside
+    at one switch to those at another, closes a ring with what may join the two outside, and nobody blocks that.
+    """
+    runs = [_spans(state[switch.name]) if switch.up else None for switch in fabric.switches]
+    named = []
+    for vlan in vlans:
+        first: dict[int, Port] = {}
+        for (s, port), part in sorted(_parts(fabric, vlan, state, _blind(fabric, state)).items()):
+            spans = runs[s]
+            if spans is None or not spans[port - 1] or fabric.port_host[s, port] >= 0:
+                continue
+            a = first.setdefault(part, (s, port))
+            if a[0] != s:
+                named.append(f"VLAN {vlan}: {port_name(fabric, *a)} and {port_name(fabric, s, port)}")
+                break
+    return tuple(named)
+
+
+def _spans(held: SwitchState) -> NDArray[np.bool_]:
+    """Return which ports take part in a spanning tree, bool[P]."""
+    runs: NDArray[np.bool_] = held.port_spanning_tree & held.spanning_tree
+    return runs
+
+
+def _blind(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+    """Return over which links no spanning tree is seen: an end of theirs takes no part, bool[L]."""
+    runs = {switch.name: _spans(state[switch.name]) for switch in fabric.live}
+
+    def seen(s: int, port: int) -> bool:
+        return fabric.switches[s].up and bool(runs[fabric.switches[s].name][port - 1])
+
+    return np.array([not (seen(x.a, x.a_port) and seen(x.b, x.b_port)) for x in fabric.links], np.bool_)
+
+
 def _cut(fabric: Fabric, vlan: int, before: FabricState, after: FabricState) -> Iterator[CutVlan]:
     now, then = _parts(fabric, vlan, before), _parts(fabric, vlan, after)
     groups: dict[int, list[Port]] = {}
@@ -84,8 +122,11 @@ def _cut(fabric: Fabric, vlan: int, before: FabricState, after: FabricState) -> 
         yield CutVlan(vlan, a, b, next((port for port in (a, b) if port not in then), None), lost)
 
 
-def _parts(fabric: Fabric, vlan: int, state: FabricState) -> dict[Port, int]:
-    """Map each port of a VLAN, outside the fabric or a host's, to the part of the fabric that the VLAN joins it to."""
+def _parts(fabric: Fabric, vlan: int, state: FabricState, links: NDArray[np.bool_] | None = None) -> dict[Port, int]:
+    """Map each port of a VLAN, outside the fabric or a host's, to the part of the fabric that the VLAN joins it to.
+
+    That is over all links, or those of `links` alone, bool[L].
+    """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most changes need not wait for
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - as above
 
@@ -99,8 +140,8 @@ def _parts(fabric: Fabric, vlan: int, state: FabricState) -> dict[Port, int]:
 
     ways = [
         (link.a, link.b)
-        for link in fabric.links
-        if link.up and joined(link.a, link.a_port) and joined(link.b, link.b_port)
+        for i, link in enumerate(fabric.links)
+        if (links is None or links[i]) and link.up and joined(link.a, link.a_port) and joined(link.b, link.b_port)
     ]
     ends = np.array(ways, np.int64).reshape(-1, 2).T
     _, part = connected_components(csr_matrix((np.ones(len(ways)), (ends[0], ends[1])), (count, count)), directed=False)

@@ -17,6 +17,7 @@ from tagloom.units import format_ranges
 from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
+from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import forwarding
 from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
@@ -126,6 +127,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         foreign_vlans=foreign.vlans,
         foreign_safe=not (foreign.storm or foreign.heard),
         foreign_cycle=with_others,
+        foreign_unguarded=unguarded_vlans(fabric, state, foreign.vlans),
         invented_addresses=sum(host.invented for host in fabric.hosts),
     )
 

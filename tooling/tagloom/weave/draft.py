@@ -58,7 +58,8 @@ class Draft:
     def states(self, *, tagged_links: bool) -> FabricState:
         """Make the state of every switch.
 
-        Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off. Where frames
+        Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off, on the switch
+        or, where the fabric says so, on those ports alone: BPDUs that come in there are to be dropped. Where frames
         travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
         reach into the fabric. Ports of hosts take untagged frames only, where the family can say so: frames that a host
         tagged itself would go along trees of other sources, and close dependency cycles there. A link that is wanted
@@ -125,7 +126,9 @@ class Draft:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         if platform.refuses_tagged:
             frames[fabric.port_host[s, 1 : ports + 1] >= 0] = Frames.UNTAGGED_ONLY
-        entry = self._entries(s)
+        entry, outside = self._entries(s), fabric.spanning_tree == "outside"
+        spans = np.ones(ports, np.bool_)
+        spans[used] = not outside
         flow = np.full(ports, FlowControl.OFF, np.uint8)
         cables = used[used < platform.physical_ports]
         everywhere = np.arange(ports)
@@ -147,10 +150,11 @@ class Draft:
             speed_mbps=speed,
             flow_control=flow,
             eee=eee,
-            port_spanning_tree=np.ones(ports, np.bool_),
+            port_spanning_tree=spans,
             lag=lag,
             entry_vlan=entry[0],
             entry_mac=entry[1],
             entry_port=entry[2],
-            spanning_tree=False,
+            spanning_tree=outside,
+            bpdu_filtering=outside and platform.tells_bpdus,
         )
