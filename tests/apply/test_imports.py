@@ -73,7 +73,7 @@ class Families(Terminal):
         super().__init__(home)
         fabric = make_fabric("ring", 5, model="powerconnect-5324", extra=SWITCHES)
         build, proof, texts = pipeline.plan(fabric, TEMPLATES)
-        pipeline.write_build(build, build.summary(proof), texts, home / "a", proof)
+        pipeline.write_build(build, proof, texts, home / "a")
         for name, text in (("watch", WATCH), ("fault", FAULT)):
             (home / name).mkdir()
             (home / name / "sitecustomize.py").write_text(text)

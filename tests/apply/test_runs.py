@@ -47,9 +47,9 @@ class Ring:
     def __init__(self, home):
         self.home, self.rack = home, home / "rack"
         old, proof, texts = pipeline.plan(FABRIC, TEMPLATES)
-        pipeline.write_build(old, old.summary(proof), texts, home / "old", proof)
+        pipeline.write_build(old, proof, texts, home / "old")
         new, proof, texts = pipeline.plan(FABRIC, TEMPLATES, routing="tree", previous=old)
-        pipeline.write_build(new, new.summary(proof), texts, home / "new", proof)
+        pipeline.write_build(new, proof, texts, home / "new")
         change = pipeline.rollout_between(old, new)
         pipeline.write_rollout(new, change, TEMPLATES, home / "change")
         page = json.loads((home / "change/rollout.json").read_text())

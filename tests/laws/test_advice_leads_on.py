@@ -16,10 +16,10 @@ from tagloom import pipeline, platforms
 from tagloom.apply.site import Site
 from tagloom.errors import AT_ONCE, InputError, PlanError
 from tagloom.operate import prepare
-from tagloom.pipeline.planning import Build
 from tagloom.pipeline.proving import proof_services
 from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
+from tagloom.records.build import Build
 from tagloom.records.switch_state import FabricState
 from tagloom.rollout import STRATEGIES, readmission
 from tagloom.rollout.foreign import without_members
@@ -106,7 +106,7 @@ class Apply(Story):
         fabric, directory = self.new.fabric, self.home / "build"
         texts = pipeline.render(fabric, self.new.state, ROOT / "templates")
         proof = verify(fabric, self.new.state)
-        pipeline.write_build(self.new, self.new.summary(proof), texts, directory, proof)
+        pipeline.write_build(self.new, proof, texts, directory)
         site = Site(self.home / "inventory", ROOT, {}, "run")
         after = laid_over(fabric, self.before, self.new.state)
         led = prepare.order_change(prepare.prepare(directory), self.before, after, site, **self.options)

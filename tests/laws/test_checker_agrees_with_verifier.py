@@ -30,7 +30,7 @@ def test_the_checker_says_what_the_verifier_proves(data):
     state = damage(data.draw, fabric, build.state)
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "b"
-        write_build(build, build.summary(proof), texts, directory, proof)
+        write_build(build, proof, texts, directory)
         try:
             write_texts(directory / "configs", render(fabric, state, ROOT / "templates"))
         except PlanError:

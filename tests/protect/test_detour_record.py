@@ -32,7 +32,7 @@ def test_a_build_keeps_its_detours_and_names_strangers_in_them(tmp_path):
     build, proof, texts = pipeline.plan(fabric, share_directory() / "templates")
     detours = (Detour(link_ends(fabric, 0), {"h0": 100}), Detour(("s2",), {}))
     path = tmp_path / "build"
-    pipeline.write_build(replace(build, detours=detours), build.summary(proof), texts, path, proof)
+    pipeline.write_build(replace(build, detours=detours), proof, texts, path)
     assert pipeline.read_build(path).detours == detours
     page = json.loads((path / "plan.json").read_text())
     assert page["detours"][0] == {"dead": list(link_ends(fabric, 0)), "pvids": {"h0": 100}}

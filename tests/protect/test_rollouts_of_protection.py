@@ -15,7 +15,7 @@ def builds(tmp_path_factory):
     fabric, root = make_fabric("torus", 3, 3, model="powerconnect-5324"), tmp_path_factory.mktemp("builds")
     for protect in ("none", "link"):
         build, proof, texts = pipeline.plan(fabric, ROOT / "templates", routing="any", protect=protect)
-        pipeline.write_build(build, build.summary(proof), texts, root / protect, proof)
+        pipeline.write_build(build, proof, texts, root / protect)
     return root
 
 

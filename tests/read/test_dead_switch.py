@@ -37,7 +37,7 @@ def test_the_others_are_planned_and_proven_and_it_gets_no_configuration(template
     assert proof.deadlock_free
     assert proof.broadcast_exactly_once
     assert proof.proven
-    pipeline.write_build(build, build.summary(proof), texts, tmp_path / "b")
+    pipeline.write_build(build, proof, texts, tmp_path / "b")
     again = pipeline.read_build(tmp_path / "b")
     assert again.state == build.state
     assert np.array_equal(again.fabric.channel_up, fabric.channel_up)

@@ -12,11 +12,11 @@ from fabrics import make_fabric, make_irregular
 from tagloom import platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.lab.dataplane import Dataplane
-from tagloom.pipeline.planning import Build
 from tagloom.pipeline.proving import proof_services
 from tagloom.pipeline.rollouts import greenfield
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.interpreter import Interpreter
+from tagloom.records.build import Build
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.records.wave_proof import ProofAssumptions
 from tagloom.render import render_commands

@@ -26,7 +26,7 @@ MODELS = ("powerconnect-5324", "powerconnect-6248")
 def make_build(directory, templates, name, model, assignment):
     family, dims, options = FABRICS[name]
     build, proof, texts = plan(make_fabric(family, *dims, model=model, **options), templates, assignment=assignment)
-    write_build(build, build.summary(proof), texts, directory, proof)
+    write_build(build, proof, texts, directory)
     return directory
 
 
@@ -43,7 +43,7 @@ def test_a_link_that_is_down_and_a_slow_one_check(tmp_path, templates):
     extra += '  - {ends: ["s1:g20", "s6:g20"], speed: 100}\n'
     fabric = make_fabric("mesh", 4, 4, model="powerconnect-5324", extra=extra)
     build, proof, texts = plan(fabric, templates)
-    write_build(build, build.summary(proof), texts, tmp_path / "b", proof)
+    write_build(build, proof, texts, tmp_path / "b")
     assert check(tmp_path / "b")[0] == 0
 
 

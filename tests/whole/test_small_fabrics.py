@@ -48,7 +48,7 @@ def test_every_general_routing_plans_past_it(hosts, routing, assignment, prefer)
     fabric = whole.with_links_down({0} if text_links else ())
     build, proof, _ = pipeline.plan(fabric, ROOT / "templates", routing=routing, assignment=assignment, prefer=prefer)
     assert proof.proven, [str(finding) for finding in proof.findings]
-    assert build.summary(proof)["max_channel_load"] == (2 if links else 0)
+    assert pipeline.summary_of(build, proof)["max_channel_load"] == (2 if links else 0)
 
 
 @pytest.mark.parametrize("assignment", ["fixed", "renamed"])

@@ -77,8 +77,8 @@ def run(
     )
     build, proof, texts = pipeline.plan(fabric, templates)
     demo.held &= proof.proven
-    summary = build.summary(proof)
-    pipeline.write_build(build, summary, texts, home / "build", proof)
+    summary = pipeline.summary_of(build, proof)
+    pipeline.write_build(build, proof, texts, home / "build", summary=summary)
     demo.payload["plan"] = summary
     say(*terminal.plan_lines(fabric, summary), *terminal.proof_lines(proof, len(fabric.hosts)))
     say(f"wrote     {home / 'build'}/ ({terminal.count(len(texts), 'configuration')}, plan.json)")
@@ -202,7 +202,7 @@ def _save_power(
     saving_fabric = with_links_off(fabric, [], home / "settings.json")
     saving, proof, texts = pipeline.plan(saving_fabric, templates, previous=build)
     demo.held &= proof.proven
-    pipeline.write_build(saving, saving.summary(proof), texts, home / "build-saving", proof)
+    pipeline.write_build(saving, proof, texts, home / "build-saving")
     change = pipeline.rollout_between(build, saving)
     rollout = pipeline.write_rollout(saving, change, templates, home / "rollout")
     say(*terminal.rollout_lines(rollout))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tagloom.errors import Finding, InputError
-from tagloom.records.forms import RolloutForm
+from tagloom.records.forms import BuildForm, RolloutForm
 from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
 from tagloom.storage.document import checked, read_json
 from tagloom.storage.text import read_text
@@ -197,6 +197,18 @@ def left_alone(build: Path) -> tuple[str, ...]:
     if not (build / "rollout.json").is_file() or (left := read_rollout(build).left) is None:
         return ()
     return tuple(sorted(path.stem for path in (build / left).glob("*.cfg")))
+
+
+def duplicates_allowed(directory: Path) -> bool:
+    """Return whether a build or a rollout says that broadcasts may come several times. Raises InputError."""
+    plan = directory / "plan.json"
+    if (directory / "rollout.json").exists():
+        return read_rollout(directory).broadcast_duplicates_allowed
+    if not plan.exists():
+        return False
+    return (
+        checked(BuildForm, read_json(plan, "a build made by tagloom plan"), str(plan)).summary.broadcast == "static-arp"
+    )
 
 
 def flooding(directory: Path) -> frozenset[int]:

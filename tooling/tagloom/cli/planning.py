@@ -78,11 +78,11 @@ def _plan(args: argparse.Namespace, screen: Screen) -> int:
             keep=pipeline.read_build(args.keep) if args.keep else None,
             protect=args.protect,
         )
-        summary = build.summary(proof)
+        summary = pipeline.summary_of(build, proof)
         sleeping = regulated.sleeping_hosts if regulated is not None else ()
         hosts = pipeline.host_pages(build, teach=args.learning, sleeping=sleeping)
         if proof.proven:
-            pipeline.write_build(build, summary, texts, args.output, proof, hosts)
+            pipeline.write_build(build, proof, texts, args.output, hosts=hosts, summary=summary)
     screen.say(*terminal.plan_lines(fabric, summary, "bytes" if traffic is not None else "host pairs"))
     screen.say(*(terminal.row("cut off", f"{', '.join(gone)}: their switch is off") if gone else ()))
     screen.say(*losses.detour_lines(summary))

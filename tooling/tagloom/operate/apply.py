@@ -16,9 +16,9 @@ from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate import growing, own_lines, prepare, waves
 from tagloom.operate.interrupting import interrupted_at_once, interrupted_by_waves
-from tagloom.pipeline.files import write_texts
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
+from tagloom.read.build_directory import write_texts
 from tagloom.records.change import Cell, apply_changes, difference
 from tagloom.records.interrupted import Interrupted
 from tagloom.records.ownership import overlay

@@ -12,7 +12,7 @@ from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, prepare, waves
 from tagloom.pipeline.files import write_build
-from tagloom.pipeline.planning import host_pages, plan
+from tagloom.pipeline.planning import plan
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.requests import mark_answered, requests_in
@@ -20,6 +20,7 @@ from tagloom.records.settings import lost_speed_steps
 from tagloom.records.timetable import ALL_ON, ClockStatus, TimetableProgress, Watch
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
 from tagloom.regulate.timetable_watch import changed, decide
+from tagloom.render import host_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.repair_watch import RepairWatch
     from tagloom.operate.waves import ApplyContext
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address, Ask
@@ -384,7 +385,7 @@ class TimetableController:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
         directory = self.home / "build"
         payloads = host_pages(build, sleeping=regulated.sleeping_hosts if regulated is not None else ())
-        write_build(build, build.summary(proof), texts, directory, proof, payloads)
+        write_build(build, proof, texts, directory, hosts=payloads)
         prepared = prepare.prepare(directory)
         if not prepared.proof.proven:
             raise PlanError("settings must prove before they are pushed", str(prepared.proof.findings[0]))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tagloom.apply.build import fabric_file, read_waves
+from tagloom.apply.build import duplicates_allowed, fabric_file, read_waves
 from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.waves import read_sequence
-from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_rollout
+from tagloom.pipeline.files import read_build, write_rollout
 from tagloom.pipeline.planning import by_new_names
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts
 from tagloom.records.fabric_pair import FabricPair, owned_ports
 from tagloom.records.ownership import overlay
 from tagloom.render import parse
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.operate.prepare import PreparedChange
     from tagloom.operate.waves import ApplyContext
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
 
 

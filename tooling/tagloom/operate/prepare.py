@@ -10,15 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
-from tagloom.apply.build import fabric_file, flooding, read_waves
+from tagloom.apply.build import duplicates_allowed, fabric_file, flooding, read_waves
 from tagloom.apply.reading import read_running
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate.interrupting import interrupted_at_once
 from tagloom.operate.waves import read_sequence, texts_of
-from tagloom.pipeline.files import duplicates_allowed, read_build, read_texts, write_build, write_rollout
+from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.planning import plan
 from tagloom.pipeline.proving import proof_services, prove
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.rollout import Rollout
 from tagloom.records.wave_proof import AS_PLANNED
@@ -122,7 +123,7 @@ def around(prepared: PreparedChange, read: FabricState, site: Site) -> PreparedC
         static_arp=prepared.proof.duplicates_allowed,
     )
     directory = site.directory("around") / "build"
-    write_build(build, build.summary(proof), texts, directory, proof)
+    write_build(build, proof, texts, directory)
     return replace(prepare(directory), source=prepared.source)
 
 

@@ -14,9 +14,10 @@ from tagloom.operate import apply, prepare
 from tagloom.operate.repair_detour import write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import joined_pairs, same_target
-from tagloom.pipeline.files import read_texts, write_build
+from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
+from tagloom.read.build_directory import read_texts
 from tagloom.records.switch_state import dead_states
 from tagloom.render import parse
 from tagloom.rollout import layers
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext, Survey
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
@@ -215,7 +216,7 @@ def _written(context: ApplyContext, home: Build, fabric: Fabric, beside: FabricS
     )
     if not proof.proven:
         raise PlanError("a repair must prove before it is pushed", str(proof.findings[0]), "tagloom plan")
-    write_build(build, build.summary(proof), texts, directory, proof)
+    write_build(build, proof, texts, directory)
 
 
 def _with_ids_of(state: FabricState, home: FabricState) -> FabricState:

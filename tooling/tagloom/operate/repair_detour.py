@@ -16,7 +16,7 @@ from tagloom.render import render
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
@@ -57,5 +57,5 @@ def write_detour(home: Build, fabric: Fabric, detour: Detour, templates: Path, d
     reason = f"a detour around {' - '.join(detour.dead)} is taken: {home.routes.reason}"
     routes = replace(home.routes, source_of_host=home.routes.source_of_host[kept], reason=reason)
     build = replace(home, fabric=fabric, routes=routes, state=state, load_bound=0.0, detours=(), protection=None)
-    write_build(build, build.summary(proof), texts, directory, proof)
+    write_build(build, proof, texts, directory)
     return True

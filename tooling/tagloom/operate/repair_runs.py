@@ -10,10 +10,11 @@ from tagloom import observe
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
 from tagloom.operate.repair_target import same_target, target
-from tagloom.pipeline.files import read_build, read_texts
+from tagloom.pipeline.files import read_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts
 from tagloom.records.dead_parts import DeadParts
 from tagloom.records.fabric_pair import alike
 from tagloom.render import parse
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation

@@ -17,9 +17,9 @@ from tagloom.apply.run_states import INTERRUPTED, RUNNING
 from tagloom.operate import prepare
 from tagloom.operate.clock_page import read_clock
 from tagloom.operate.repair_runs import is_repair
-from tagloom.pipeline.files import read_texts
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts
 from tagloom.records.dead_parts import DeadParts
 from tagloom.render import parse
 

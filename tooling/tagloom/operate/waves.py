@@ -14,7 +14,16 @@ import numpy as np
 
 from tagloom import platforms
 from tagloom.apply.abort import JOURNAL, LOCK
-from tagloom.apply.build import digest, fabric_file, left_alone, ports_of, pruned_of, read_rollout, read_waves
+from tagloom.apply.build import (
+    digest,
+    duplicates_allowed,
+    fabric_file,
+    left_alone,
+    ports_of,
+    pruned_of,
+    read_rollout,
+    read_waves,
+)
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
@@ -24,11 +33,11 @@ from tagloom.apply.run_states import Move
 from tagloom.apply.switch import cell_finding, drifted_cells
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.operate import own_lines
-from tagloom.pipeline.files import duplicates_allowed, read_texts, write_texts
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.grammar import switchwide
 from tagloom.platforms.words import write_templates
 from tagloom.read import read_fabric
+from tagloom.read.build_directory import read_texts, write_texts
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.ownership import left_unnamed, overlay
 from tagloom.records.rollout import cells_to_json

@@ -1,14 +1,6 @@
 """Lead the records through the verbs: the only room that knows the order of the steps."""
 
-from tagloom.pipeline.files import (
-    folder_of_texts,
-    occupied,
-    read_build,
-    read_texts,
-    write_build,
-    write_rollout,
-    write_texts,
-)
+from tagloom.pipeline.files import read_build, write_build, write_rollout
 from tagloom.pipeline.forecasting import (
     Question,
     interruption_of,
@@ -18,16 +10,17 @@ from tagloom.pipeline.forecasting import (
     with_profile,
 )
 from tagloom.pipeline.planning import (
-    Build,
-    host_pages,
     own_routes,
     plan,
     regulate,
     routings,
+    summary_of,
 )
 from tagloom.pipeline.proving import prove
 from tagloom.pipeline.rollouts import greenfield, rollout, rollout_between
-from tagloom.render import parse, render, site_lines, with_trusted_lines
+from tagloom.read.build_directory import folder_of_texts, occupied, read_texts, write_texts
+from tagloom.records.build import Build
+from tagloom.render import host_pages, parse, render, site_lines, with_trusted_lines
 from tagloom.rollout import unfit
 from tagloom.verify import assumptions, frame_path
 
@@ -54,6 +47,7 @@ __all__ = [
     "rollout_between",
     "routings",
     "site_lines",
+    "summary_of",
     "traffic_from",
     "traffic_of",
     "unfit",

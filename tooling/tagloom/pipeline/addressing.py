@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tagloom.pipeline.planning import Build
     from tagloom.records.addresses import AddressChange
+    from tagloom.records.build import Build
 
 
 def propose(old: Build, changes: Collection[AddressChange], templates: Path, directory: Path) -> dict[str, Any]:

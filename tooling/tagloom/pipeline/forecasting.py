@@ -11,8 +11,8 @@ from tagloom import platforms
 from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.observe.counted import counted
-from tagloom.pipeline.files import read_build, read_texts
-from tagloom.pipeline.planning import Build, own_routes
+from tagloom.pipeline.files import read_build
+from tagloom.pipeline.planning import own_routes
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
@@ -21,6 +21,7 @@ from tagloom.predict.rate_switch import switched_in_place
 from tagloom.predict.sweep import FIGURES, NONE, row_of
 from tagloom.predict.trace import awake, network_of, replay
 from tagloom.read import read_traffic
+from tagloom.read.build_directory import read_texts
 from tagloom.read.estimate import estimate
 from tagloom.records.forecast import Replay
 from tagloom.regulate.settings_file import read_result, with_links_off
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tagloom.platforms import PortWatts
     from tagloom.predict.energy import Rates
     from tagloom.predict.sweep import Cell
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.forecast import Forecast, Interruption
     from tagloom.records.observation import Observation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,13 @@ from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.protecting import protection, refuse_protection, with_detours
-from tagloom.platforms.port_names import channel_name
+from tagloom.records.build import Build
 from tagloom.records.detours import Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
 from tagloom.records.switch_state import SwitchEditor, dead_states
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import check_templates, parse, render, site_lines
-from tagloom.render import learning as learning_page
-from tagloom.render import sleeping as sleeping_page
-from tagloom.render import static_arp as arp_page
 from tagloom.rollout.growth import numbered_as
 from tagloom.route import chosen_root, route
 from tagloom.route.alternatives import alternatives
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tagloom.records.detours import Protection
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.routes import Routes
@@ -51,62 +47,32 @@ PREFERENCES = ("vlans", "load")
 SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
 
 
-@dataclass(frozen=True, eq=False)
-class Build:
-    """A planned fabric as it stands in a build directory; all but the first two and the last four as in VlanPlan.
-
-    `load_bound` is what the busiest channel carries at least, whatever parallel links and trees were chosen, None where
-    nobody asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
-    `detours` are installed too, and no host's PVID names them until something is dead; `protection` says what they do.
-    """
-
-    fabric: Fabric
-    routes: Routes
-    assignment: str
-    vlans: int
-    state: FabricState
-    broadcast: str = "flood"
-    remarks: tuple[str, ...] = ()
-    load_bound: float | None = None
-    traffic: Traffic | None = None
-    first_fit_vlans: int | None = None
-    detours: tuple[Detour, ...] = ()
-    protection: Protection | None = None
-
-    @property
-    def duplicates_allowed(self) -> bool:
-        """Return whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
-        return self.broadcast == "static-arp"
-
-    def summary(self, proof: Findings) -> dict[str, Any]:
-        """Return the plan's figures with the keys of the command line."""
-        volume = self.traffic.volume_bytes if self.traffic is not None else None
-        load, bound = channel_load(self.fabric, self.routes, volume), self.load_bound
-        if bound is None:
-            bound = load_bound(self.fabric, self.routes, self.assignment, volume)
-        return {
-            "name": self.fabric.name,
-            "switches": len(self.fabric.switches),
-            "links": len(self.fabric.links),
-            "switches_down": len(self.fabric.switches) - len(self.fabric.live),
-            "links_off": sum(not link.up for link in self.fabric.links),
-            "hosts": len(self.fabric.hosts),
-            "routing": self.routes.method,
-            "routing_reason": self.routes.reason,
-            "assignment": self.assignment,
-            "vlans": self.vlans,
-            "broadcast": self.broadcast,
-            "remarks": list(self.remarks),
-            "average_hops": round(average_hops(self.fabric, self.routes), 6) if self.fabric.hosts else 0.0,
-            "max_channel_load": round(float(load.max(initial=0.0))),
-            "max_channel_load_bound": math.floor(bound + 1e-6),
-            "site_lines": sum(map(len, site_lines(self.fabric).values())),
-            **(self.protection.to_json() if self.protection is not None else {}),
-            **proof.to_json(),
-        }
-
-
-# --- plan and verify -------------------------------------------------------------------------------------------------
+def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
+    """Return a plan's figures with the keys of the command line."""
+    volume = build.traffic.volume_bytes if build.traffic is not None else None
+    load, bound = channel_load(build.fabric, build.routes, volume), build.load_bound
+    if bound is None:
+        bound = load_bound(build.fabric, build.routes, build.assignment, volume)
+    return {
+        "name": build.fabric.name,
+        "switches": len(build.fabric.switches),
+        "links": len(build.fabric.links),
+        "switches_down": len(build.fabric.switches) - len(build.fabric.live),
+        "links_off": sum(not link.up for link in build.fabric.links),
+        "hosts": len(build.fabric.hosts),
+        "routing": build.routes.method,
+        "routing_reason": build.routes.reason,
+        "assignment": build.assignment,
+        "vlans": build.vlans,
+        "broadcast": build.broadcast,
+        "remarks": list(build.remarks),
+        "average_hops": round(average_hops(build.fabric, build.routes), 6) if build.fabric.hosts else 0.0,
+        "max_channel_load": round(float(load.max(initial=0.0))),
+        "max_channel_load_bound": math.floor(bound + 1e-6),
+        "site_lines": sum(map(len, site_lines(build.fabric).values())),
+        **(build.protection.to_json() if build.protection is not None else {}),
+        **proof.to_json(),
+    }
 
 
 def plan(  # noqa: PLR0913 - what an operator may choose
@@ -254,28 +220,6 @@ def _sleeping(fabric: Fabric, state: FabricState, asleep: Mapping[str, Collectio
     return changed
 
 
-def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] = ()) -> dict[str, str]:
-    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError.
-
-    `sleeping` names the hosts whose own ports shall sleep too.
-    """
-    payloads = {"static-arp.yml": arp_page(build.fabric)} if build.duplicates_allowed else {}
-    if sleeping:
-        payloads["eee.yml"] = sleeping_page(build.fabric.name, sleeping)
-    return payloads | ({"learning.sh": learning_page(build.fabric, build.state, build.assignment)} if teach else {})
-
-
-def certificate(fabric: Fabric, proof: Findings) -> dict[str, Any]:
-    """Return the ranks that every channel dependency climbs, a row per channel: the ports at its ends, and its rank.
-
-    ``tooling/check_certificate.py`` checks them against the texts without any of this package.
-    """
-    if proof.channel_rank is None:
-        return {}
-    rows = [[*channel_name(fabric, c).split(" -> "), rank] for c, rank in enumerate(proof.channel_rank.tolist())]
-    return {"ranks": rows}
-
-
 def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
     """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
     routes = route(fabric, routing, assignment, top=top)
@@ -347,9 +291,6 @@ def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
         findings.append(Finding("links", "links that are up to connect all hosts", f"no way to {', '.join(apart)}"))
     if findings:
         raise InputError(findings)
-
-
-# --- links off -------------------------------------------------------------------------------------------------------
 
 
 def regulate(

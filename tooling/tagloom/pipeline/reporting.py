@@ -11,13 +11,14 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.pipeline.files import read_build, read_texts
+from tagloom.pipeline.files import read_build
 from tagloom.pipeline.forecasting import Question, predict_build, traffic_of, with_profile
 from tagloom.pipeline.proving import prove
 from tagloom.platforms.port_names import link_ends
 from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
+from tagloom.read.build_directory import read_texts
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forms import RolloutForm

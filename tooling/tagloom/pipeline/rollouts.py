@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError
-from tagloom.pipeline.files import read_texts
 from tagloom.pipeline.planning import by_new_names, plan
 from tagloom.pipeline.proving import proof_services
 from tagloom.platforms.factory import factory_state
+from tagloom.read.build_directory import read_texts
 from tagloom.records.fabric_pair import FabricPair, alike
 from tagloom.records.switch_state import dead_states
 from tagloom.render import parse
@@ -23,7 +23,7 @@ from tagloom.rollout.spanning import active_tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.rollout import Rollout
     from tagloom.records.switch_state import FabricState

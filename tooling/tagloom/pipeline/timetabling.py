@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tagloom.pipeline.planning import Build
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
     from tagloom.records.timetable import Timetable

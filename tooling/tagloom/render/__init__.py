@@ -9,7 +9,7 @@ from tagloom.render.command_line import (
     render_configuration,
 )
 from tagloom.render.fabric_texts import check_templates, commands, lines_of, parse, render
-from tagloom.render.hosts import learning, sleeping, static_arp
+from tagloom.render.hosts import host_pages, learning, static_arp
 from tagloom.render.own_templates import template_findings
 from tagloom.render.parse import Reading, read_state, read_text
 from tagloom.render.parsed import Parsed, UnknownLine
@@ -23,6 +23,7 @@ __all__ = [
     "UnknownLine",
     "check_templates",
     "commands",
+    "host_pages",
     "learning",
     "line_changes",
     "line_effects",
@@ -39,7 +40,6 @@ __all__ = [
     "render_configuration",
     "site_commands",
     "site_lines",
-    "sleeping",
     "static_arp",
     "template_findings",
     "with_trusted_lines",

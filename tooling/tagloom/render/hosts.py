@@ -9,6 +9,7 @@ from tagloom.errors import PlanError
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
+    from tagloom.records.build import Build
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
 
@@ -28,7 +29,7 @@ def static_arp(fabric: Fabric) -> str:
     )
 
 
-def sleeping(name: str, hosts: tuple[str, ...]) -> str:
+def _sleeping(name: str, hosts: tuple[str, ...]) -> str:
     """Write the play that lets the hosts' own ports sleep: both ends of a link must agree on EEE.
 
     ethtool(8), --set-eee; a port that cannot says so, and the play ends there for that host only.
@@ -111,3 +112,14 @@ def learning(fabric: Fabric, state: FabricState, assignment: str) -> str:
         entries=len(fabric.hosts) * len(ids),
         ids=" ".join(map(str, ids)),
     )
+
+
+def host_pages(build: Build, *, teach: bool = False, sleeping: tuple[str, ...] = ()) -> dict[str, str]:
+    """Write what the hosts need, by file name; with `teach`, the script that lets switches learn. Raises PlanError.
+
+    `sleeping` names the hosts whose own ports shall sleep too.
+    """
+    payloads = {"static-arp.yml": static_arp(build.fabric)} if build.duplicates_allowed else {}
+    if sleeping:
+        payloads["eee.yml"] = _sleeping(build.fabric.name, sleeping)
+    return payloads | ({"learning.sh": learning(build.fabric, build.state, build.assignment)} if teach else {})
