@@ -1,7 +1,7 @@
 """What a fabric shall be around its dead parts."""
 
 from fabrics import make_fabric
-from tagloom.operate.repair_target import joined_pairs, same_target, target
+from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target, target
 from tagloom.records.dead_parts import DeadParts
 
 RING = make_fabric("ring", 4, model="powerconnect-5324")
@@ -56,3 +56,9 @@ def test_hosts_that_no_cable_joins_with_most_others_are_apart():
     assert (found.apart, len(found.fabric.hosts)) == ((0,), 3)
     joined = joined_pairs(RING, RING, dead)
     assert (joined.sum(), joined[0].sum()) == (6, 0)
+
+
+def test_pairs_of_switches_that_come_back_together_are_cut_until_the_last_is_readmitted():
+    assert island_pairs(RING, [2], [3]) == [(2, 3), (3, 2)]
+    assert island_pairs(RING, [1], [3]) == []  # nothing joins them but switches that are not set apart
+    assert len(island_pairs(RING, [1], [2, 3])) == 6

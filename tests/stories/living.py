@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from rack_of_story import StoryRack
+from tagloom import platforms
 from tagloom.read.fabric_text import format_fabric
 from tagloom.records.switch_state import Membership, PortMode, SwitchEditor
 
@@ -187,7 +188,7 @@ class Operator:
         """Bring the first build to switches as the factory made them, some with VLANs of others."""
         fabric = self.fabric
         self.rack.write_inventory(fabric)
-        if self.story.foreign:
+        if self.story.foreign and not any(platforms.of(switch).is_shell for switch in fabric.switches):
             self.told.events.append("foreign")
             self.rack.type_state(fabric, lambda held: self.shared(fabric, held))
         options = ["--protect", "link"] if self.chance.random() < 0.2 else []

@@ -110,6 +110,22 @@ def test_a_dead_switch_is_named_and_led_around_and_joins_again_when_it_is_back(t
     assert terminal.answer("apply", "b")["changed"] == []
 
 
+@pytest.mark.long
+def test_switches_that_were_cut_off_together_are_readmitted_only_where_their_own_pairs_may_be_cut(terminal):
+    for switch, port in (("s3", "g3"), ("s3", "g4"), ("s1", "g3"), ("s1", "g4")):
+        process.fault(terminal.rack, switch, "cable", port=port)
+    terminal.answer("repair")
+    assert lost(terminal, expect=1) == 8  # s2 and s3 go on by themselves
+    process.mend(terminal.rack)
+    page = terminal.answer("repair", "--hold", "0.1s", expect=1)
+    assert (page["hitless"], page["interrupted_pairs"], page["changed"]) == (False, 2, [])
+    assert page["next"] == "tagloom repair --hold 0.1s --allow interrupt"
+    page = terminal.answer(*page["next"].split()[1:])
+    assert (page["interrupted_pairs"], page["failed"]) == (2, [])
+    assert lost(terminal) == 0
+    assert terminal.answer("apply", "b")["changed"] == []
+
+
 @contextmanager
 def begun(terminal):
     """Begin a repair, and give its process once its first wave has begun; its answer goes to a file."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
 
+HOLD = "5m"
+
 
 def _repair(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.observe import CARRIER, observe_all
@@ -40,7 +42,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
         options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
         done = operation.repair(context, fabric, poll, options)
         unfinished = context.journal.unfinished(fabric.name)
-    again = f"tagloom repair{inventory_words(args)}"
+    again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
     if done.result is not None and done.result.refused:
         again += " --allow interrupt"
     elif unfinished is not None and not done.proposed:
@@ -81,7 +83,7 @@ def add(commands: Commands) -> None:
     )
     repair.add_argument("--propose", action="store_true", help="say what is dead and what would be done; send nothing")
     repair.add_argument(
-        "--hold", default="5m", metavar="TIME", help="what was dead must be back so long before paths go home (5m)"
+        "--hold", default=HOLD, metavar="TIME", help="what was dead must be back so long before paths go home (5m)"
     )
     repair.add_argument(
         "--allow",

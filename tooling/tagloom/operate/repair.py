@@ -11,9 +11,10 @@ import numpy as np
 
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
+from tagloom.operate.interrupting import SHOWN
 from tagloom.operate.repair_detour import write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
-from tagloom.operate.repair_target import joined_pairs, same_target
+from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.port_names import link_name
@@ -21,6 +22,7 @@ from tagloom.read.build_directory import read_texts
 from tagloom.records.switch_state import dead_states
 from tagloom.render import parse
 from tagloom.rollout import layers
+from tagloom.rollout.choose import SESSION_SECONDS
 from tagloom.verify import working_pairs
 
 if TYPE_CHECKING:
@@ -177,8 +179,12 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _D
     if not options.propose:
         _keep_home(context, runs)
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
-    back = [b.name for a, b in zip(runs.fabric.switches, wanted.fabric.switches, strict=True) if b.up and not a.up]
-    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=back[0] if back else "")
+    pairs = enumerate(zip(runs.fabric.switches, wanted.fabric.switches, strict=True))
+    back = [s for s, (a, b) in pairs if b.up and not a.up]
+    apart = island_pairs(runs.home.fabric, back, found.waiting) if found.waiting else []
+    name = wanted.fabric.switches[back[0]].name if back else ""
+    requested = apply.ApplyOptions(allow_interrupt=options.allow_interrupt, readmit=name)
+    check = options.propose or bool(apart and not options.allow_interrupt)
     looked: list[Survey] = []
     means = "wake" if wanted.woken else "replan"
     templates, directory = context.site.share / "templates", folder / "build"
@@ -189,15 +195,34 @@ def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _D
     else:
         prepared = _planned(context, runs, wanted, runs.state, directory)
     try:
-        result = apply.look_and_apply(context, prepared, requested, check=options.propose, on_found=looked.append)
+        result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
     except PlanError:
         if not looked:
             raise
         # Waves that lead there are not found, such as where an id names another tree: planned beside what was read.
         means = "replan" if means == "detour" else means
         prepared = _planned(context, runs, wanted, looked[0].read, directory)
-        result = apply.look_and_apply(context, prepared, requested, check=options.propose, on_found=looked.append)
+        result = apply.look_and_apply(context, prepared, requested, check=check, on_found=looked.append)
+    if apart:
+        result = _with_island(result, runs.home.fabric, apart, 1 + len(found.waiting))
+        if check and not options.propose and not result.drift and looked:
+            result = replace(result, outcomes=looked[0].unsent(), refused=True)
     return _Done(result, looked[0].read if looked else {}, _state_of(prepared), means)
+
+
+def _with_island(result: apply.Result, fabric: Fabric, apart: list[tuple[int, int]], rounds: int) -> apply.Result:
+    """Return a result that counts pairs of switches which come back together, until all of them are readmitted."""
+    cut = result.interrupted
+    names = tuple(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}" for a, b in apart)
+    cut = replace(
+        cut,
+        pairs=cut.pairs + len(apart),
+        interrupted=cut.interrupted + len(apart),
+        seconds_max=max(cut.seconds_max, rounds * max(1, result.outcomes.waves) * SESSION_SECONDS),
+        witnesses=(*cut.witnesses, *names)[:SHOWN],
+        why=cut.why or "switches that are back together are readmitted one by one",
+    )
+    return replace(result, interrupted=cut)
 
 
 def _planned(context: ApplyContext, runs: Runs, wanted: Target, beside: FabricState, directory: Path) -> PreparedChange:
@@ -245,12 +270,15 @@ def _reported(done: Repair, runs: Runs, wanted: Target, acted: _Done) -> Repair:
         why = "nothing is dead any more: paths go home"
     else:
         why = "paths are planned anew around what is dead"
+    result = acted.result
+    if done.result is not None and done.result.interrupted.interrupted > result.interrupted.interrupted:
+        result = replace(result, interrupted=done.result.interrupted)
     return replace(
         done,
         means="wake" if "wake" in (acted.means, done.means) else acted.means,
         links_woken=(*done.links_woken, *woken),
         reason=why,
-        result=acted.result,
+        result=result,
     )
 
 

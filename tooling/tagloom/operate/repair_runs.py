@@ -62,7 +62,8 @@ class Runs:
 class Assessment:
     """What is dead in what runs, and what shall run instead, `wanted`; `whole` has the links that sleep up as well.
 
-    `detour` is what the build without repairs has for what is dead.
+    `detour` is what the build without repairs has for what is dead. `waiting` are switches that are back and count as
+    dead until those before them are readmitted.
     """
 
     runs: Runs
@@ -70,6 +71,7 @@ class Assessment:
     dead: DeadParts
     wanted: Target
     detour: Detour | None = None
+    waiting: frozenset[int] = frozenset()
 
     @property
     def to_do(self) -> bool:
@@ -101,14 +103,16 @@ class Assessment:
 def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assessment:
     """Ask the switches, and return what is dead and what shall run. Raises DeviceError where no switch answers."""
     home = runs.home.fabric
-    dead = _one_back_at_a_time(runs, _look(runs, poll, hold_seconds))
+    seen = _look(runs, poll, hold_seconds)
+    waiting = frozenset(sorted(runs.known.switches - seen.switches)[1:])
+    dead = _with_waiting(home, seen, waiting)
     asleep_too = whole if alike(whole, home) else home
     detour = detour_for(runs.home, dead)
     if detour is not None:  # it starts from home, and needs no link that sleeps
         around = target(home, home, home, dead)
         if any(same_target(runs.fabric, each) for each in (home, around.fabric)):
-            return Assessment(runs, asleep_too, dead, around, detour)
-    return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead))
+            return Assessment(runs, asleep_too, dead, around, detour, waiting)
+    return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead), waiting=waiting)
 
 
 def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:
@@ -123,10 +127,8 @@ def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:
     return observe.dead_parts(judged, seen, runs.known, hold_seconds)
 
 
-def _one_back_at_a_time(runs: Runs, dead: DeadParts) -> DeadParts:
-    """Return `dead` with all switches that are back but the first: each is readmitted for itself."""
-    fabric = runs.home.fabric
-    waiting = frozenset(sorted(runs.known.switches - dead.switches)[1:])
+def _with_waiting(fabric: Fabric, dead: DeadParts, waiting: frozenset[int]) -> DeadParts:
+    """Return `dead` with switches that are back and wait: each is readmitted for itself."""
     links = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & waiting}
     return replace(dead, links=dead.links | links, switches=dead.switches | waiting)
 

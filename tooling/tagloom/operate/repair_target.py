@@ -76,6 +76,20 @@ def joined_pairs(fabric: Fabric, whole: Fabric, dead: DeadParts) -> NDArray[np.b
     return joined & ~np.eye(len(mine), dtype=np.bool_)
 
 
+def island_pairs(fabric: Fabric, back: Collection[int], waiting: Collection[int]) -> list[tuple[int, int]]:
+    """Return ordered pairs of hosts, by index, that may work over switches which are back and not all readmitted yet.
+
+    `back` are readmitted next and `waiting` later, each set apart from its neighbours meanwhile: what goes over one of
+    `back` from or to one of `waiting` is cut off until the last of them is readmitted. Pairs of one switch are not.
+    """
+    beyond = {*range(len(fabric.switches))} - {*back, *waiting}
+    part = _parts(fabric.with_links_down({i for i, link in enumerate(fabric.links) if {link.a, link.b} & beyond}))
+    near = {int(part[s]) for s in back}
+    at = [(h, host.switch) for h, host in enumerate(fabric.hosts) if host.switch not in beyond]
+    at = [(h, s) for h, s in at if int(part[s]) in near]
+    return [(a, b) for a, s in at for b, t in at if s != t]
+
+
 def _broken_apart(fabric: Fabric, lost: Collection[int], gone: Collection[int]) -> list[tuple[int, int]]:
     """List switches, two by two, that lost links joined: their ends, or the neighbours of a switch that is gone."""
     pairs: list[tuple[int, int]] = []
