@@ -3,11 +3,11 @@
 import multiprocessing
 import os
 import signal
-import time
 
 import pytest
 
 from tagloom.adapters.worker_pool import AT_ONCE, run_parallel
+from waiting import until
 
 NAMES = [f"s{number}" for number in range(AT_ONCE)]
 
@@ -72,9 +72,7 @@ def test_nobody_waits_for_the_word_of_one_who_was_killed(tmp_path):
 
         run_parallel(prepare, NAMES, lambda: os.kill(os.getpid(), signal.SIGKILL))
     os.waitpid(caller, 0)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and [path.read_text() for path in tmp_path.iterdir()] != ["False"] * len(NAMES):
-        time.sleep(0.05)
+    until(lambda: [path.read_text() for path in tmp_path.iterdir()] == ["False"] * len(NAMES))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(NAMES, "False")
 
 
@@ -119,8 +117,6 @@ def test_nobody_agrees_with_one_who_was_killed(tmp_path):
 
         run_parallel(prepare, ["s0", "s1", "s2"])
     os.waitpid(caller, 0)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and len(list(tmp_path.glob("s*"))) < 3:
-        time.sleep(0.05)
+    until(lambda: len(list(tmp_path.glob("s*"))) == 3)
     said = {path.name: path.read_text() for path in tmp_path.glob("s*")}
     assert said == dict.fromkeys(["s0", "s1", "s2"], "the process that asks all switches of the wave is gone")

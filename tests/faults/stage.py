@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import yaml
@@ -26,6 +25,7 @@ from tagloom.records.change import difference
 from tagloom.records.ownership import overlay
 from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import read_state
+from waiting import until
 
 BAD = ("lost", "duplicated", "storms", "flooded", "overheard")
 STRUCK_SECONDS = 120.0
@@ -133,13 +133,8 @@ class Stage:
 
     def wait_for_strike(self, running):
         """Wait until a fault has struck; False where the command ended before."""
-        deadline = time.monotonic() + STRUCK_SECONDS
-        while not self.struck():
-            if running.poll() is not None:
-                return bool(self.struck())
-            assert time.monotonic() < deadline, "neither a strike nor an end"
-            time.sleep(0.02)
-        return True
+        until(lambda: self.struck() or running.poll() is not None, seconds=STRUCK_SECONDS)
+        return bool(self.struck())
 
     def speaker(self, root, switch):
         """List the process under `root` that holds the session to a switch; none where it has hung up."""

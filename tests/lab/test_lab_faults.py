@@ -14,6 +14,7 @@ from tagloom.lab.directory import Order
 from tagloom.lab.faults import KINDS, Fault, Faults
 from tagloom.lab.traffic import Traffic
 from tagloom.records.switch_state import Membership, SwitchEditor
+from waiting import until
 
 MODELS = ["powerconnect-5324", "powerconnect-6224", "linux-bridge"]
 BRIDGE = "ip link add name tagloom type bridge vlan_filtering 1 vlan_default_pvid 0 mcast_snooping 0 "
@@ -68,14 +69,6 @@ def bench(running):
     process.mend(running.directory)
     process.reboot(running.directory)
     return running
-
-
-def until(true, seconds=120.0):
-    """Wait for what a busy machine may be late with."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def at(number, kind):

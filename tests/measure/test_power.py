@@ -23,6 +23,7 @@ from tagloom.measure import energy, lag, power
 from tagloom.measure.pingpong import Clocks
 from tagloom.records.measurement import PingPong, Point, PowerTrace, Sample
 from tagloom.records.snmp import Credentials
+from waiting import until
 
 
 def opened(word, interval=0.05):
@@ -53,7 +54,7 @@ class WattsUp:
                 if b"#L,W,3,E,,1;" in self.heard:
                     os.write(self.far, next(self._watts))
         if self._unplugs:
-            time.sleep(0.2)
+            time.sleep(0.2)  # what was written is read before the other end is gone, or lost with it
             os.close(self.far)
 
     def unplug(self):
@@ -75,8 +76,7 @@ def test_a_watts_up_logs_its_watts_and_broken_records_are_passed_over():
         meter = opened(f"wattsup:{box.path}")
         assert [meter.read().watts for _ in range(3)] == [12.4, 13.0, 250.1]
         meter.close()
-        time.sleep(0.2)
-        assert box.heard.startswith(b"#L,W,0;#O,W,1,3;#L,W,3,E,,1;")
+        until(lambda: box.heard.startswith(b"#L,W,0;#O,W,1,3;#L,W,3,E,,1;"))
     finally:
         box.unplug()
 
@@ -311,9 +311,7 @@ def test_a_load_runs_and_stops_as_it_is_told_and_ends(monkeypatch):
         stat = Path(f"/proc/{process.pid}/stat")
         for on in (True, False):
             load.switch(on=on)
-            deadline = time.monotonic() + 10
-            while (stat.read_text().rpartition(")")[2].split()[0] == "T") == on:
-                assert time.monotonic() < deadline
+            until(lambda on=on: (stat.read_text().rpartition(")")[2].split()[0] == "T") != on)
     assert process.returncode == -signal.SIGKILL
 
 

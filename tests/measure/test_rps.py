@@ -15,6 +15,7 @@ from tagloom.adapters.snmp import Snmp
 from tagloom.errors import DeviceError, InputError
 from tagloom.measure import ends, namespaces, pause, rps, sessions
 from tagloom.records.snmp import Credentials
+from waiting import AT_MOST_SECONDS
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 bench = pytest.mark.skipif(not all(map(shutil.which, ("tc", "bridge", "ethtool"))), reason="not installed: iproute2")
@@ -65,7 +66,7 @@ def test_a_pause_frame_leaves_by_the_interface_it_was_meant_for():
         with heard:
             words = ["-c", "from tagloom.measure.pause import Pauser; Pauser('eth0')(0.002)"]
             subprocess.run(ends.in_namespace(made.far, [ends.HERE[0], *words]), check=True)
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + AT_MOST_SECONDS
             while not (frame := heard.recv(2048)).startswith(pause.DESTINATION):
                 assert time.monotonic() < deadline
     assert (frame[12:16], len(frame)) == (bytes.fromhex("88080001"), 60)
@@ -91,7 +92,11 @@ def test_pause_is_refused_by_a_listening_side_that_was_not_told_to(answer):
 def test_what_came_is_counted_by_snmp(agent):
     with Snmp(Credentials(version="2c", community="watch")) as snmp:
         host, port = agent.split(":")
-        read, count, deadline = sessions.unicast_counter(snmp.ask, (host, int(port)), 1), 0, time.monotonic() + 30
+        read, count, deadline = (
+            sessions.unicast_counter(snmp.ask, (host, int(port)), 1),
+            0,
+            time.monotonic() + AT_MOST_SECONDS,
+        )
         while not count:  # it may still be coming up, and reads its counters now and then only
             assert time.monotonic() < deadline
             with contextlib.suppress(DeviceError):

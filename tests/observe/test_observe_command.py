@@ -8,7 +8,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 
 import netmiko
@@ -23,6 +22,7 @@ from tagloom.lab.directory import Order
 from tagloom.read import read_fabric
 from tagloom.records.switch_state import SwitchEditor
 from terminal import HEARS_INTERRUPTS
+from waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -232,17 +232,14 @@ def test_it_runs_on_until_ctrl_c_and_prometheus_is_shown_each_reading(site, tmp_
         text=True,
     )
     try:
-        deadline = time.monotonic() + 30
-        text = ""
-        while 'tagloom_switch_up{switch="s3"} 1.0' not in text:
-            assert time.monotonic() < deadline
-            assert running.poll() is None
+
+        def scraped():
             with contextlib.suppress(OSError):
-                text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
-            time.sleep(0.1)
-        while _snapshots(file) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+                return urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5).read().decode()
+            return ""
+
+        until(lambda: 'tagloom_switch_up{switch="s3"} 1.0' in scraped(), running)
+        until(lambda: _snapshots(file) >= 2, running)
         running.send_signal(signal.SIGINT)
         out, _ = running.communicate(timeout=30)
     finally:

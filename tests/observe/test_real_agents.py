@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import until
+
 WANTED = ("snmpd", "lldpd", "ip", "snmpbulkwalk")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 MISSING = [program for program in WANTED if shutil.which(program, path=PATH) is None]
@@ -140,13 +142,11 @@ def discover(site, *words, **settings):
 
 
 def test_lldpd_and_snmpd_are_discovered_with_their_cables_and_the_host(site):
-    deadline = time.monotonic() + 60
-    while True:
+    def settled():
         status, page = discover(site)
-        if page.get("links") == 2 and page.get("hosts") == 1:
-            break
-        assert time.monotonic() < deadline, page
-        time.sleep(1)
+        return (status, page) if page.get("links") == 2 and page.get("hosts") == 1 else None
+
+    status, page = until(settled)
     assert (status, page["switches"], page["unreached"]) == (0, 2, [])
     assert '["alpha:swp1", "beta:swp1"]' in page["fabric"]
     assert '["alpha:swp2", "beta:swp3"]' in page["fabric"]

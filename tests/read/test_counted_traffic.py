@@ -23,6 +23,7 @@ from tagloom.graph.paths import channel_load
 from tagloom.read import format_fabric
 from tagloom.records.observation import Counters, Observation
 from tagloom.route import route
+from waiting import until
 
 SECONDS = 300.0
 
@@ -254,12 +255,12 @@ def test_a_real_prometheus_that_scrapes_the_real_exporter(told, torus, volume, t
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(began))
-            _until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(began))  # a step of the range query sees it
+            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(began))
+            until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(began))  # a step of the range query sees it
             again = time.time()
             exporter.show(readings(torus, volume, again, 1))
-            _until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(again))
-            _until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(again))
+            until(lambda: _value(url, "min(tagloom_switch_read_seconds)") == pytest.approx(again))
+            until(lambda: _value(url, SOME_TIME_AGO) == pytest.approx(again))
             status, page = answer("regulate", told[0], "--prometheus", url, "--span", "20")
         finally:
             process.terminate()
@@ -279,10 +280,3 @@ def _value(url, query):
             return float(result["value"][1])
     except (OSError, ValueError):
         return None
-
-
-def _until(good, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not good():
-        assert time.monotonic() < end
-        time.sleep(0.2)

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 
+from waiting import until
+
 WAIT_SECONDS = 120.0
 
 
@@ -71,10 +73,8 @@ class Browser:
         self.send("Emulation.setEmulatedMedia", features=look)
         self.asked.clear()
         self.send("Page.navigate", url=path.resolve().as_uri())
-        until = time.monotonic() + WAIT_SECONDS
-        while self.ask("location.href + document.readyState") != path.resolve().as_uri() + "complete":
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        whole = path.resolve().as_uri() + "complete"
+        until(lambda: self.ask("location.href + document.readyState") == whole, seconds=WAIT_SECONDS)
 
     def ask(self, expression):
         found = self.send("Runtime.evaluate", expression=expression, returnByValue=True)

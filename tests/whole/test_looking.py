@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tagloom.operate.backup import DailyBackups
 from tagloom.platforms.secrets import scrub
 from tagloom.read import read_fabric
 from terminal import HEARS_INTERRUPTS, Terminal
+from waiting import until
 
 KEYS = {
     *("fabric", "build", "source", "applied_at", "applied_by", "state", "run", "wave", "locked_by", "clock"),
@@ -192,8 +192,7 @@ def test_what_tagloom_run_does_is_told_while_it_is_at_work(terminal):
     told = terminal.runs / "clock.json"
     with subprocess.Popen([*HEARS_INTERRUPTS, *words], cwd=terminal.home, stdout=subprocess.DEVNULL) as running:
         try:
-            while not told.exists() and running.poll() is None:
-                time.sleep(0.05)
+            until(told.exists, running)
             page = look(terminal, "--offline", expect=0)
         finally:
             running.send_signal(signal.SIGTERM)

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -13,6 +12,7 @@ from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import Journal
 from tagloom.lab import process
 from terminal import HEARS_INTERRUPTS, Terminal
+from waiting import until
 
 REPAIRED = ("dead_links", "dead_switches", "pairs_cut", "pairs_restored", "pairs_apart", "means")
 CABLE, SECOND = "s3:g3 - s0:g1", "s3:g4 - s0:g2"
@@ -132,9 +132,7 @@ def begun(terminal):
     before = runs(terminal)
     words = [sys.executable, "-m", "tagloom.cli", "repair", "--json"]
     with (terminal.home / "said").open("w") as said, subprocess.Popen(words, cwd=terminal.home, stdout=said) as repair:
-        while runs(terminal) <= before:
-            assert repair.poll() is None
-            time.sleep(0.05)
+        until(lambda: runs(terminal) > before, repair)
         yield repair
 
 
@@ -184,14 +182,12 @@ def daemon(terminal, request):
     ) as running:  # fmt: skip
 
         def event(kind, count=1):
-            while True:
+            def found():
                 events = [json.loads(line) for line in (home / "events").read_text().splitlines()]
-                found = [each for each in events if each["event"] == kind]
-                if len(found) >= count:
-                    return found[count - 1]
-                assert running.poll() is None, (home / "run.log").read_text()
                 assert not [each for each in events if each["event"] == "repair-failed"], events
-                time.sleep(0.2)
+                return [each for each in events if each["event"] == kind][count - 1 :]
+
+            return until(found, running)[0]
 
         yield event
         running.send_signal(signal.SIGINT)
@@ -199,8 +195,8 @@ def daemon(terminal, request):
 
 
 def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon):
-    while terminal.answer("lab", "ping", expect=0)["lost"] or not (terminal.rack / "run" / "state.db").exists():
-        time.sleep(0.2)
+    until(lambda: not terminal.answer("lab", "ping", expect=0)["lost"])
+    until((terminal.rack / "run" / "state.db").exists)
     process.fault(terminal.rack, "s0", "cable", port="g2")
     assert daemon("dead")["parts"] == [SECOND]
     repaired = daemon("repaired")
