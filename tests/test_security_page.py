@@ -17,3 +17,9 @@ def test_every_test_that_the_page_names_is_there():
 
 def test_the_readme_leads_to_it():
     assert "(SECURITY.md)" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_reports_go_through_the_repository_and_no_address_is_invented():
+    reporting = (ROOT / "SECURITY.md").read_text("utf-8").partition("## Reporting")[2].partition("\n## ")[0]
+    assert "**Report a vulnerability**" in reporting
+    assert re.findall(r"[\w.+-]+@[\w-]+|https?://|mailto:", reporting) == []

@@ -1,5 +1,6 @@
 """A disk without room and a place that is read-only, made of a tmpfs in a mount namespace of our own."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -65,3 +66,47 @@ def test_a_build_that_finds_no_room_leaves_the_place_as_it_was(tmp_path, options
     assert (ended.returncode, ended.stdout) == (2, "")
     assert what in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@needs_namespaces
+def test_a_file_that_is_a_mount_of_its_own_and_read_only_is_told_and_stays_as_it_is(tmp_path):
+    """As containers are given single files: beside it there is room, and it can be neither written nor replaced."""
+    script = f"""
+        cd "$1"; echo old > ring.yml; mount --bind ring.yml ring.yml; mount -o remount,bind,ro ring.yml
+        status=0; {NEW} ring.yml || status=$?
+        cat ring.yml; ls -A; exit $status
+    """
+    ended = _in_namespace(script, tmp_path)
+    assert (ended.returncode, ended.stdout.splitlines()) == (2, ["old", "ring.yml"])
+    assert ended.stderr.splitlines()[0].startswith("ring.yml: expected a file that can be written, actual ")
+
+
+@needs_namespaces
+@pytest.mark.parametrize("options", ["size=128k", "ro"], ids=["full", "read-only"])
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("regulate ../ring.yml --traffic ../m.csv --method greedy -o", "s.json"),
+        ("predict ../build --record --store", "f.db"),
+    ],
+    ids=["settings", "a new store"],
+)
+def test_settings_and_stores_that_find_no_room_are_told_and_leave_no_part(tmp_path, options, command, file):
+    """A store's file may be there, of no bytes: another process may have opened it."""
+    script = f"""
+        mkdir "$1/place"; mount -t tmpfs -o size=128k none "$1/place"; cd "$1/place"
+        head -c 200k /dev/zero > filler 2>&- || true; mount -o "remount,$2" "$1/place"
+        status=0; {sys.executable} -P -m tagloom.cli {command} {file} || status=$?
+        find . -size +0 -type f; exit $status
+    """
+    tagloom = [sys.executable, "-P", "-m", "tagloom.cli"]
+    for made in (["new", "ring", "--dims", "4", "-o", "ring.yml"], ["plan", "ring.yml", "-o", "build"]):
+        subprocess.run([*tagloom, *made], check=True, capture_output=True, cwd=tmp_path)
+    (tmp_path / "m.csv").write_text("source,destination,bytes\nh0,h1,1\n")
+    ended = _in_namespace(script, tmp_path, options)
+    assert (ended.returncode, ended.stdout) == (2, "./filler\n"), ended.stderr
+    *_, found, changed = ended.stderr.splitlines()  # behind what is remarked on the way
+    assert changed == "1 finding; nothing was changed"
+    assert re.fullmatch(
+        f"{file}: expected .* that can be (written|used), actual .*( full|space|Read-only|unable).*", found
+    )
