@@ -19,6 +19,7 @@ from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
 from tagloom.adapters.meters_csv import read_samples
 from tagloom.adapters.timetable_memory import TimetableMemory
+from tagloom.apply.build import proven_texts
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.cli.inputs import text_of
@@ -26,12 +27,15 @@ from tagloom.lab.directory import read_info
 from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
+from tagloom.operate.clock_page import read_clock
 from tagloom.pipeline import read_build, traffic_from
+from tagloom.pipeline.files import duplicates_allowed
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
 from tagloom.read.fabric_addresses import FabricText
 from tagloom.read.history import read_history
+from tagloom.read.requests import requests_in
 from tagloom.read.snmp_settings import read_snmp_settings
 from tagloom.records.addresses import AddressChange
 from tagloom.records.kept import Measured, Quantity
@@ -48,6 +52,8 @@ RING = (
     'switches:\n  s0: {address: 192.0.2.10}\nhosts:\n  h0: {mac: "02:00:00:00:00:10"}\n'
     'links:\n  - {ends: ["s0:g1", "s2:g3"], speed: 100, state: up}\n'
 )
+GOING = "\n  - {ends: ['s3:g1', 's0:g20']}"  # a switch that only the older of two fabrics has
+FOUR = RING.replace("links:", f"links:{GOING}").replace("  s0: {", "  s3: {}\n  s0: {")
 DAY = "# seconds: 43200\ntime,source,destination,bytes\n2026-11-20T00:00,h0,h1,1e6\n2026-11-20T12:00,h1,h2,1e6\n"
 MATRIX = "# seconds: 60\nsource,destination,bytes,messages\nh0,h1,1000000,10\nh1,h2,5e5,3\nh2,h0,7,1\n"
 RANKS = "src,dst,wire_bytes,wire_msgs\n0,1,1000,10\n1,2,500,5\n2,0,70,1\n"
@@ -108,6 +114,30 @@ LISTS = {
     "hosts.ini": INI,
     "interfaces.json": NETBOX,
 }
+TRACE = "# seconds: 60\nstep,source,destination,bytes,compute_seconds\n0,h0,h1,1e6,0.1\n1,h1,h2,500,0\n1,h2,,,0.2\n"
+SPELT = "{# as our firmware prints it #}\n{% macro no_shutdown() %}admin up{% endmacro %}\n"
+SITE = "{% if switch.name == 's0' %}\nsnmp-server location {{ switch.name }}\n{% endif %}\nlogging 192.0.2.7\n"
+CLOCK = {
+    "user": "x",
+    "host": "x",
+    "pid": 1,
+    "timetable": "/t.yml",
+    "status": {
+        "at": 1.0,
+        "settings": ["s.json"],
+        "scheduled": "s.json",
+        "raised": False,
+        "links_off": 1,
+        "watts": 70.0,
+        "full_watts": 80.0,
+        "busiest_share": 0.5,
+        "jobs": 0,
+        "next_at": None,
+        "changes": 1,
+        "failures": 0,
+    },
+}
+FACTS = json.dumps({"ansible_facts": {"ansible_hostname": "h0", "ansible_default_ipv4": {"macaddress": MACS[0]}}})
 NP_OUT = format_np_out([Point(1, 100, (8.39e-6,)), Point(64, 100, (9e-6,)), Point(1024, 100, (2e-5,))])
 
 
@@ -169,6 +199,16 @@ def _journal() -> None:
         file.interrupt()
 
 
+def _measure() -> None:
+    with contextlib.closing(Measurements(Path("kept.db"))) as file:
+        file.append(3.0, [StoredMeasurement("power", "ring", {}, "watts", 71.0, "W", None)])
+
+
+def _clock() -> None:
+    if (clock := read_clock(Path())) is not None:
+        assert clock.at_work in {True, False}
+
+
 def _timetable() -> None:
     table = read_timetable(Path("t.yml"))
     due(table, 1.8e9)
@@ -181,15 +221,16 @@ def _snmp() -> None:
 
 
 def _imported(name: str) -> Callable[[], Any]:
-    """Give what reads a list of hosts and writes another fabric file; names without addresses are no fault."""
+    """Give what reads a list of hosts and writes another fabric file; hosts without addresses are no fault."""
     run = command(f"hosts import {name} f.yml -o g.yml --replace")
-    return run if name != "slurm.conf" else lambda: run() - 1
+    return run if name not in {"slurm.conf", "facts"} else lambda: run() - 1
 
 
 def make(home: Path) -> None:
     """Write a whole file of every kind into the working directory, `home`."""
     files = {
         "f.yml": RING,
+        "four.yml": FOUR,
         "day.csv": DAY,
         "m.csv": MATRIX,
         "ranks.csv": RANKS,
@@ -206,6 +247,12 @@ def make(home: Path) -> None:
         "gaps.json": GAPS,
         "np.out": NP_OUT,
         **LISTS,
+        "trace.csv": TRACE,
+        "lines/ros/lines.j2": SPELT,
+        "own/site/all.j2": SITE,
+        "clock.json": json.dumps(CLOCK),
+        "facts/h0": FACTS,
+        "asked/job": "all-on\n",
         "place.csv": "0,h1\n1,h0\n2,h2\n",
         "tagloom.yml": "plugin: tagloom\nfabric: f.yml\n",
         **{f"prof/p.{a}.prof": PROF.format(a, (a + 1) % 3) for a in range(3)},
@@ -214,10 +261,11 @@ def make(home: Path) -> None:
         "lock.holder": json.dumps(dict.fromkeys(("user", "host", "since", "command", "directory"), "x") | {"pid": 1}),
     }
     for name, text in files.items():
-        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
     shutil.copy(ROOT / "tests" / "data" / "profiles" / "cg.S.4.mpisummary.txt", home / "paraprof.txt")
     made = ("plan f.yml -o b", "plan f.yml --off s0:g1 -o c", "rollout b c -o r")
+    made += ("plan four.yml -o four", "rollout four b -o fewer")
     made += ("regulate f.yml --traffic m.csv --method greedy -o s.json", "predict b --record --store f.db")
     for words in made:
         assert command(words)() == 0, words
@@ -286,6 +334,17 @@ READERS = (
     Reader("NetPIPE", "np.out", command("measure pingpong --read np.out")),
     Reader("fabric to be edited", "f.yml", lambda: FabricText(Path("f.yml")).write(NEW, Path("g.yml"))),
     *(Reader(f"hosts in {name}", name, _imported(name)) for name in LISTS),
+    Reader("facts of a host", "facts/h0", _imported("facts")),
+    Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
+    Reader("lines of a family", "lines/ros/lines.j2", command("plan f.yml --templates lines -o p")),
+    Reader("lines of a site", "own/site/all.j2", command("plan f.yml --templates own --trust-foreign -o p")),
+    Reader("rollout on a page", "r/rollout.json", command("report b --rollout r -o page.html")),
+    Reader("switch that goes", "fewer/left/s3.cfg", lambda: waves.read_sequence(Path("fewer"))),
+    Reader("plan, for copies", "b/plan.json", lambda: duplicates_allowed(Path("b"))),
+    Reader("texts of a push", "r/before/s0.cfg", lambda: proven_texts(Path("r/before"), ["s0"], "", ())),
+    Reader("measurements to add to", "kept.db", _measure, binary=True),
+    Reader("clock", "clock.json", _clock),
+    Reader("request of a job", "asked/job", lambda: requests_in(Path("asked"))),
     Reader("rack", "rack.json", lambda: read_info(Path())),
     Reader("holder", "lock.holder", lambda: holder(Path("lock"))),
 )
