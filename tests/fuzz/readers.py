@@ -19,7 +19,7 @@ from tagloom.adapters.history import History
 from tagloom.adapters.measurements import Measurements
 from tagloom.adapters.meters_csv import read_samples
 from tagloom.adapters.timetable_memory import TimetableMemory
-from tagloom.apply.build import proven_texts
+from tagloom.apply.build import duplicates_allowed, proven_texts
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.cli.inputs import text_of
@@ -29,7 +29,6 @@ from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
 from tagloom.operate.clock_page import read_clock
 from tagloom.pipeline import read_build, traffic_from
-from tagloom.pipeline.files import duplicates_allowed
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
 from tagloom.read.calendar import due, read_timetable, upcoming
