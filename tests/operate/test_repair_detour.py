@@ -3,11 +3,17 @@
 import pytest
 
 from fabrics import make_fabric
-from tagloom.operate.repair_detour import detour_for, write_detour
+from tagloom import platforms
+from tagloom.apply.build import read_waves
+from tagloom.operate.repair_detour import dead_for, detour_for, detour_wave, write_detour
+from tagloom.operate.repair_runs import Runs
 from tagloom.operate.repair_target import target
+from tagloom.operate.waves import read_sequence
 from tagloom.pipeline import plan, read_build
 from tagloom.records.change import Cell, difference
 from tagloom.records.dead_parts import DeadParts
+from tagloom.render import render_configuration
+from tagloom.rollout.layers import without
 
 NONE = DeadParts()
 
@@ -47,3 +53,42 @@ def test_a_detour_is_written_as_a_build_that_proves_and_changes_pvids_alone(buil
         assert {cell for cell, _ in changed} <= {Cell.PVID}
         assert {s for _, s in changed} <= {fabric.switches[host.switch].name for host in fabric.hosts}
         assert taken.detours == ()
+
+
+def runs_of(build, templates, state=None):
+    state = state or build.state
+    texts = {s.name: render_configuration(platforms.of(s), state[s.name], templates) for s in build.fabric.switches}
+    return Runs(None, build.fabric, state, build, None, False, texts)
+
+
+def around(build, detour):
+    found = dead_for(build.fabric, detour)
+    assert detour_for(build, found) == detour
+    return target(build.fabric, build.fabric, build.fabric, found).fabric
+
+
+def test_a_detour_is_one_proven_wave_to_the_build_that_takes_it_and_reads_back_as_it_was_written(
+    build, templates, tmp_path
+):
+    runs = runs_of(build, templates)
+    for number, detour in enumerate(build.detours):
+        fabric, place = around(build, detour), tmp_path / str(number)
+        wave = detour_wave(runs, fabric, detour, templates)
+        if not detour.pvids:
+            assert wave is None
+            continue
+        sequence = wave.write(templates, place / "rollout")
+        read = read_sequence(place / "rollout")
+        assert (read.states, read.proven, read.assumptions) == (sequence.states, sequence.proven, sequence.assumptions)
+        assert write_detour(build, fabric, detour, templates, place / "build")
+        taken = read_build(place / "build")
+        assert sequence.states[-1] == taken.state
+        (order,) = read_waves(place / "rollout")
+        assert order.assumptions.keeping
+
+
+def test_a_detour_whose_vlan_is_not_there_is_not_taken(build, templates):
+    detour = next(each for each in build.detours if each.pvids and len(each.dead) == 2)
+    gone = set(detour.pvids.values())
+    less = {name: without(held, gone & set(held.vlans.tolist())) for name, held in build.state.items()}
+    assert detour_wave(runs_of(build, templates, less), around(build, detour), detour, templates) is None

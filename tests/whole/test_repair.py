@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from tagloom.apply.abort import JOURNAL
-from tagloom.apply.journal import Journal
+from tagloom.apply.journal import SAVED, Journal
+from tagloom.apply.run_states import DONE
 from tagloom.lab import process
 from terminal import HEARS_INTERRUPTS, Terminal
 from waiting import until
@@ -167,10 +168,9 @@ def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(term
 def daemon(terminal, request):
     """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
     home = terminal.home
-    hold = getattr(request, "param", 1)
-    (home / "day.yml").write_text(
-        f'rules: [{{when: "0 0 * * *", settings: all-on}}]\nrepair: auto\nrepair_hold_seconds: {hold}\n'
-    )
+    keys = {"repair_hold_seconds": 1} | getattr(request, "param", {})
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    (home / "day.yml").write_text(f'rules: [{{when: "0 0 * * *", settings: all-on}}]\nrepair: auto\n{more}')
     (home / "hook.py").write_text(
         f"import sys\nwith open({str(home / 'events')!r}, 'a') as file: file.write(sys.stdin.read())\n"
     )
@@ -209,7 +209,7 @@ def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("daemon", [3600], indirect=True)
+@pytest.mark.parametrize("daemon", [{"repair_hold_seconds": 3600}], indirect=True)
 def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     process.fault(terminal.rack, "s0", "cable", port="g2")
     daemon("repaired")
@@ -221,3 +221,34 @@ def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     kinds = [json.loads(line)["event"] for line in (terminal.home / "events").read_text().splitlines()]
     assert kinds.count("repaired") == 1
     assert lost(terminal) == 0
+
+
+@pytest.mark.parametrize("daemon", [{"protect": "link", "repair_hold_seconds": 3600}], indirect=True)
+def test_a_detour_goes_out_over_open_sessions_without_ansible_and_under_the_same_journal(terminal, daemon):
+    while "detour_vlans" not in kept(terminal):
+        time.sleep(0.2)
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    repaired = daemon("repaired")
+    assert (repaired["means"], repaired["dead_links"], repaired["pairs_restored"]) == (
+        "detour", [SECOND], repaired["pairs_cut"],
+    )  # fmt: skip
+    assert lost(terminal) == 0
+    with Journal(terminal.runs / JOURNAL) as journal:
+        run, *_ = journal.runs()
+        rows = journal.switches(run.id)
+    assert (run.state, run.waves, run.proven) == (DONE, 1, True)
+    assert {row.state for row in rows} == {SAVED}
+    assert all("pvid" in " ".join(row.lines) for row in rows)
+    backups = {path.stem for path in terminal.runs.glob(f"{run.name}-apply{run.id}/backups/*.cfg")}
+    assert backups == {row.switch for row in rows}
+    assert not list(terminal.runs.glob(f"{run.name}-ansible.log"))
+    startup = process.configurations(terminal.rack, startup=True)
+    assert startup == process.configurations(terminal.rack)
+
+
+def kept(terminal):
+    """Return what the plan of the build that a running timetable applied last says of protection."""
+    plan = terminal.rack / "run" / "build" / "plan.json"
+    standing = terminal.rack / "run" / "state.db"
+    log = (terminal.home / "run.log").read_text()
+    return json.loads(plan.read_text())["summary"] if "all-on:" in log and standing.exists() else {}

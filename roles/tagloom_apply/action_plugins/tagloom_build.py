@@ -10,28 +10,15 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 
 from tagloom.adapters.host_variables import host_variables
-from tagloom.adapters.ssh import SSH_PORT
-from tagloom.apply.build import (
-    between,
-    fabric_file,
-    left_alone,
-    own_wave,
-    ports_of,
-    pruned_of,
-    read_waves,
-    refuse_unallowed,
-)
+from tagloom.adapters.ssh import SSH_PORT, Access
+from tagloom.apply.build import refuse_unallowed
 from tagloom.apply.controller import Controller, check_package
 from tagloom.apply.run_directory import Job, RunDirectory
-from tagloom.errors import Finding, InputError
-from tagloom.read import read_fabric
-from tagloom.render import site_lines
+from tagloom.errors import InputError
+from tagloom.operate.push_order import order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from tagloom.apply.build import WaveOrder
-    from tagloom.records.fabric import Fabric
+    from collections.abc import Mapping
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
@@ -45,6 +32,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         """Write the order that `tagloom_push` reads; give `waves` in brief, and the absolute `directory` of the run.
 
         With a `controller`, what is to be done is asked of that, and there may be more (`again`) until it has ended.
+        To one that asks how switches are logged in to that is told over its line, and nothing is written.
         """
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
@@ -68,6 +56,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible ships no types
         else:
             return result | {"changed": False, "waves": [], "directory": "", "again": False}
         variables = task_vars or {}
+        if files.read_job().access:
+            controller.tell_access(access_of(self, variables))
+            return result | {"changed": False, "waves": [], "directory": "", "again": True}
         try:
             check_package(arguments["package"])
             if controller.by_hand and not self._task.check_mode:
@@ -98,67 +89,12 @@ def addresses_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str
     return found
 
 
-def order_of(job: Job, play: Sequence[str], inventory: Collection[str], *, by_hand: bool = False) -> dict[str, Any]:
-    """Return what a push needs to know of a job's waves and switches, and the `hosts` it reaches for.
-
-    `play` are the hosts that Ansible was limited to. A run `by_hand` sends the operator's own lines in a last wave of
-    their own; a command has that done by a job of its own. Raises InputError.
-    """
-    waves, fabric = read_waves(job.build), read_fabric(fabric_file(job.build))
-    aside = left_alone(job.build)
-    play = [host for host in play if host not in aside]
-    same_switches(fabric, play, inventory)
-    live = {switch.name for switch in fabric.live}  # a dead switch is never contacted
-    play = [host for host in play if host in live and (not job.limit or host in job.limit)]
-    wanted = between(waves, job.first_wave, job.last_wave, check=job.check)
-    own_lines = job.own_lines
-    if by_hand:
-        target = job.build / "build" / "fabric.yml"
-        led = site_lines(read_fabric(target) if target.is_file() else fabric)
-        own_lines = {name: [line.to_json() for line in lines] for name, lines in led.items()}
-    if job.only_own:
-        wanted = [own_wave(waves, waves[-1].number)]
-    elif by_hand and own_lines and not job.check:
-        wanted.append(own_wave(waves, waves[-1].number + 1))
-    first = max(1, job.first_wave)
-    numbers = [wave.number for wave in wanted]
-    befores = dict(zip(numbers, [None, *numbers[:-1]], strict=True))
-    return {
-        "hosts": play,
-        "waves": {
-            str(wave.number): wave.to_json()
-            | {
-                "switches": reached(wave, play),
-                "ahead": job.check and wave.number > first,
-                "proven": [job.proven[wave.number], job.proven[max(0, wave.number - 1)]] if job.proven else ["", ""],
-                "after": befores[wave.number],
-                "last": wave.number == numbers[-1],
-            }
-            for wave in wanted
-        },
-        "switches": [switch.name for switch in fabric.live],
-        "own_lines": own_lines,
-        "check": job.check,
-        "journal": job.journal,
-        "run": job.run,
-        "models": {switch.name: switch.model for switch in fabric.switches},
-        "firmware": {switch.name: dict(switch.firmware) for switch in fabric.switches},
-        "templates": dict(fabric.templates),
-        "ports": {name: list(ports) for name, ports in ports_of(job.build, fabric).items()},
-        "pruned": pruned_of(job.build),
-        "in_band": fabric.management is not None,
-    }
-
-
-def reached(wave: WaveOrder, play: Sequence[str]) -> list[str]:
-    """List the hosts of the play that a wave reaches for, in the order in which they begin."""
-    return list(play) if wave.switches is None else [name for name in wave.switches if name in play]
-
-
-def same_switches(fabric: Fabric, play: Collection[str], inventory: Collection[str]) -> None:
-    """See that the play has switches of the fabric alone, and the inventory all of them. Raises InputError."""
-    names = [switch.name for switch in fabric.switches]
-    strange = [Finding(host, f"a switch of fabric {fabric.name}", "none") for host in play if host not in fabric.index]
-    missing = [Finding(name, "a host of the inventory", "none of that name") for name in names if name not in inventory]
-    if strange or missing:
-        raise InputError([*strange, *missing])
+def access_of(action: ActionModule, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return by host how it is logged in to, as Ansible's templates give it; without those whose variables fail."""
+    found = {}
+    for host in variables["ansible_play_hosts_all"]:
+        try:
+            found[host] = host_variables(action, variables, host, (*Access.VARIABLES, Access.OUT_OF_BAND))
+        except AnsibleError:
+            continue
+    return found

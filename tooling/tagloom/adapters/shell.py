@@ -35,6 +35,10 @@ class LinuxSwitch(Session):
         """Return the name of the kernel and its release."""
         return self._request("uname -sr")
 
+    def still_answers(self) -> None:
+        """Run what does nothing."""
+        self._run(":", plain=True)
+
     def running_configuration(self) -> str:
         """Return what the machine says of its bridge and ports, page by page, each behind its command."""
         pages = [(command, self._request(command)) for command in PAGES]

@@ -158,12 +158,18 @@ class Access:
     login_seconds: float = LOGIN_SECONDS
     answer_seconds: float = ANSWER_SECONDS
 
+    OUT_OF_BAND: ClassVar = "tagloom_out_of_band"  # whether no VLAN can cut the way to it
     VARIABLES: ClassVar = (
         *("inventory_hostname", "ansible_host", "ansible_port"),
         *("ansible_user", "ansible_password", "ansible_become_password"),
         *("tagloom_known_hosts", "tagloom_host_key_checking", "tagloom_fast_cli", "tagloom_echo"),
         *("tagloom_login_seconds", "tagloom_answer_seconds", "tagloom_become", "tagloom_save_to"),
     )
+
+    @classmethod
+    def out_of_band(cls, variables: Mapping[str, Any]) -> bool:
+        """Return whether a host is managed by a way that no VLAN can cut."""
+        return str(variables.get(cls.OUT_OF_BAND) or "").lower() in {"true", "yes", "on", "1", "y", "t"}
 
     @classmethod
     def of_host(cls, variables: Mapping[str, Any]) -> Access:
@@ -207,11 +213,13 @@ class Session:
 
     Every method raises DeviceError: with the line and the switch's answer where one was refused, and with what
     happened to the session where it was lost. `sent` lists the configuration lines the switch has accepted so far;
-    `before_line` is called before each is sent, and what it raises ends the batch there.
+    `before_line` is called before each is sent, and what it raises ends the batch there. One that is `kept` stays
+    logged in where it is left, unless something failed, and is entered again without a login.
     """
 
     def __init__(self, name: str, platform: Platform, access: Access) -> None:
         self.name = name
+        self.kept = False
         self.sent: list[str] = []
         self.before_line: Callable[[str], None] = lambda _line: None
         self._platform = platform
@@ -225,6 +233,12 @@ class Session:
 
     def __enter__(self) -> Self:
         """Log in, and make the session ready for commands."""
+        self.sent = []
+        if self.is_open:
+            assert self._socket is not None  # noqa: S101 - it is open
+            self._socket.allow(SESSION_BYTES)
+            return self
+        self._hang_up()
         access = self._access
         keys = self._platform.netmiko_driver == "linux" and not access.password
         try:
@@ -267,12 +281,24 @@ class Session:
             raise DeviceError(self.name, "login", why) from error
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Leave what a lost batch stood in, and log out."""
+    def __exit__(self, *error: object) -> None:
+        """Leave what a lost batch stood in, and log out; one that is kept stays where nothing failed."""
+        if self.kept and not any(error) and self.is_open:
+            return
         with contextlib.suppress(DeviceError):
             if self._wire is not None:
                 self._leave()
         self._hang_up()
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it is logged in and nobody has hung up, as far as this end knows."""
+        channel = self._channel.remote_conn if self._channel is not None else None
+        return self._wire is not None and channel is not None and not (channel.closed or channel.eof_received)
+
+    def still_answers(self) -> None:
+        """Have a word with the switch, which keeps it from ending the session. Raises DeviceError."""
+        raise NotImplementedError
 
     def _log_in(self, wire: BaseConnection) -> None:
         raise NotImplementedError
@@ -380,6 +406,10 @@ class SshSwitch(Session):
         """Return what the switch says of itself: `show system`, and `show version` of those that have no such page."""
         pages = (self._exchange("show system"), self._exchange("show version"))
         return "\n".join(page for page in pages if not self._is_error(page))
+
+    def still_answers(self) -> None:
+        """Ask what time it is; a switch that has no clock says so, which is as good."""
+        self._exchange("show clock")
 
     def running_configuration(self) -> str:
         """Return the running configuration as the switch shows it, secrets and all."""

@@ -2,23 +2,28 @@
 
 The line is a pair of sockets that keep messages apart (unix(7), SOCK_SEQPACKET). A plugin says READY where it takes a
 job, and is sent the run's directory. It says LOCK where it knows the switches' addresses, and is sent LOCK with the
-descriptors of the locks on the inventory and on the switches, and GO. The end of the line tells either side that the
-other is gone.
+descriptors of the locks on the inventory and on the switches, and GO. To a job that asks how switches are logged in to
+it says ACCESS once for each host, and its variables. The end of the line tells either side that the other is gone.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import tagloom
 from tagloom.errors import Finding, InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PACKAGE = Path(tagloom.__file__).resolve().parent
-READY, LOCK, GO = b"ready", b"lock", b"go"
-MESSAGE_BYTES = 4096  # PATH_MAX
+READY, LOCK, GO, ACCESS = b"ready", b"lock", b"go", b"access "
+MESSAGE_BYTES = 1 << 16  # paths (PATH_MAX), and what one host is reached by
 LOCKS = 8  # descriptors in a message, at most
 
 
@@ -54,6 +59,12 @@ class Controller:
     def says_go(self) -> bool:
         """Wait for the word to go on; False where the command has ended instead."""
         return self.by_hand or self._receive() == GO
+
+    def tell_access(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Send the command how each host is logged in to, secrets and all; nothing of it is written down."""
+        with socket.socket(fileno=os.dup(self._descriptor)) as line:
+            for name, variables in hosts.items():
+                line.send(ACCESS + json.dumps([name, variables], default=str).encode())
 
     @property
     def gone(self) -> bool:

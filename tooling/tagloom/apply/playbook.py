@@ -13,20 +13,19 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tagloom.apply.build import between, read_waves
-from tagloom.apply.controller import GO, LOCK, MESSAGE_BYTES, PACKAGE, READY
+from tagloom.apply.controller import ACCESS, GO, LOCK, MESSAGE_BYTES, PACKAGE, READY
 from tagloom.apply.outcomes import Fault, Outcome, Outcomes
 from tagloom.apply.private_files import write_private
-from tagloom.apply.run_directory import RunDirectory, request_stop
+from tagloom.apply.run_directory import Job, RunDirectory, request_stop
 from tagloom.errors import Finding, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tagloom.apply.build import WaveOrder
-    from tagloom.apply.run_directory import Job
     from tagloom.apply.site import Site
 
     Progress = Callable[[Outcome], None]
@@ -151,6 +150,28 @@ class Ansible:
         outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
         self._remember(outcomes, waves[0].number if job.check else -1)
         return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
+
+    def access(self, directory: Path) -> dict[str, dict[str, Any]]:
+        """Return by host how it is logged in to, secrets and all, as Ansible has it: over the line, and in no file.
+
+        `directory` takes the run's other files. Raises InputError where Ansible ended instead.
+        """
+        files = RunDirectory(directory.absolute())
+        files.start(Job(files.path, access=True))
+        self.start()
+        self._jobs += 1
+        self._owed += 1
+        self._say(os.fsencode(files.path))
+        found: dict[str, dict[str, Any]] = {}
+        while self._line is not None and self._owed:
+            said = self._receive(self._line)
+            if said.startswith(ACCESS):
+                name, variables = json.loads(said.removeprefix(ACCESS))
+                found[name] = variables
+        if self._line is None:
+            self.end()
+            raise InputError(self._findings(files, trouble_in(self.site.log.read_text("utf-8", errors="replace"))))
+        return found
 
     def _remember(self, outcomes: Outcomes, looked_at: int) -> None:
         """Keep what each switch holds: of a look, what the first wave `looked_at` found; else what was read back."""

@@ -24,6 +24,7 @@ class Job:
     first_wave   the wave to begin with; `last_wave` the one to end with, 0 = the last there is
     proven       the digests of the configurations before the first wave, and after each; none = nobody knows them
     own_lines    the operator's own lines of switches, as `SiteLine.to_json` has them; `only_own` sends these alone
+    access       nothing is read or sent: the command wants to know how each switch is logged in to
     journal      the journal's file, "" = none is kept; `run` is the run's number in it
     """
 
@@ -37,6 +38,7 @@ class Job:
     run: int = 0
     own_lines: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     only_own: bool = False
+    access: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values; `from_json` reads them back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,15 @@ from tagloom.cli.applying import context_at
 from tagloom.cli.inputs import Findings, listening_at, seconds_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import GOOD, Screen
 from tagloom.cli.words import Commands, snmp_words
-from tagloom.errors import Finding
+from tagloom.errors import Finding, TagloomError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from tagloom.adapters.event_hook import EventHook
     from tagloom.operate.clock import LoadProbe, TimetableController
+    from tagloom.operate.direct_push import DirectPush
     from tagloom.operate.repair_watch import RepairWatch
     from tagloom.records.timetable import Timetable
 
@@ -111,6 +113,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             stack.callback(hook.close)
         if probe is not None and table.repair != "off":
             controller.repairs = _repair_watch(args, controller, probe, table, hook, repair_every)
+            if table.repair == "auto" and not args.dry_run:
+                controller.repairs.pusher = stack.enter_context(_warm(controller, screen))
 
         if table.backup == "daily" and not args.dry_run:
             controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
@@ -171,6 +175,34 @@ def _repair_watch(
         every_seconds,
         allow_interrupt=args.allow == "interrupt",
     )
+
+
+@contextmanager
+def _warm(controller: TimetableController, screen: Screen) -> Iterator[DirectPush | None]:
+    """Keep a session with every switch open, for repairs that must not wait; None where Ansible cannot say how."""
+    from tagloom.adapters.connect import connect
+    from tagloom.adapters.ssh import Access
+    from tagloom.adapters.warm_sessions import WarmSessions
+    from tagloom.apply.playbook import Ansible
+    from tagloom.operate.direct_push import DirectHost, DirectPush
+    from tagloom.platforms import of
+
+    site, fabric = controller.next_site(), controller.fabric
+    try:
+        with screen.waiting("asking Ansible how switches are logged in to"), Ansible(site) as ansible:
+            known = ansible.access(site.directory("access"))
+        reached = {s.name: (s, Access.of_host(known[s.name])) for s in fabric.live if s.name in known}
+    except TagloomError as error:
+        controller.tell(time.time(), f"repairs log in when they are due: {str(error).replace(chr(10), '; ')}")
+        yield None
+        return
+    hosts = {
+        name: DirectHost((access.host, access.port), Access.out_of_band(known[name]))
+        for name, (_, access) in reached.items()
+    }
+    sessions = WarmSessions({name: connect(name, of(switch), access) for name, (switch, access) in reached.items()})
+    with closing(sessions):
+        yield DirectPush(hosts, sessions.lend, site.share / "templates")
 
 
 def add(commands: Commands) -> None:

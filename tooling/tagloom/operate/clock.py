@@ -380,7 +380,9 @@ class TimetableController:
         self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None
     ) -> tuple[Build, PreparedChange]:
         templates = self.site.share / "templates"
-        build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated)
+        build, proof, texts = plan(
+            fabric, templates, previous=previous, regulated=regulated, protect=self.table.protect
+        )
         if not proof.proven:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
         directory = self.home / "build"

@@ -12,7 +12,7 @@ import numpy as np
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.operate import apply, prepare
 from tagloom.operate.interrupting import SHOWN
-from tagloom.operate.repair_detour import write_detour
+from tagloom.operate.repair_detour import detour_wave, write_detour
 from tagloom.operate.repair_runs import FOLDER, assess, what_runs
 from tagloom.operate.repair_target import island_pairs, joined_pairs, same_target
 from tagloom.pipeline.files import write_build
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.operate.prepare import PreparedChange
+    from tagloom.operate.repair_detour import DetourWave
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.repair_target import Target
-    from tagloom.operate.waves import ApplyContext, Survey
+    from tagloom.operate.waves import ApplyContext, Pusher, Survey
     from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
@@ -111,25 +112,42 @@ class RepairOptions:
     allow_interrupt: bool = False
 
 
-def repair(context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOptions) -> Repair:
+@dataclass(frozen=True)
+class AtOnce:
+    """What a repair need not wait for: what was found dead, who pushes without a login, detours that are proven."""
+
+    found: Assessment | None = None
+    pusher: Pusher | None = None
+    ready: Mapping[tuple[str, ...], DetourWave] = field(default_factory=dict)
+
+
+def repair(
+    context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOptions, at_once: AtOnce | None = None
+) -> Repair:
     """Find what is dead, and restore the pairs that it cut off, as far as cables still join them.
 
     `whole` is the fabric of the inventory, of which links that are off in what runs are asleep; `poll` reads a fabric's
     switches over SNMP. It looks again after each push, for what died meanwhile. Where nothing is dead any more, and has
     not been for long enough, paths go home to the build that was applied before the first repair. Raises InputError
     where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
+    `at_once` is what is known beforehand and open already.
     """
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
-    runs = what_runs(context)
+    known = at_once.found if at_once is not None else None
+    if known is not None and context.journal.applied() != known.runs.run:  # others worked on the switches meanwhile
+        known = None
+    runs = known.runs if known is not None else what_runs(context)
     first = last = runs.state
     for _ in range(ROUNDS + len(runs.known.switches)):
-        found = assess(runs, whole, poll, options.hold_seconds)
+        found, known = known or assess(runs, whole, poll, options.hold_seconds), None
         wanted = found.wanted
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
-        context.ansible.start()  # it takes a second, in which the plan is made
-        acted = _act(context, found, options)
+        by_hand = at_once is not None and at_once.pusher is not None and _may_take_detour(found, options)
+        if not by_hand:
+            context.ansible.start()  # it takes a second, in which the plan is made
+        acted = _act(context, found, options, at_once)
         result, last = acted.result, acted.state
         first = {**first, **acted.read} if tried is None else first
         tried = wanted.fabric
@@ -173,11 +191,39 @@ class _Done:
     means: str
 
 
-def _act(context: ApplyContext, found: Assessment, options: RepairOptions) -> _Done:
+def _may_take_detour(found: Assessment, options: RepairOptions) -> bool:
+    """Return whether a detour may be taken without a look at all switches: from the build that it was proven with."""
+    return found.detour is not None and found.runs.at_home and not options.propose
+
+
+def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | None) -> _Done | None:
+    """Send a detour to the switches that it changes, and read no others; None where that sends nothing.
+
+    What it was proven from is asked of those switches as of every push: they must hold what the last run has left on
+    them. What may have changed on others by hand is for the regular look, which follows where this does not do.
+    """
+    assert found.detour is not None  # noqa: S101 - asked before
+    runs, templates = found.runs, context.site.share / "templates"
+    ready = at_once.ready.get(found.detour.dead) if at_once is not None else None
+    wave = ready or detour_wave(runs, found.wanted.fabric, found.detour, templates)
+    if wave is None:
+        return None
+    sequence = wave.write(templates, context.site.directory("detour") / "rollout")
+    source = (context.site.home / FOLDER / "build").absolute()
+    run, sequence = context.begin(sequence, "apply", str(source))
+    outcomes = context.push(run, sequence, by=at_once.pusher if at_once is not None else None)
+    if not outcomes.good and not any(each.sent for each in outcomes.outcomes):
+        return None
+    return _Done(apply.Result(outcomes, context.journal.run(run.id)), {}, sequence.states[-1], "detour")
+
+
+def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:
     """Plan, prove and push what shall run, or only look."""
     runs, wanted = found.runs, found.wanted
     if not options.propose:
         _keep_home(context, runs)
+    if _may_take_detour(found, options) and (taken := _take_detour(context, found, at_once)) is not None:
+        return taken
     folder = context.site.directory("repair") if options.propose else context.site.home / FOLDER
     pairs = enumerate(zip(runs.fabric.switches, wanted.fabric.switches, strict=True))
     back = [s for s, (a, b) in pairs if b.up and not a.up]

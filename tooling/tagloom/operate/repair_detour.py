@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagloom.pipeline.files import write_build
-from tagloom.pipeline.proving import prove
-from tagloom.platforms.port_names import link_ends
+from tagloom.operate.waves import WaveSequence, digests
+from tagloom.pipeline.files import write_build, write_rollout
+from tagloom.pipeline.proving import proof_services, prove
+from tagloom.platforms.port_names import link_ends, parts_at
+from tagloom.records.dead_parts import DeadParts
+from tagloom.records.rollout import Rollout, Wave
 from tagloom.records.switch_state import SwitchEditor, dead_states
-from tagloom.render import render
+from tagloom.records.wave_proof import AS_PLANNED, ProofAssumptions
+from tagloom.render import parse, render
+from tagloom.verify import Plan, verify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from tagloom.operate.repair_runs import Runs
     from tagloom.records.build import Build
-    from tagloom.records.dead_parts import DeadParts
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
@@ -35,27 +41,109 @@ def detour_for(home: Build, dead: DeadParts) -> Detour | None:
     return next((each for each in home.detours if set(each.dead) == parts), None)
 
 
+def dead_for(fabric: Fabric, detour: Detour) -> DeadParts:
+    """Return what is dead where a detour is for it: one link, or one switch with its links."""
+    links, switches, _ = parts_at(fabric, detour.dead)
+    beside = {i for i, link in enumerate(fabric.links) if link.up and {link.a, link.b} & set(switches)}
+    return DeadParts(frozenset(links) | beside, frozenset(switches))
+
+
 def write_detour(home: Build, fabric: Fabric, detour: Detour, templates: Path, directory: Path) -> bool:
     """Write the build with a detour taken, for a `fabric` with its dead part marked; return whether it proves.
 
     Nothing but PVIDs of hosts differs from what runs, so that one wave does it. Ports of what is dead stay as they are:
     that nothing goes wrong when it is back is proven with the plan.
     """
-    state: FabricState = {**home.state, **dead_states(fabric)}
+    state: FabricState = {**_with_pvids(home.state, fabric, detour), **dead_states(fabric)}
+    texts = render(fabric, state, templates)
+    _, proof = prove(fabric, texts, None, duplicates_allowed=home.duplicates_allowed)
+    if not proof.proven:
+        return False
+    build = _taken(home, fabric, detour, state)
+    write_build(build, proof, texts, directory)
+    return True
+
+
+def _with_pvids(state: FabricState, fabric: Fabric, detour: Detour) -> FabricState:
+    """Return a state with the PVIDs that a detour changes, of the hosts that a fabric has."""
     moved: dict[str, SwitchEditor] = {}
     for host in fabric.hosts:
         if host.name in detour.pvids:
             name = fabric.switches[host.switch].name
             moved.setdefault(name, SwitchEditor.of(state[name])).pvid[host.port - 1] = detour.pvids[host.name]
-    state |= {name: editor.freeze() for name, editor in moved.items()}
-    texts = render(fabric, state, templates)
-    _, proof = prove(fabric, texts, None, duplicates_allowed=home.duplicates_allowed)
-    if not proof.proven:
-        return False
+    return {**state, **{name: editor.freeze() for name, editor in moved.items()}}
+
+
+def _taken(home: Build, fabric: Fabric, detour: Detour, state: FabricState) -> Build:
+    """Return the build with a detour taken."""
     left = {host.name for host in fabric.hosts}
     kept = np.array([host.name in left for host in home.fabric.hosts], np.bool_)
     reason = f"a detour around {' - '.join(detour.dead)} is taken: {home.routes.reason}"
     routes = replace(home.routes, source_of_host=home.routes.source_of_host[kept], reason=reason)
-    build = replace(home, fabric=fabric, routes=routes, state=state, load_bound=0.0, detours=(), protection=None)
-    write_build(build, proof, texts, directory)
-    return True
+    return replace(home, fabric=fabric, routes=routes, state=state, load_bound=0.0, detours=(), protection=None)
+
+
+@dataclass(frozen=True)
+class DetourWave:
+    """A detour as the one wave that takes it from what runs, proven, and the text of every state in it.
+
+    `texts` are by the identity of the state; `text_characters` counts what those have that the wave alone needs.
+    """
+
+    build: Build
+    change: Rollout
+    texts: Mapping[int, str]
+    text_characters: int
+
+    def write(self, templates: Path, directory: Path) -> WaveSequence:
+        """Write it as a rollout, and return that."""
+
+        def known(fabric: Fabric, state: FabricState, _templates: Path) -> dict[str, str]:
+            return {switch.name: self.texts[id(state[switch.name])] for switch in fabric.live}
+
+        write_rollout(self.build, self.change, templates, directory, known)
+        fabric, (wave,) = self.build.fabric, self.change.waves
+        states = wave.before, wave.state
+        return WaveSequence(
+            directory,
+            fabric,
+            states,
+            (wave.name,),
+            (wave.drain_seconds,),
+            (False,),
+            (wave.assumptions,),
+            self.build.duplicates_allowed,
+            digests([known(fabric, state, templates) for state in states], fabric),
+        )
+
+
+def detour_wave(runs: Runs, fabric: Fabric, detour: Detour, templates: Path) -> DetourWave | None:
+    """Return the wave that takes a detour from what runs, the build without repairs; None where it does not prove.
+
+    Nothing but PVIDs of hosts changes, one line each, so that a frame goes wholly by the paths before or by those
+    after, and no pair that works is cut off on the way. That is proven as any wave: of a dead link for the fabric in
+    which it is back, of a dead switch for pairs that work without it; and so is the state after it, without what died.
+    Switches that do not change are neither rendered nor parsed again.
+    """
+    home = runs.home
+    after = _with_pvids(runs.state, fabric, detour)
+    moved = [name for name, state in after.items() if state is not runs.state[name]]
+    less = replace(fabric, switches=tuple(replace(s, up=s.up and s.name in moved) for s in fabric.switches))
+    lines = render(less, after, templates)
+    if parse(less, lines)[0] != {**after, **dead_states(less)} or not moved:
+        return None
+    kept = ProofAssumptions(keeping=True)  # what is dead cuts pairs off before it
+    link = len(fabric.live) == len(home.fabric.live)  # a detour round a switch does not lead to that, were it back
+    services = proof_services(home.fabric if link else fabric, duplicates_allowed=home.duplicates_allowed)
+    proof, felt = services.wave(runs.state, after, AS_PLANNED if link else kept)
+    before, after = ({**state, **dead_states(fabric)} for state in (runs.state, after))
+    around = Plan(None, home.duplicates_allowed)
+    first, last = (verify(fabric.with_links_up(), state, around) for state in (before, after))
+    if not proof.proven or not last.proven:
+        return None
+    why = f"hosts take the detours around {' - '.join(detour.dead)}"
+    wave = Wave("detour", why, before, after, proof, lines=felt, assumptions=kept)
+    change = Rollout("detour", before, after, (wave,), first, last)
+    texts = {id(before[name]): text for name, text in runs.texts.items()}
+    texts |= {id(after[name]): text for name, text in lines.items()}
+    return DetourWave(_taken(home, fabric, detour, after), change, texts, sum(map(len, lines.values())))

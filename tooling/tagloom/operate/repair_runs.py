@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagloom import observe
+from tagloom.apply.run_states import DONE
 from tagloom.errors import DeviceError, Finding, InputError, PlanError
 from tagloom.operate.repair_detour import detour_for
 from tagloom.operate.repair_target import same_target, target
@@ -41,6 +42,7 @@ class Runs:
     """What the journal says that runs: the build that was applied last, and the one without repairs, `home`.
 
     `directory` is where the latter is kept, None where nobody has it any more; `ours` whether a repair came last.
+    `texts` are those that the state was read from.
     """
 
     run: Run
@@ -49,6 +51,12 @@ class Runs:
     home: Build
     directory: Path | None
     ours: bool
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def at_home(self) -> bool:
+        """Return whether what runs is the build without repairs, all of it."""
+        return self.run.state == DONE and same_target(self.fabric, self.home.fabric)
 
     @property
     def known(self) -> DeadParts:
@@ -152,7 +160,7 @@ def what_runs(context: ApplyContext) -> Runs:
         home = read_build(directory, states=ours)
     else:  # nobody has its routes any more
         home, _, _ = plan(sequence.fabric, context.site.share / "templates", texts=False)
-    return Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours)
+    return Runs(last, sequence.fabric, state, home if ours else replace(home, state=state), directory, ours, texts)
 
 
 def is_repair(run: Run, home: Path) -> bool:

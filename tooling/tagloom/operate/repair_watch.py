@@ -8,21 +8,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom.apply.abort import JOURNAL, at_work
 from tagloom.errors import InputError, TagloomError
-from tagloom.operate.repair import RepairOptions, repair
+from tagloom.operate.repair import AtOnce, RepairOptions, repair
+from tagloom.operate.repair_detour import dead_for, detour_wave
 from tagloom.operate.repair_runs import assess, what_runs
+from tagloom.operate.repair_target import target
 from tagloom.records.timetable import DeadStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from tagloom.apply.site import Site
     from tagloom.operate.repair import Repair
+    from tagloom.operate.repair_detour import DetourWave
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
-    from tagloom.operate.waves import ApplyContext
+    from tagloom.operate.waves import ApplyContext, Pusher
+    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 900.0
+READY_SECONDS = 0.5  # of a look: to prove detours beforehand
+READY_CHARACTERS = 1 << 26  # of the texts that proven detours hold in memory
 
 
 class Note(Protocol):
@@ -39,7 +46,8 @@ class RepairWatch:
 
     `next_site` names each run; `context` takes the fabric's lock for one of them; `steady` is a clock nobody sets.
     `tell` takes a line for people, `note` every decision for the journal, `event` the same for a command of the
-    operator's. `status` is how it stands.
+    operator's. `status` is how it stands. `pusher` sends what must not wait, Ansible the rest. While nothing is dead,
+    the detours of what runs are proven one after the other, so that they need only be sent.
     """
 
     mode: str
@@ -54,6 +62,7 @@ class RepairWatch:
     hold_seconds: float = 300.0
     every_seconds: float = 5.0
     allow_interrupt: bool = False
+    pusher: Pusher | None = None
     status: DeadStatus = field(default_factory=DeadStatus)
     _site: Site | None = None
     _runs: Runs | None = None
@@ -64,6 +73,8 @@ class RepairWatch:
     _retry_at: float = 0.0
     _retry_seconds: float = FIRST_RETRY_SECONDS
     _said: str = ""
+    _ready: dict[tuple[str, ...], DetourWave] = field(default_factory=dict)
+    _unready: list[Detour] = field(default_factory=list)
 
     def look(self) -> bool:
         """Look once and act; return whether something is dead or paths are not home, so that settings have to wait.
@@ -88,7 +99,21 @@ class RepairWatch:
             self._tried = None
         if not self._flaps(found) and found.to_do:
             self._do(found)
+        elif self.mode == "auto" and runs.at_home and not found.to_do:
+            self._get_ready(runs, self._site.share / "templates")
         return self.status.away
+
+    def _get_ready(self, runs: Runs, templates: Path) -> None:
+        """Prove some of the detours that what runs has installed, for as long as that holds nothing up."""
+        end = self.steady() + READY_SECONDS
+        while self._unready and self.steady() < end:
+            detour = self._unready.pop()
+            home = runs.home.fabric
+            wave = detour_wave(runs, target(home, home, home, dead_for(home, detour)).fabric, detour, templates)
+            if wave is not None:
+                self._ready[detour.dead] = wave
+            if sum(each.text_characters for each in self._ready.values()) > READY_CHARACTERS:
+                self._unready.clear()  # the others are proven when they are needed
 
     def _what_runs(self, site: Site) -> Runs | None:
         """Return what runs, read anew where the journal was written since; None where nothing was applied yet."""
@@ -102,6 +127,7 @@ class RepairWatch:
                     self._runs = what_runs(context)
                 except InputError:
                     self._runs = None
+            self._ready, self._unready = {}, [*self._runs.home.detours] if self._runs is not None else []
             self._journal_at = max(each.stat().st_mtime_ns for each in path.parent.glob(f"{path.name}*"))
         return self._runs
 
@@ -146,7 +172,7 @@ class RepairWatch:
         options = RepairOptions(self.mode != "auto", self.hold_seconds, self.allow_interrupt)
         try:
             with self.context(self.next_site()) as context:
-                done = repair(context, self.whole, self.poll, options)
+                done = repair(context, self.whole, self.poll, options, AtOnce(found, self.pusher, self._ready))
         except (TagloomError, OSError) as error:
             self.status = replace(self.status, failures=self.status.failures + 1)
             self._announce("repair-failed", self._seen, _one_line(error))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible, Progress
+    from tagloom.apply.playbook import Lock as LockSwitches
     from tagloom.apply.site import Site
     from tagloom.apply.switch_locks import Address
     from tagloom.records.change import Change
@@ -227,6 +228,26 @@ def _nobody(line: str) -> None:
     del line
 
 
+class Pusher(Protocol):
+    """Send the waves of a job: Ansible, or sessions that are open."""
+
+    def hold(self, lock: LockSwitches) -> None:
+        """Take the locks with `lock` on switches, by their addresses, before any of them is spoken to."""
+        ...
+
+    def do(
+        self,
+        job: Job,
+        directory: Path,
+        switches: Sequence[str],
+        *,
+        meanwhile: Callable[[], object] = ...,
+        on_progress: Progress | None = None,
+    ) -> Outcomes:
+        """Do one job, and return every switch's outcome."""
+        ...
+
+
 @dataclass(frozen=True)
 class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
@@ -305,7 +326,7 @@ class ApplyContext:
         self.journal.unpack(run.id, directory)
         return directory
 
-    def push(
+    def push(  # noqa: PLR0913 - which waves, to whom, by whom, and what goes on meanwhile
         self,
         run: Run,
         sequence: WaveSequence,
@@ -316,10 +337,12 @@ class ApplyContext:
         whole: bool = True,
         meanwhile: Callable[[], object] = lambda: None,
         on_progress: Progress | None = None,
+        by: Pusher | None = None,
     ) -> Outcomes:
         """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`.
 
-        `meanwhile` is called while switches are logged in to; what it raises ends the run before a line is sent.
+        `meanwhile` is called while switches are logged in to; what it raises ends the run before a line is sent. They
+        are sent `by` Ansible unless another is named.
         """
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
@@ -337,8 +360,9 @@ class ApplyContext:
         if run.kind == own_lines.KIND:
             job = replace(job, own_lines=own_lines.own_lines_of(sequence), only_own=True)
         names = [switch.name for switch in sequence.fabric.live]
-        self.ansible.hold(partial(self._lock_switches, sequence.fabric))
-        outcomes = self.ansible.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
+        pusher = by or self.ansible
+        pusher.hold(partial(self._lock_switches, sequence.fabric))
+        outcomes = pusher.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
         if RunDirectory(directory).stop.exists():
             request_stop(self.site.home)  # no further push of this command begins
         try:

@@ -16,7 +16,7 @@ from tagloom.records.detours import with_vlans
 from tagloom.render import commands, host_pages, parse, render, render_configuration, site_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tagloom.platforms.words import Templates
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.rollout import Growth, Rollout
+    from tagloom.records.switch_state import FabricState
 
 
 def write_build(
@@ -54,8 +55,17 @@ def read_build(directory: Path, *, states: bool = True) -> Build:
     return build_directory.read_build(directory, (lambda *texts: parse(*texts)[0]) if states else None)
 
 
-def write_rollout(plan_of: Build, change: Rollout, templates: Path, directory: Path) -> dict[str, Any]:
-    """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build."""
+def write_rollout(
+    plan_of: Build,
+    change: Rollout,
+    templates: Path,
+    directory: Path,
+    render: Callable[[Fabric, FabricState, Path], dict[str, str]] = render,
+) -> dict[str, Any]:
+    """Write a rollout directory: rollout.json, the state before, each wave's end and lines, the target build.
+
+    `render` gives the texts of a state, for callers that know some of them.
+    """
     growth, own = change.growth, plan_of.fabric.templates
     fabric = plan_of.fabric if growth is None else growth.fabric.with_templates(own)
     payload = change.to_json()

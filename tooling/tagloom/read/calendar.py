@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds", "backup"}
+KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds", "backup", "protect"}
 REPAIRS = ("auto", "propose", "off")
 BACKUPS = ("daily", "off")
+PROTECTS = ("none", "link", "switch")
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
@@ -31,9 +32,9 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
-    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds` and `backup` (daily or off). `settings` is
-    a file beside the timetable, made by tagloom regulate or timetable, or ``all-on``. Raises InputError with all
-    findings; that no settings are readable is found by who plans with them.
+    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch) and
+    `backup` (daily or off). `settings` is a file beside the timetable, made by tagloom regulate or timetable, or
+    ``all-on``. Raises InputError with all findings; that no settings are readable is found by who plans with them.
     """
     raw: Any = read_yaml(path)
     document = {"rules": raw} if isinstance(raw, list) else raw
@@ -73,12 +74,13 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     hold = _least(path, document, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
     repair = _word(path, document, "repair", Timetable.repair, REPAIRS, findings)
     backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
+    protect = _word(path, document, "protect", Timetable.protect, PROTECTS, findings)
     name = timezone or str(document.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup)
+    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect)
     findings += _clashes(path, table, zone, dwell)
     if findings:
         raise InputError(sorted(findings))
