@@ -168,14 +168,15 @@ def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(term
 def daemon(terminal, request):
     """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
     home = terminal.home
-    keys = {"repair_hold_seconds": 1} | getattr(request, "param", {})
+    keys = {"repair_hold_seconds": 1, "every": "2s", "repair-every": "0.5s"} | getattr(request, "param", {})
+    every = [word for name in ("every", "repair-every") for word in (f"--{name}", keys.pop(name))]
     more = "".join(f"{key}: {value}\n" for key, value in keys.items())
     (home / "day.yml").write_text(f'rules: [{{when: "0 0 * * *", settings: all-on}}]\nrepair: auto\n{more}')
     (home / "hook.py").write_text(
         f"import sys\nwith open({str(home / 'events')!r}, 'a') as file: file.write(sys.stdin.read())\n"
     )
     (home / "events").write_text("")
-    words = ["run", "day.yml", "--every", "2s", "--repair-every", "0.5s", "--on-event", f"{sys.executable} hook.py"]
+    words = ["run", "day.yml", *every, "--on-event", f"{sys.executable} hook.py"]
     log = (home / "run.log").open("w")
     with log, subprocess.Popen(
         [*HEARS_INTERRUPTS, sys.executable, "-m", "tagloom.cli", *words], cwd=home, stdout=log, stderr=log
@@ -223,10 +224,19 @@ def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     assert lost(terminal) == 0
 
 
-@pytest.mark.parametrize("daemon", [{"protect": "link", "repair_hold_seconds": 3600}], indirect=True)
-def test_a_detour_goes_out_over_open_sessions_without_ansible_and_under_the_same_journal(terminal, daemon):
+HEARING = {
+    "protect": "link", "repair_hold_seconds": 3600, "traps": "{listen: '127.0.0.1:20162'}",
+    "every": "1h", "repair-every": "1h",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("daemon", [HEARING], indirect=True)
+def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansible_under_the_same_journal(
+    terminal, daemon
+):
     while "detour_vlans" not in kept(terminal):
         time.sleep(0.2)
+    process.traps(terminal.rack, ("127.0.0.1", 20162), "v3-trap")
     process.fault(terminal.rack, "s0", "cable", port="g2")
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["dead_links"], repaired["pairs_restored"]) == (

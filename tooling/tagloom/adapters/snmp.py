@@ -1,4 +1,4 @@
-"""Read many SNMP agents at once, by pysnmp: v3 authPriv and v2c, GET and GETBULK; the only import of pysnmp.
+"""Read many SNMP agents at once, by pysnmp: v3 authPriv and v2c, GET and GETBULK.
 
 Messages, protocol operations, and authentication and privacy are pysnmp's own records and services; its engine is not
 used. That keeps every user and peer in a MIB database and every variable binding in a tree of objects, which took 25 to
@@ -49,7 +49,7 @@ MAX_REPORTS = 4  # for one request: engine id, clock, and both again after a reb
 RECEIVE_BYTES = 4 << 20
 MAX_MESSAGE_BYTES = 65507  # RFC 3417 section 3.2
 
-_AUTH = {
+AUTH = {
     "MD5": config.USM_AUTH_HMAC96_MD5,
     "SHA": config.USM_AUTH_HMAC96_SHA,
     "SHA-224": config.USM_AUTH_HMAC128_SHA224,
@@ -57,7 +57,7 @@ _AUTH = {
     "SHA-384": config.USM_AUTH_HMAC256_SHA384,
     "SHA-512": config.USM_AUTH_HMAC384_SHA512,
 }
-_PRIV = {
+PRIV = {
     "DES": config.USM_PRIV_CBC56_DES,
     "AES": config.USM_PRIV_CFB128_AES,
     "AES-192": config.USM_PRIV_CFB192_AES_BLUMENTHAL,
@@ -240,9 +240,9 @@ class _Wire(asyncio.DatagramProtocol):
         self._numbers = itertools.count(1)
         self._v3 = credentials.version == "3"
         if self._v3:
-            self._auth_id = _AUTH[credentials.auth_protocol]
+            self._auth_id = AUTH[credentials.auth_protocol]
             self._auth: Any = SnmpUSMSecurityModel.AUTH_SERVICES[self._auth_id]
-            self._priv: Any = SnmpUSMSecurityModel.PRIV_SERVICES[_PRIV[credentials.priv_protocol]]
+            self._priv: Any = SnmpUSMSecurityModel.PRIV_SERVICES[PRIV[credentials.priv_protocol]]
             self._passwords = (
                 self._auth.hash_passphrase(credentials.auth_password),
                 self._priv.hash_passphrase(self._auth_id, credentials.priv_password),
@@ -260,6 +260,11 @@ class _Wire(asyncio.DatagramProtocol):
     def peer(self, address: Any) -> _Peer:
         """Return the agent at an address; what was learnt of it earlier holds."""
         return self._peers.setdefault(address, _Peer(address))
+
+    @property
+    def peers(self) -> list[_Peer]:
+        """List the agents that were asked something."""
+        return list(self._peers.values())
 
     async def exchange(
         self, peer: _Peer, operation: Any, requested: tuple[int, int, bytes], patience: float, retries: int
@@ -596,6 +601,11 @@ class Snmp:
     def ask(self, agents: Mapping[str, Address], wanted: Wanted) -> dict[str, Raw]:
         """Read every agent; one that fails has an error, and costs the others nothing."""
         return self._runner.run(self._ask(agents, wanted))
+
+    @property
+    def engines(self) -> set[bytes]:
+        """Return the ids of the agents' engines that are known by now (v3)."""
+        return {peer.engine_id for wire in self._wires.values() for peer in wire.peers if peer.engine_id}
 
     async def _ask(self, agents: Mapping[str, Address], wanted: Wanted) -> dict[str, Raw]:
         places = asyncio.Semaphore(self._in_flight)

@@ -6,6 +6,7 @@ import signal
 import time
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from tagloom.cli.applying import context_at
@@ -16,17 +17,24 @@ from tagloom.errors import Finding, TagloomError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tagloom.adapters.event_hook import EventHook
+    from tagloom.adapters.snmp import Snmp
     from tagloom.operate.clock import LoadProbe, TimetableController
     from tagloom.operate.direct_push import DirectPush
     from tagloom.operate.repair_watch import RepairWatch
+    from tagloom.records.snmp import Address, Credentials, Raw, Wanted
     from tagloom.records.timetable import Timetable
+
+WAKING_SECONDS = 1.0  # between two looks that switches ask for: who sends traps on end is not polled on end
 
 
 class _WallClock:
-    """The computer's own time, and wait by it."""
+    """The computer's own time, and wait by it, until somebody wakes it."""
+
+    def __init__(self) -> None:
+        self._woken, self._woken_at = Event(), 0.0
 
     @staticmethod
     def now() -> float:
@@ -36,9 +44,14 @@ class _WallClock:
     def steady() -> float:
         return time.monotonic()
 
-    @staticmethod
-    def sleep(seconds: float) -> None:
-        time.sleep(seconds)
+    def sleep(self, seconds: float) -> None:
+        if self._woken.wait(seconds):
+            time.sleep(max(0.0, min(seconds, self._woken_at + WAKING_SECONDS - time.monotonic())))
+            self._woken.clear()
+            self._woken_at = time.monotonic()
+
+    def wake(self, _why: str) -> None:
+        self._woken.set()
 
 
 def _run(args: argparse.Namespace, screen: Screen) -> int:
@@ -88,22 +101,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         written = clock_page.written(site.home, args.timetable, metrics.show)
         show = metrics.show if args.dry_run else stack.enter_context(written)
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
+        wall = _WallClock()
         jobs = clock.Jobs(args.requests or home / "requests", args.profiles or args.timetable.parent / "profiles")
         controller = clock.TimetableController(
-            *(
-                fabric,
-                table,
-                site,
-                lambda each: context_at(args, screen, each),
-                home,
-                memory,
-                _WallClock(),
-                watch,
-                probe,
-                jobs,
-                tell,
-                show,
-            ),
+            *(fabric, table, site, lambda each: context_at(args, screen, each), home, memory),
+            *(wall, watch, probe, jobs, tell, show),
             every_seconds=every,
             dry_run=args.dry_run,
             allow_interrupt=args.allow == "interrupt",
@@ -112,16 +114,35 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         if hook is not None:
             stack.callback(hook.close)
         if probe is not None and table.repair != "off":
-            controller.repairs = _repair_watch(args, controller, probe, table, hook, repair_every)
+            ask = _heard_too(stack, snmp, settings.credentials, table, wall)
+            watched = clock.LoadProbe(agents, ask)
+            controller.repairs = _repair_watch(args, controller, watched, table, hook, repair_every)
             if table.repair == "auto" and not args.dry_run:
-                controller.repairs.pusher = stack.enter_context(_warm(controller, screen))
-
+                controller.repairs.pusher = stack.enter_context(_warm(controller, screen, wall.wake))
         if table.backup == "daily" and not args.dry_run:
             controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
 
         _run_until_told(controller, once=args.once)
     screen.answer({"told": reported, "dry_run": args.dry_run})
     return GOOD
+
+
+def _heard_too(
+    stack: ExitStack, snmp: Snmp, credentials: Credentials, table: Timetable, wall: _WallClock
+) -> Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]:
+    """Return how agents are asked, and hear their notifications meanwhile where the timetable says at which address."""
+    from tagloom.adapters.snmp_traps import TrapReceiver
+
+    if table.traps is None:
+        return snmp.ask
+    receiver = stack.enter_context(TrapReceiver(credentials, table.traps, wall.wake))
+
+    def ask(agents: Mapping[str, Address], wanted: Wanted) -> dict[str, Raw]:
+        found = snmp.ask(agents, wanted)
+        receiver.trust(snmp.engines)
+        return found
+
+    return ask
 
 
 def _run_until_told(controller: TimetableController, *, once: bool) -> None:
@@ -178,7 +199,7 @@ def _repair_watch(
 
 
 @contextmanager
-def _warm(controller: TimetableController, screen: Screen) -> Iterator[DirectPush | None]:
+def _warm(controller: TimetableController, screen: Screen, lost: Callable[[str], None]) -> Iterator[DirectPush | None]:
     """Keep a session with every switch open, for repairs that must not wait; None where Ansible cannot say how."""
     from tagloom.adapters.connect import connect
     from tagloom.adapters.ssh import Access
@@ -200,7 +221,9 @@ def _warm(controller: TimetableController, screen: Screen) -> Iterator[DirectPus
         name: DirectHost((access.host, access.port), Access.out_of_band(known[name]))
         for name, (_, access) in reached.items()
     }
-    sessions = WarmSessions({name: connect(name, of(switch), access) for name, (switch, access) in reached.items()})
+    sessions = WarmSessions(
+        {name: connect(name, of(switch), access) for name, (switch, access) in reached.items()}, lost
+    )
     with closing(sessions):
         yield DirectPush(hosts, sessions.lend, site.share / "templates")
 

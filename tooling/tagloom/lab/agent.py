@@ -95,6 +95,8 @@ class Agent:
     _booted: float = 0.0
     _keys: tuple[bytes, bytes] = (b"", b"")
     _counters: dict[int, int] = field(default_factory=dict)
+    answered: set[int] = field(default_factory=set)  # informs
+    _notifications: int = 0
 
     def __post_init__(self) -> None:
         self._booted = self.clock()
@@ -113,6 +115,20 @@ class Agent:
         self._booted = self.clock()
         self.boots += 1
 
+    def next_notification(self) -> int:
+        """Return a number that no notification of this agent has had."""
+        self._notifications += 1
+        return self._notifications
+
+    def with_community(self, pdu: bytes) -> bytes:
+        """Return a message of v2c."""
+        head = ber.integer(1) + ber.tlv(ber.OCTETS, self.login.community.encode())
+        return ber.tlv(ber.SEQUENCE, head + pdu)
+
+    def signed(self, identity: int, pdu: bytes) -> bytes:
+        """Return a message of v3 that asks for no answer, of this engine, signed and encrypted."""
+        return self._seal(identity, self.login.user.encode(), pdu, _AUTH | _PRIV)
+
     def answer(self, datagram: bytes) -> bytes | None:
         """Return the answer to a datagram; None where an agent is silent: garbage, or an unknown community."""
         if self.quiet():
@@ -122,6 +138,9 @@ class Agent:
             parts = ber.inside(datagram, ber.SEQUENCE)
             version = ber.number(parts[0][1])
             if version == 1 and parts[1][1] == self.login.community.encode():
+                if parts[2][0] == ber.RESPONSE:  # to an inform
+                    self.answered.add(ber.number(next(ber.elements(parts[2][1]))[1]))
+                    return None
                 head = ber.integer(1) + ber.tlv(ber.OCTETS, parts[1][1])
                 pdu = self._respond(*parts[2], MAX_BYTES - len(head) - 4)
                 return ber.tlv(ber.SEQUENCE, head + pdu)

@@ -161,6 +161,11 @@ def traffic(directory: Path, order: str, seed: int = 0) -> dict[str, Any]:
     return ask(directory, "traffic", order=order, seed=seed)
 
 
+def traps(directory: Path, address: tuple[str, int], kind: str = "v2c-trap") -> None:
+    """Order the rack's agents to say where ports go up or down, by v2c-trap, v2c-inform or v3-trap. Raises InputError."""
+    ask(directory, "traps", host=address[0], port=address[1], kind=kind)
+
+
 def down(directory: Path) -> None:
     """End the rack of a directory: ask it, and failing that end its process, if it is verifiably the rack's.
 

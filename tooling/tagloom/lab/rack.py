@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab import agent, server
+from tagloom.lab import agent, server, traps
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Configuration, Device, UnmanagedConfig
@@ -91,6 +91,8 @@ class Rack:
         self._kept: dict[str, Configuration] = {}
         self._zero: dict[tuple[str, int], tuple[int, int]] = {}
         self._agent_ports: list[asyncio.DatagramTransport] = []
+        self._target: traps.Target | None = None
+        self._links_up: dict[tuple[int, int], bool] = {}  # as notifications have said
 
     def _device(self, number: int, switch: Switch) -> Device:
         platform, name = platforms.of(switch), switch.name
@@ -232,6 +234,7 @@ class Rack:
             "mend": self._mend,
             "plug": self._plug_hosts,
             "traffic": self._traffic,
+            "traps": self._traps,
             "stop": self._stop,
         }
         verb = verbs.get(str(order.get("do")))
@@ -337,6 +340,23 @@ class Rack:
     def _quirks(self, order: dict[str, Any]) -> dict[str, Any]:
         self.set_quirks(order.get("quirks") or {})
         return {}
+
+    def _traps(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Send notifications of links from now on, where and how an order says."""
+        self._target = traps.Target.of(order)
+        self._links_up = {at: self._carrier(*at) for at in self._far}
+        return {}
+
+    def _notify(self) -> None:
+        """Send word of the ports that went up or down since the last time, by the agents of their switches."""
+        if self._target is None:
+            return
+        for (number, port), was_up in self._links_up.items():
+            device = self.devices[self.fabric.switches[number].name]
+            up = self._carrier(number, port) and device.editor.enabled[port - 1] and not device.down
+            self._links_up[number, port] = up
+            if up != was_up:
+                traps.notify(self.agents[device.name], self._agent_ports[number], self._target, port, up=up)
 
     def _reboot(self, order: dict[str, Any]) -> dict[str, Any]:
         for device in self._named(order.get("switches") or []):
@@ -482,9 +502,11 @@ class Rack:
             self.dataplane.break_off(down, self._pulled)
             if self.traffic is not None:
                 self.traffic.landed(what)
+        self._notify()
 
     def _changed(self, device: Device) -> None:
         """Update the data plane with what a line on a switch has changed."""
+        self._notify()
         if self.traffic is not None:
             self.traffic.plane.change(device.name, device.forwarding())
             self.traffic.landed(f"{device.name} {device.last_line}")

@@ -55,7 +55,7 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait, at most so long."""
         ...
 
 
@@ -180,13 +180,15 @@ class TimetableController:
             self._wait(max(0.0, min([self.every_seconds, *coming])))
 
     def _wait(self, seconds: float) -> None:
-        """Wait, and look for what dies meanwhile."""
+        """Wait, and look for what dies meanwhile; a clock that is woken ends a wait early."""
         part = self.repairs.every_seconds if self.repairs is not None else seconds
-        while self.repairs is not None and seconds > part:
+        end = self.clock.steady() + seconds
+        while self.repairs is not None and end - self.clock.steady() > part:
             self.clock.sleep(part)
-            seconds -= part
             self.repairs.look()
-        self.clock.sleep(seconds)
+            if self.ending:
+                return
+        self.clock.sleep(max(0.0, end - self.clock.steady()))
 
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""

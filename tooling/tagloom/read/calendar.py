@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import datetime
 from itertools import pairwise
@@ -13,17 +14,29 @@ from tagloom.errors import Finding, InputError
 from tagloom.read.history import zone_of
 from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.storage.document import read_yaml, shown
+from tagloom.units import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
-KEYS = {"timezone", "dwell_seconds", "changes_a_day", "rules", "repair", "repair_hold_seconds", "backup", "protect"}
+KEYS = {
+    "timezone",
+    "dwell_seconds",
+    "changes_a_day",
+    "rules",
+    "repair",
+    "repair_hold_seconds",
+    "backup",
+    "protect",
+    "traps",
+}
 REPAIRS = ("auto", "propose", "off")
 BACKUPS = ("daily", "off")
 PROTECTS = ("none", "link", "switch")
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
+TRAP_PORT = 162  # RFC 3417 section 3.2
 AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
 MOST_A_DAY = 288  # times a rule may begin
 
@@ -32,9 +45,10 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
 
     The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
-    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch) and
-    `backup` (daily or off). `settings` is a file beside the timetable, made by tagloom regulate or timetable, or
-    ``all-on``. Raises InputError with all findings; that no settings are readable is found by who plans with them.
+    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch),
+    `traps` ({listen: HOST:PORT}) and `backup` (daily or off). `settings` is a file beside the timetable, made by
+    tagloom regulate or timetable, or ``all-on``. Raises InputError with all findings; that no settings are readable is
+    found by who plans with them.
     """
     raw: Any = read_yaml(path)
     document = {"rules": raw} if isinstance(raw, list) else raw
@@ -75,16 +89,30 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     repair = _word(path, document, "repair", Timetable.repair, REPAIRS, findings)
     backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
     protect = _word(path, document, "protect", Timetable.protect, PROTECTS, findings)
+    traps = _listen(path, document, findings)
     name = timezone or str(document.get("timezone", "UTC"))
     try:
         zone = zone_of(name, f"{path}: timezone")
     except InputError as error:
         raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect)
+    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps)
     findings += _clashes(path, table, zone, dwell)
     if findings:
         raise InputError(sorted(findings))
     return table
+
+
+def _listen(path: Path, document: dict[str, Any], findings: list[Finding]) -> tuple[str, int] | None:
+    """Return where notifications of switches are heard, None for nowhere."""
+    said = document.get("traps")
+    words = said.get("listen") if isinstance(said, dict) and set(said) == {"listen"} else None
+    if said is None:
+        return None
+    with contextlib.suppress(ValueError):
+        if isinstance(words, str):
+            return split_address(words, TRAP_PORT, any_free=True)
+    findings.append(Finding(f"{path}: traps", "{listen: HOST:PORT}", shown(said)))
+    return None
 
 
 def due(table: Timetable, at_seconds: float) -> str:

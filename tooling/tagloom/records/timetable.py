@@ -86,6 +86,7 @@ class Timetable:
     a link that must come back up waits for neither. `repair` says what becomes of what dies: auto, propose or off;
     paths go home once it has been back for `repair_hold_seconds`. `backup` says how often running configurations are
     kept: daily or off; `protect` for which single failures detours are installed with every plan: none, link or switch.
+    `traps` is the address at which notifications of switches are heard, if any.
     """
 
     rules: tuple[Rule, ...]
@@ -97,6 +98,7 @@ class Timetable:
     repair_hold_seconds: float = 300.0
     backup: str = "off"
     protect: str = "none"
+    traps: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,102 @@
+"""Notifications of switches are heard, of v2c and v3, signed by who may; they say that something changed, no more."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from tagloom.adapters.snmp_traps import TrapReceiver
+from tagloom.errors import InputError
+from tagloom.lab import ber, traps
+from tagloom.lab.agent import Agent, Login, serve
+from tagloom.records.snmp import Credentials
+
+ENGINE = bytes.fromhex("80001f8803020000000001")
+WORDS = {"community": "plant", "user": "watch", "auth_password": "auth-pass-9", "priv_password": "priv-pass-9"}
+
+
+class Still:
+    """A tree of no objects."""
+
+    def refresh(self):
+        pass
+
+
+@pytest.fixture
+def heard():
+    return []
+
+
+@pytest.fixture
+def receiver(heard):
+    with TrapReceiver(Credentials(**WORDS), ("127.0.0.1", 0), heard.append) as listening:
+        yield listening
+
+
+def until(true):
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def send(receiver, kind, *, up=False, **words):
+    """Let an agent of the rack's send one notification; return it."""
+
+    async def once():
+        agent = Agent(Still(), Login(**WORDS | words), ENGINE)
+        transport = await serve(agent, ("127.0.0.1", 0))
+        traps.notify(agent, transport, traps.Target(receiver.address, kind), 7, up=up)
+        await asyncio.sleep(1.5 if kind == "v2c-inform" else 0.1)
+        transport.close()
+        return agent
+
+    return asyncio.run(once())
+
+
+@pytest.mark.parametrize("kind", ["v2c-trap", "v2c-inform", "v3-trap"])
+def test_a_link_that_goes_down_and_up_is_heard(receiver, heard, kind):
+    receiver.trust([ENGINE])
+    send(receiver, kind)
+    until(lambda: heard == ["linkDown"])
+    send(receiver, kind, up=True)
+    until(lambda: heard == ["linkDown", "linkUp"])
+
+
+def test_an_inform_is_answered_so_that_it_is_sent_once(receiver, heard):
+    assert send(receiver, "v2c-inform").answered == {1}
+    assert heard == ["linkDown"]
+
+
+def test_who_does_not_know_the_words_is_not_heard(receiver, heard):
+    send(receiver, "v2c-trap", community="public")
+    send(receiver, "v3-trap")  # of an engine that nobody knows
+    receiver.trust([ENGINE])
+    send(receiver, "v3-trap", auth_password="another-9")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+        for nonsense in (b"", b"\x30", b"\x30\x84\xff\xff\xff\xff", ber.tlv(ber.SEQUENCE, ber.integer(1))):
+            wire.sendto(nonsense, receiver.address)
+    send(receiver, "v2c-trap", up=True)  # and who does is heard still
+    until(lambda: heard)
+    assert heard == ["linkUp"]
+
+
+def test_an_address_that_is_taken_is_a_finding(receiver, heard):
+    with pytest.raises(InputError, match="a UDP address to listen at"):
+        TrapReceiver(Credentials(**WORDS), receiver.address, heard.append)
+
+
+@pytest.mark.skipif(shutil.which("snmpinform") is None, reason="net-snmp is not installed")
+def test_an_inform_of_another_hand_is_heard_and_answered_by_v3(receiver, heard):
+    place = ":".join(map(str, receiver.address))
+    words = ("-v3", "-l", "authPriv", "-u", "watch", "-a", "SHA", "-A", "auth-pass-9", "-x", "AES", "-X", "priv-pass-9")
+    done = subprocess.run(
+        ["snmpinform", *words, "-t", "5", "-r", "1", place, "", "1.3.6.1.6.3.1.1.5.3"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    until(lambda: heard)
+    assert heard == ["linkDown"]
