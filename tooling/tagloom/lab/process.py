@@ -162,7 +162,7 @@ def traffic(directory: Path, order: str, seed: int = 0) -> dict[str, Any]:
 
 
 def traps(directory: Path, address: tuple[str, int], kind: str = "v2c-trap") -> None:
-    """Order the rack's agents to say where ports go up or down, by v2c-trap, v2c-inform or v3-trap. Raises InputError."""
+    """Order the rack's agents to notify of ports: by v2c-trap, v2c-inform or v3-trap. Raises InputError."""
     ask(directory, "traps", host=address[0], port=address[1], kind=kind)
 
 
