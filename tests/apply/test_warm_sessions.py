@@ -1,21 +1,12 @@
 """Sessions that stay open need no second login, are opened anew where they are lost, and end with who keeps them."""
 
-import time
-
 import pytest
 
 from tagloom.adapters.warm_sessions import WarmSessions
 from tagloom.apply.run_directory import Job
 from tagloom.errors import DeviceError
 from tagloom.lab import process
-
-
-def until(true):
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to that")
+from waiting import until
 
 
 @pytest.fixture

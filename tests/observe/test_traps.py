@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import socket
 import subprocess
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from tagloom.errors import InputError
 from tagloom.lab import ber, traps
 from tagloom.lab.agent import Agent, Login, serve
 from tagloom.records.snmp import Credentials
+from waiting import until
 
 ENGINE = bytes.fromhex("80001f8803020000000001")
 WORDS = {"community": "plant", "user": "watch", "auth_password": "auth-pass-9", "priv_password": "priv-pass-9"}
@@ -36,13 +36,6 @@ def receiver(heard):
         yield listening
 
 
-def until(true):
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def send(receiver, kind, *, up=False, **words):
     """Let an agent of the rack's send one notification; return it."""
 
@@ -50,7 +43,7 @@ def send(receiver, kind, *, up=False, **words):
         agent = Agent(Still(), Login(**WORDS | words), ENGINE)
         transport = await serve(agent, ("127.0.0.1", 0))
         traps.notify(agent, transport, traps.Target(receiver.address, kind), 7, up=up)
-        await asyncio.sleep(1.5 if kind == "v2c-inform" else 0.1)
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
         transport.close()
         return agent
 

@@ -234,8 +234,7 @@ HEARING = {
 def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansible_under_the_same_journal(
     terminal, daemon
 ):
-    while "detour_vlans" not in kept(terminal):
-        time.sleep(0.2)
+    until(lambda: "detour_vlans" in kept(terminal))
     process.traps(terminal.rack, ("127.0.0.1", 20162), "v3-trap")
     process.fault(terminal.rack, "s0", "cable", port="g2")
     repaired = daemon("repaired")

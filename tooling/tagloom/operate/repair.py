@@ -120,6 +120,13 @@ class AtOnce:
     pusher: Pusher | None = None
     ready: Mapping[tuple[str, ...], DetourWave] = field(default_factory=dict)
 
+    def ready_for(self, found: Assessment) -> DetourWave | None:
+        """Return the proven wave for what is dead, None where it was proven from another state than what runs now."""
+        if self.found is None or found.detour is None or found.runs is not self.found.runs:
+            return None
+        wave = self.ready.get(found.detour.dead)
+        return wave if wave is not None and same_target(wave.build.fabric, found.wanted.fabric) else None
+
 
 def repair(
     context: ApplyContext, whole: Fabric, poll: Poll, options: RepairOptions, at_once: AtOnce | None = None
@@ -204,7 +211,7 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     """
     assert found.detour is not None  # noqa: S101 - asked before
     runs, templates = found.runs, context.site.share / "templates"
-    ready = at_once.ready.get(found.detour.dead) if at_once is not None else None
+    ready = at_once.ready_for(found) if at_once is not None else None
     wave = ready or detour_wave(runs, found.wanted.fabric, found.detour, templates)
     if wave is None:
         return None
