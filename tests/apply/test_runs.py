@@ -460,8 +460,10 @@ def test_what_was_changed_by_hand_is_shown_and_kept_or_overwritten_on_demand(rin
     page = ring.answer("apply", "change/build", expect=1)
     assert [finding["where"] for finding in page["drift"]] == ["s0: aging"]
     assert (page["drift"][0]["actual"], page["run"]) == ("77", "")
+    assert page["advice"] == ["--drift overwrite", "--drift keep"]
     assert process.configurations(ring.rack) == before, "nothing was sent"
-    assert ring.answer("rollback", expect=1)["drift"][0]["actual"] == "77"
+    page = ring.answer("rollback", expect=1)
+    assert (page["drift"][0]["actual"], page["advice"]) == ("77", [])  # set back by hand, or by another apply
     page = ring.answer("apply", "change/build", "--drift", "keep")
     assert page["changed"] == []
     assert ring.running()["s0"].aging_seconds == 77

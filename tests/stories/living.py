@@ -128,8 +128,6 @@ class Operator:
         """Return the commands that a page advises, the last in place of its own; None where only hands are named."""
         if page.get("advice"):
             return self.by_advice(self.chance.choice(page["advice"]), words)
-        if page.get("drift"):
-            return [[*words, "--drift", "overwrite"]] if words[0] == "apply" else None
         for key in ("next", "resume_with"):
             if str(page.get(key, "")).startswith("tagloom "):
                 typed = shlex.split(page[key])[1:]

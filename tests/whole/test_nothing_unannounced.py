@@ -43,7 +43,7 @@ def test_a_first_push_needs_to_be_allowed_and_changes_between_builds_do_not(term
     assert "h0 -> h1" in shown
     assert "next tagloom apply b --allow interrupt" in shown
     page = terminal.answer("apply", "b", expect=1)
-    assert seen(page) == [False, 6, 0, 0]
+    assert (seen(page), page["advice"]) == ([False, 6, 0, 0], ["--allow interrupt"])
     assert (page["changed"], page["unchanged"], page["refused"], page["next"]) == (
         *([], ALL, "pairs that work are cut off only with --allow interrupt"),
         "tagloom apply b --allow interrupt",
@@ -81,7 +81,7 @@ def test_a_switch_back_at_the_factory_is_set_up_again_only_where_that_is_allowed
     process.restore(terminal.rack)
     process.quirks(terminal.rack, {"s1": {"drop_after": 20}})
     page = terminal.answer("apply", "b", "--allow", "interrupt", expect=3)
-    assert page["failed"] == ["s1"]
+    assert (page["failed"], page["advice"]) == (["s1"], ["apply --resume", "rollback"])
     resumed = terminal.answer("apply", "--resume", "--check")
     assert resumed["hitless"] is False
     page = terminal.answer("apply", "--resume")  # which was allowed when it began

@@ -245,7 +245,7 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         screen.say(*terminal.row("next", again))
     elif resume:
         screen.say(f"next      {resume}", f"          or {_next_words(args, 'rollback')}")
-    payload = {**result.to_json(), "resume_with": resume, "next": ""}
+    payload = {**result.to_json(), "resume_with": resume, "next": "", "advice": _advice(result, resume)}
     if dead := _where_dead(args, result):
         screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
         payload["next"] = dead[1]
@@ -305,6 +305,18 @@ def _over_drift(args: argparse.Namespace, run: Any) -> list[str]:
     again = _next_words(args, "rollback" if args.command == "rollback" else "apply --resume")
     lines = ["next      set these back by hand to what was expected, then", f"          {again}"]
     return lines if not run.unfinished else [*lines, f"          or {anew}"]
+
+
+def _advice(result: Any, resume: str) -> list[str]:
+    """Return the options or commands any one of which leads on from a result, none where only hands do."""
+    if result.drift and result.run is None:
+        return [f"--drift {each}" for each in ("overwrite", "keep")]
+    if result.drift:
+        source = result.run.source if result.run.unfinished else ""
+        return [f"apply {source} --drift {each}" for each in ("overwrite", "keep") if source]
+    if result.refused:
+        return [f"--allow {result.interrupted.needs}"]
+    return ["apply --resume", "rollback"] if resume and not result.good else []
 
 
 def _next_words(args: argparse.Namespace, what: str) -> str:
