@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING
 from any_routing import family, random_regular
 
 from tagloom import pipeline
-from tagloom.pipeline.protecting import name_detours, protection
 from tagloom.report.terminal import table
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours
-from tagloom.verify import what_if
-from tagloom.weave import weave, weave_detours
+from tagloom.verify import protection, what_if
+from tagloom.weave import name_detours, weave, weave_detours
 
 if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric

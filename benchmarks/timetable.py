@@ -14,7 +14,7 @@ from tagloom.read import read_traffic
 from tagloom.read.fabric_file import parse_fabric
 from tagloom.records.timetable import History
 from tagloom.regulate.day import TimetableOptions, per_interval, timetable
-from tagloom.regulate.timetable_file import to_json
+from tagloom.regulate.day_figures import to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,11 +13,11 @@ import yaml
 from fabrics import ROOT, make_fabric
 from tagloom.adapters.history import History
 from tagloom.pipeline.timetabling import planner
-from tagloom.read.calendar import read_timetable
 from tagloom.read.counter_history import gravity
+from tagloom.read.timetable_file import format_timetable, read_timetable
 from tagloom.records.observation import Counters, Observation
 from tagloom.regulate.day import TimetableOptions, per_interval, timetable, toggle_joules
-from tagloom.regulate.timetable_file import files_of
+from tagloom.regulate.day_figures import files_of
 
 spec = importlib.util.spec_from_file_location("timetable", ROOT / "benchmarks" / "timetable.py")
 benchmark = importlib.util.module_from_spec(spec)
@@ -123,7 +123,7 @@ def test_three_settings_keep_nearly_all_that_one_for_each_interval_would_save(tm
     assert saved[0] < 0.95 * (day.full_joules - each)
     assert saved[2] >= 0.95 * (day.full_joules - each)
     assert each >= day.bound_joules
-    for name, text in files_of(fabric, day, wish, day.schedules[-1], "UTC", "t").items():
+    for name, text in files_of(fabric, day, wish, day.schedules[-1], "UTC", "t", format_timetable).items():
         (tmp_path / name).write_text(text)
     rules = read_timetable(tmp_path / "t.yml").rules  # its changes are no closer than it says itself
     assert len(rules) == day.schedules[-1].changes > 4

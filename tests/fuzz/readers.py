@@ -27,15 +27,16 @@ from tagloom.lab.directory import read_info
 from tagloom.measure.np_out import format_np_out
 from tagloom.measure.sessions import baseline_of
 from tagloom.operate import waves
-from tagloom.operate.clock_page import read_clock
+from tagloom.operate.clock_document import read_clock
 from tagloom.pipeline import read_build, traffic_from
 from tagloom.predict.sweep import read_sweep
 from tagloom.read import fabric_of, read_fabric
-from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.read.calendar import due, upcoming
 from tagloom.read.fabric_addresses import FabricText
 from tagloom.read.history import read_history
 from tagloom.read.requests import requests_in
 from tagloom.read.snmp_settings import read_snmp_settings
+from tagloom.read.timetable_file import read_timetable
 from tagloom.records.addresses import AddressChange
 from tagloom.records.kept import Measured, Quantity
 from tagloom.records.measurement import Point, StoredMeasurement

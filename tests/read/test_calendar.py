@@ -7,7 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tagloom.errors import InputError
-from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.read.calendar import due, upcoming
+from tagloom.read.timetable_file import format_timetable, read_timetable
+from tagloom.records.timetable import Rule, Timetable
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -137,3 +139,15 @@ def test_how_often_configurations_are_kept_stands_in_the_timetable(tmp_path, sai
     with pytest.raises(InputError) as wrong:
         read_timetable(path)
     assert [each.expected for each in wrong.value.findings] == ["one of daily, off"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"repair": "off", "repair_hold_seconds": 60.0, "backup": "daily", "protect": "link"}, {"traps": ("::1", 162)}],
+)
+def test_a_timetable_that_is_written_reads_back(tmp_path, more):
+    (tmp_path / "night.json").touch()
+    rules = Rule("0 20 * * 1-5", "night.json"), Rule("0 6 * * *", "all-on")
+    table = Timetable(rules, "Europe/Berlin", 600.0, 4, {"night.json": tmp_path / "night.json"}, **more)
+    (tmp_path / "t.yml").write_text(format_timetable(table))
+    assert read_timetable(tmp_path / "t.yml") == table

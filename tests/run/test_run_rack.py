@@ -23,7 +23,7 @@ from tagloom.observe import observe_all
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
 from tagloom.operate.waves import ApplyContext
 from tagloom.read import fabric_of, read_fabric, read_snmp_settings
-from tagloom.read.calendar import read_timetable
+from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import Watch
 
 EVENING = datetime(2026, 11, 20, 20, 5, tzinfo=UTC).timestamp()

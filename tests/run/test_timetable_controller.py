@@ -18,8 +18,8 @@ from tagloom.apply.site import Site
 from tagloom.cli import main
 from tagloom.errors import InputError, PlanError
 from tagloom.operate.clock import Jobs, LoadProbe, TimetableController
-from tagloom.read.calendar import read_timetable
 from tagloom.read.requests import REQUEST_BYTES, mark_answered, requests_in
+from tagloom.read.timetable_file import read_timetable
 from tagloom.records.timetable import ClockStatus, TimetableProgress, Watch
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC).timestamp()

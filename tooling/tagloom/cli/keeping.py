@@ -58,11 +58,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.adapters.clock_metrics import ClockMetrics
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.timetable_memory import TimetableMemory
-    from tagloom.operate import clock, clock_page
+    from tagloom.operate import clock, clock_document
     from tagloom.operate.backup import FOLDER, DailyBackups
     from tagloom.pipeline import timetabling
     from tagloom.read import fabric_of
-    from tagloom.read.calendar import read_timetable
+    from tagloom.read.timetable_file import read_timetable
     from tagloom.records.timetable import Watch
 
     all_found = Findings()
@@ -98,7 +98,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             probe = clock.LoadProbe(agents, snmp.ask)
         memory = stack.enter_context(closing(TimetableMemory(Path(":memory:") if args.dry_run else home / "state.db")))
         metrics = stack.enter_context(closing(ClockMetrics(listening, args.metrics_file)))
-        written = clock_page.written(site.home, args.timetable, metrics.show)
+        written = clock_document.written(site.home, args.timetable, metrics.show)
         show = metrics.show if args.dry_run else stack.enter_context(written)
         watch = Watch(args.raise_above, args.lower_below, hold, table.dwell_seconds, table.changes_a_day)
         wall = _WallClock()

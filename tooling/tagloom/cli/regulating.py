@@ -88,7 +88,8 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.pipeline import timetabling
     from tagloom.platforms.power import read_power
     from tagloom.read import read_fabric
-    from tagloom.regulate import day, timetable_file
+    from tagloom.read.timetable_file import format_timetable, read_timetable
+    from tagloom.regulate import day, day_figures
     from tagloom.report import clock
     from tagloom.share import share_directory
 
@@ -96,8 +97,6 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         raise InputError([Finding("timetable", "--traffic FILES or --calendar FILE", "neither or both")])
     fabric = read_fabric(args.fabric)
     if args.calendar is not None:
-        from tagloom.read.calendar import read_timetable
-
         table = read_timetable(args.calendar, args.timezone)
         with screen.waiting("planning and proving every setting"):
             fabrics = timetabling.check_settings(fabric, table, share_directory() / "templates")
@@ -121,10 +120,10 @@ def _timetable(args: argparse.Namespace, screen: Screen) -> int:
         planner = timetabling.planner(fabric, share_directory() / "templates")
         found = day.timetable(fabric, history, planner, options, note, time.monotonic)
     schedule = found.schedules[-1]
-    payload = timetable_file.to_json(fabric, found, options, schedule)
+    payload = day_figures.to_json(fabric, found, options, schedule)
     files: dict[str, str] = {}
     if args.output is not None:
-        files = timetable_file.files_of(fabric, found, options, schedule, zone, args.output.stem)
+        files = day_figures.files_of(fabric, found, options, schedule, zone, args.output.stem, format_timetable)
         for name, text in files.items():
             write_whole(args.output.parent / name if name != f"{args.output.stem}.yml" else args.output, text)
     screen.say(*clock.day_lines(payload))

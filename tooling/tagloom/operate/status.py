@@ -15,7 +15,7 @@ from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.apply.run_states import INTERRUPTED, RUNNING
 from tagloom.operate import prepare
-from tagloom.operate.clock_page import read_clock
+from tagloom.operate.clock_document import read_clock
 from tagloom.operate.repair_runs import is_repair
 from tagloom.platforms.port_names import link_name, port_name
 from tagloom.read import read_fabric
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.site import Site
     from tagloom.errors import Finding
-    from tagloom.operate.clock_page import ClockPage
+    from tagloom.operate.clock_document import ClockDocument
     from tagloom.operate.repair_runs import Poll
     from tagloom.records.fabric import Fabric
     from tagloom.records.switch_state import FabricState
@@ -49,7 +49,7 @@ class Recorded:
     state: FabricState = field(default_factory=dict)
     repaired: bool = False
     locked_by: str = ""
-    clock: ClockPage | None = None
+    clock: ClockDocument | None = None
 
     @property
     def build(self) -> Path | None:
@@ -240,7 +240,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "stands": last.standing if last else "no run is in the journal",
         "unfinished": last is not None and last.unfinished,
         "locked_by": known.locked_by,
-        "clock": _clock_page(known.clock),
+        "clock": _clock_payload(known.clock),
         "looked": seen is not None,
         "dead_switches": list(shown.dead_switches),
         "dead_links": list(shown.dead_links),
@@ -252,7 +252,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
     }
 
 
-def _clock_page(clock: ClockPage | None) -> dict[str, Any] | None:
+def _clock_payload(clock: ClockDocument | None) -> dict[str, Any] | None:
     if clock is None:
         return None
     status = clock.status

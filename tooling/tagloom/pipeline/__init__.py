@@ -10,7 +10,6 @@ from tagloom.pipeline.forecasting import (
     with_profile,
 )
 from tagloom.pipeline.planning import (
-    own_routes,
     plan,
     regulate,
     routings,
@@ -22,6 +21,7 @@ from tagloom.read.build_directory import folder_of_texts, occupied, read_texts, 
 from tagloom.records.build import Build
 from tagloom.render import host_pages, parse, render, site_lines, with_trusted_lines
 from tagloom.rollout import unfit
+from tagloom.route import own_routes
 from tagloom.verify import assumptions, frame_path
 
 __all__ = [

@@ -12,7 +12,6 @@ from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError, PlanError, TagloomError
 from tagloom.observe.counted import counted
 from tagloom.pipeline.files import read_build
-from tagloom.pipeline.planning import own_routes
 from tagloom.predict.eee import POWERCONNECT_5548
 from tagloom.predict.interruption import interruption, lost_figure
 from tagloom.predict.links import predict
@@ -26,7 +25,7 @@ from tagloom.read.estimate import estimate
 from tagloom.records.forecast import Replay
 from tagloom.regulate.settings_file import read_result, with_links_off
 from tagloom.render import parse
-from tagloom.route import route
+from tagloom.route import own_routes, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,44 +7,37 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.numbering import new_numbers, renumbered
 from tagloom.graph.paths import average_hops, channel_load
-from tagloom.pipeline.protecting import protection, refuse_protection, with_detours
+from tagloom.pipeline.protecting import refuse_protection, with_detours
 from tagloom.records.build import Build
 from tagloom.records.detours import Detour, with_vlans
 from tagloom.records.fabric_pair import FabricPair
-from tagloom.records.switch_state import SwitchEditor, dead_states
+from tagloom.records.switch_state import dead_states
 from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.choose import regulate as choose_settings
 from tagloom.render import check_templates, parse, render, site_lines
 from tagloom.rollout.growth import numbered_as
-from tagloom.route import chosen_root, route
+from tagloom.route import balanced, chosen_root, kept_routes, own_routes, plannable, route
 from tagloom.route.alternatives import alternatives
 from tagloom.route.gather import gather
-from tagloom.route.keep import keep as keep_routes
-from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, load_bound, spread
-from tagloom.verify import Plan, broadcasts_once, verify
-from tagloom.weave import Alternative, first_fit_count, weave
+from tagloom.route.spread import load_bound
+from tagloom.verify import Plan, broadcasts_once, protection, verify
+from tagloom.weave import Alternative, asleep, first_fit_count, weave
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.findings import Findings
     from tagloom.records.routes import Routes
     from tagloom.records.settings import LinkSettings
-    from tagloom.records.switch_state import FabricState
     from tagloom.records.traffic import Traffic
     from tagloom.regulate.settings_file import RegulateResult
 
 PREFERENCES = ("vlans", "load")
-SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
 
 
 def summary_of(build: Build, proof: Findings) -> dict[str, Any]:
@@ -115,7 +108,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
         raise InputError([Finding("--prefer", " or ".join(PREFERENCES), repr(prefer))])
     top = chosen_root(fabric, routing, root)
     given = regulated.routes if regulated is not None and assignment == "fixed" and routing == "auto" else None
-    given, not_kept = (given, "") if keep is None else _kept(keep, fabric, assignment)
+    given, not_kept = (given, "") if keep is None else kept_routes(keep, fabric, assignment)
     plain = given or route(fabric, routing, assignment, effort, top)
     plain = replace(plain, reason=f"{plain.reason}; {not_kept}") if not_kept else plain
     volume = traffic.volume_bytes if traffic is not None else None
@@ -125,7 +118,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     elif prefer == "vlans":
         choices = [(plain, gather(fabric, plain, top) if assignment == "fixed" else plain, None)]
     else:
-        choices = _balanced(fabric, plain, assignment, volume, effort, free=routing == "auto" and given is None)
+        choices = balanced(fabric, plain, assignment, volume, effort, free=routing == "auto" and given is None)
     for number, (plain, routes, bound) in enumerate(choices, start=1):  # noqa: B007 - the one that fits is used below
         try:
             woven = weave(
@@ -149,7 +142,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
             fabric, routes, woven, protect, own=prefer == "load", effort=effort, free=free, hosts_tag=learning
         )
         routes, vlans, unnumbered, detours = guarded.routes, guarded.vlans, guarded.state, guarded.detours
-    wanted = _sleeping(fabric, unnumbered, regulated.asleep) if regulated is not None else unnumbered
+    wanted = asleep(fabric, unnumbered, regulated.asleep) if regulated is not None else unnumbered
     if keep is not None:
         wanted = numbered_as(FabricPair(keep.fabric, fabric), keep.state, wanted)
     elif protect != "none" and previous is not None:
@@ -195,61 +188,6 @@ def by_new_names(old: Build, new: Fabric) -> Build:
     return replace(old, fabric=replace(fabric, switches=switches), state=state)
 
 
-def _kept(keep: Build, fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
-    """Return the paths of a build as paths of another fabric, or None and why that is not possible."""
-    if keep.assignment != assignment:
-        return None, f"the paths of {keep.fabric.name} are not kept: they are for --assignment {keep.assignment}"
-    try:
-        return keep_routes(keep.fabric, keep.routes, fabric), ""
-    except PlanError as error:
-        return None, f"the paths of {keep.fabric.name} are not kept: {error.witness}"
-
-
-def _sleeping(fabric: Fabric, state: FabricState, asleep: Mapping[str, Collection[int]]) -> FabricState:
-    """Turn EEE on at some ports, by switch, and off at the fabric's others; at all where one line sets them all."""
-    changed = dict(state)
-    for s, switch in enumerate(fabric.switches if any(asleep.values()) else ()):
-        platform, editor = platforms.of(switch), SwitchEditor.of(state[switch.name])
-        mine = asleep.get(switch.name, ())
-        if platform.at_once("eee_on"):
-            editor.eee = [bool(mine)] * platform.ports
-        else:
-            for port in fabric.used_ports[s]:
-                editor.eee[port - 1] = port in mine
-        changed[switch.name] = editor.freeze()
-    return changed
-
-
-def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
-    """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
-    routes = route(fabric, routing, assignment, top=top)
-    return gather(fabric, routes, top) if assignment == "fixed" else routes
-
-
-def _balanced(
-    fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
-) -> list[tuple[Routes, Routes, float | None]]:
-    """Spread load over parallel links and trees; return (routes, spread routes, bound), the least loaded first.
-
-    Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
-    is tried as well: it takes paths that a closed form for few VLANs does not.
-    """
-    chosen = spread(fabric, plain, assignment, volume)
-    choices: list[tuple[Routes, Routes, float | None]] = [(plain, chosen.routes, chosen.bound)]
-    load = channel_load(fabric, chosen.routes, volume).max(initial=0.0)
-    searchable = free and plain.method != "any" and len(fabric.switches) <= SEARCHED_UP_TO
-    if searchable and load > CLOSE_ENOUGH * distance_bound(fabric, volume):
-        searched = route(fabric, "any", assignment, effort)
-        other = spread(fabric, searched, assignment, volume)
-        less = channel_load(fabric, other.routes, volume).max(initial=0.0)
-        if less * CLOSE_ENOUGH < load:
-            unit = "host pairs" if volume is None else "bytes"
-            why = f"the busiest channel carries {less:,.0f} {unit} where {plain.method} has {load:,.0f}"
-            better = replace(other.routes, reason=f"{other.routes.reason}; {why}")
-            choices.insert(0, (searched, better, other.bound))
-    return choices
-
-
 def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top: int | None) -> list[Alternative]:
     """List what may still fit where a plan does not: fewer VLANs, the other assignment, one tree for everything."""
     other = "renamed" if assignment == "fixed" else "fixed"
@@ -270,27 +208,6 @@ def _next_steps(fabric: Fabric, routing: str, assignment: str, prefer: str, top:
 def routings(fabric: Fabric, assignment: str) -> list[dict[str, Any]]:
     """List what each routing that can route the fabric costs, fewest VLANs first."""
     return [asdict(row) for row in alternatives(fabric, assignment)]
-
-
-def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
-    """Refuse a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
-    speaking = [m for m in platforms.models() if platforms.load(m).grammar]
-    known = ", ".join(speaking)
-    findings = [
-        Finding(
-            f"model {model}",
-            f"a model whose command line is known, for texts and apply: {known}",
-            f"{platforms.load(model).title}, of which none is: plan it with --no-texts",
-        )
-        for model in sorted({switch.model for switch in fabric.live} - set(speaking))
-        if spoken
-    ]
-    if len(fabric.hosts) == 0:
-        findings.append(Finding("hosts", "at least one host", "none"))
-    if apart := [fabric.switches[s].name for s in fabric.apart]:
-        findings.append(Finding("links", "links that are up to connect all hosts", f"no way to {', '.join(apart)}"))
-    if findings:
-        raise InputError(findings)
 
 
 def regulate(

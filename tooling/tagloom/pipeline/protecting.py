@@ -1,33 +1,26 @@
-"""Add detours to a plan: an order, trees that go round each failure, their VLANs, and the proof of every failure."""
+"""Add detours to a plan: an order, trees that go round each failure, and their VLANs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.graph.cycles import ranks
-from tagloom.platforms.port_names import link_ends
-from tagloom.records.detours import Detour, Protection
+from tagloom.records.detours import PROTECTIONS
 from tagloom.records.switch_state import MAX_VLAN
 from tagloom.route.any_order.plan import any_protected
 from tagloom.route.detours import find_detours, order_beside
-from tagloom.verify import dependencies, what_if
-from tagloom.weave import weave_detours
+from tagloom.verify import dependencies
+from tagloom.weave import name_detours, weave_detours
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
-    from tagloom.records.routes import DetourTrees, Routes
+    from tagloom.records.routes import Routes
     from tagloom.records.switch_state import FabricState
     from tagloom.records.vlan_plan import VlanPlan
 
-PROTECTIONS = ("none", "link", "switch")
 PARTS = (4, 2, 1)  # into how many trees the detours of one source round links as far from it are dealt, if they fit
 
 
@@ -103,52 +96,3 @@ def _room(fabric: Fabric, vlans: int) -> int:
     models = [platforms.of(switch) for switch in fabric.live]
     ids = min(min(model.max_vlan_id, MAX_VLAN) for model in models) - fabric.first_vlan + 1
     return max(0, min(ids, min(model.max_vlans for model in models) - 1) - vlans)
-
-
-def name_detours(fabric: Fabric, routes: Routes, trees: DetourTrees, vlan_of: NDArray[np.int64]) -> tuple[Detour, ...]:
-    """Return what changes after each failure: the hosts whose PVID becomes another than it is."""
-    names = np.array([host.name for host in fabric.hosts])
-    dead = chain(
-        (link_ends(fabric, i) for i in trees.links.tolist()), ((fabric.switches[s].name,) for s in trees.switches)
-    )
-    found = []
-    for part, choice in zip(dead, trees.choice, strict=True):
-        taken = choice[routes.source_of_host]
-        moved = np.flatnonzero(taken >= 0)
-        found.append(Detour(part, dict(zip(names[moved].tolist(), vlan_of[taken[moved]].tolist(), strict=True))))
-    return tuple(found)
-
-
-def protection(
-    fabric: Fabric, bare: FabricState, state: FabricState, protect: str, detours: tuple[Detour, ...]
-) -> tuple[Protection, NDArray[np.int32]]:
-    """Prove every failure from the states alone, and return what the detours protect and cost.
-
-    `bare` is the plan without detours. Returned with it are ranks of the channels that all frames climb, before, during
-    and after every failure, int32[C]. Raises PlanError where a failure would do harm: a deadlock, a storm, a broadcast
-    that comes twice.
-    """
-    found = [what_if(fabric, state, kind, detours) for kind in ("links", "switches")[: 1 + (protect == "switch")]]
-    for each in found:
-        if not each.safe:
-            raise PlanError(
-                "detours after which nothing storms, waits for itself or comes twice", str(each.deadlock_cycle)
-            )
-    held, wanted = (np.concatenate(column) for column in zip(*(each.dependencies for each in found), strict=True))
-    try:
-        rank = ranks(len(fabric.tail), held, wanted)
-    except ValueError as error:
-        raise PlanError("detours of links and switches that close no dependency cycle together", str(error)) from None
-    used = {int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts}
-    all_vlans = {v for held in state.values() for v in held.owned_vlans}
-    entries = sum(len(held.entry_vlan) for held in state.values()) - sum(len(held.entry_vlan) for held in bare.values())
-    cost = Protection(
-        protect,
-        sum(each.protected for each in found),
-        sum(each.unprotected for each in found),
-        len(all_vlans - used),
-        entries,
-        max(each.load_max for each in found),
-        round(max(each.hops_max / max(1, each.hops_before) for each in found), 6),
-    )
-    return cost, rank

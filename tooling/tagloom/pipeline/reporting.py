@@ -19,7 +19,8 @@ from tagloom.platforms.power import fabric_watts
 from tagloom.predict.eee import PERIODIC, POWERCONNECT_5548, overhead_seconds, sleeping_share
 from tagloom.predict.link import one_link
 from tagloom.read.build_directory import read_texts
-from tagloom.read.calendar import due, read_timetable, upcoming
+from tagloom.read.calendar import due, upcoming
+from tagloom.read.timetable_file import read_timetable
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
 from tagloom.records.forms import RolloutForm
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report

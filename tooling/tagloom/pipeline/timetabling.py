@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
-from tagloom.pipeline.planning import own_routes, plan, plannable
+from tagloom.pipeline.planning import plan
 from tagloom.pipeline.rollouts import rollout_between
 from tagloom.platforms.power import fabric_watts
 from tagloom.read.calendar import due, upcoming
@@ -17,8 +17,9 @@ from tagloom.read.history import zone_of
 from tagloom.records.settings import speeds_mbps
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.day import Planner, retrained
+from tagloom.regulate.day_figures import percent
 from tagloom.regulate.settings_file import RegulateResult, read_result, with_links_off
-from tagloom.regulate.timetable_file import percent
+from tagloom.route import own_routes, plannable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,118 +1,19 @@
-"""Read timetables: calendar rules in cron words, and the settings that each names."""
+"""Find which settings of a timetable hold at a time, and what begins next."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from datetime import datetime
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cronsim import CronSim, CronSimError
+from cronsim import CronSim
 
-from tagloom.errors import Finding, InputError
 from tagloom.read.history import zone_of
-from tagloom.records.timetable import ALL_ON, Rule, Timetable
-from tagloom.storage.document import read_yaml, shown
-from tagloom.units import split_address
+from tagloom.records.timetable import ALL_ON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from zoneinfo import ZoneInfo
+    from tagloom.records.timetable import Timetable
 
-KEYS = {
-    "timezone",
-    "dwell_seconds",
-    "changes_a_day",
-    "rules",
-    "repair",
-    "repair_hold_seconds",
-    "backup",
-    "protect",
-    "traps",
-}
-REPAIRS = ("auto", "propose", "off")
-BACKUPS = ("daily", "off")
-PROTECTS = ("none", "link", "switch")
 BACK_DAYS = (1, 8, 62, 800)  # looked back through for what began last, the further the longer nothing did
-TRAP_PORT = 162  # RFC 3417 section 3.2
-AHEAD_DAYS = 8  # looked through for rules that get in each other's way: a week, and a change of clocks' worth
-MOST_A_DAY = 288  # times a rule may begin
-
-
-def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
-    """Read a timetable: a YAML list of ``{when: "0 20 * * 1-5", settings: night.json}``, or a mapping with it.
-
-    The mapping has the list as `rules`, and may have `timezone` (an IANA name, UTC without it), `dwell_seconds`,
-    `changes_a_day`, `repair` (auto, propose or off), `repair_hold_seconds`, `protect` (none, link or switch),
-    `traps` ({listen: HOST:PORT}) and `backup` (daily or off). `settings` is a file beside the timetable, made by
-    tagloom regulate or timetable, or ``all-on``. Raises InputError with all findings; that no settings are readable is
-    found by who plans with them.
-    """
-    raw: Any = read_yaml(path)
-    document = {"rules": raw} if isinstance(raw, list) else raw
-    if not isinstance(document, dict) or not isinstance(document.get("rules"), list) or not document["rules"]:
-        raise InputError([Finding(str(path), "a list of {when, settings}, or a mapping with it as rules", shown(raw))])
-    findings = [
-        Finding(f"{path}: {key}", "one of " + ", ".join(sorted(KEYS)), "another key") for key in set(document) - KEYS
-    ]
-    rules: list[Rule] = []
-    files: dict[str, Path] = {}
-    for number, row in enumerate(document["rules"]):
-        where = f"{path}: rules[{number}]"
-        if not isinstance(row, dict) or set(row) != {"when", "settings"}:
-            findings.append(Finding(where, "{when: CRON, settings: FILE or all-on}", shown(row)))
-            continue
-        when, settings = str(row["when"]), str(row["settings"])
-        try:
-            CronSim(when, datetime(2026, 1, 1))  # noqa: DTZ001 - only its words are looked at
-        except (CronSimError, ValueError) as error:
-            findings.append(
-                Finding(
-                    f"{where}.when",
-                    "minute hour day month weekday, as in crontab(5)",
-                    f"{shown(when)}: {shown(str(error))}",
-                )
-            )
-        else:
-            rules.append(Rule(when, settings))
-        file = path.parent / settings
-        if settings != ALL_ON:
-            files[settings] = file
-            if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for names that are too long
-                actual = f"{shown(str(file))}: no such file"
-                findings.append(Finding(f"{where}.settings", f"a settings file, or {ALL_ON}", actual))
-    dwell = _least(path, document, "dwell_seconds", Timetable.dwell_seconds, findings)
-    most = _least(path, document, "changes_a_day", Timetable.changes_a_day, findings)
-    hold = _least(path, document, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
-    repair = _word(path, document, "repair", Timetable.repair, REPAIRS, findings)
-    backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
-    protect = _word(path, document, "protect", Timetable.protect, PROTECTS, findings)
-    traps = _listen(path, document, findings)
-    name = timezone or str(document.get("timezone", "UTC"))
-    try:
-        zone = zone_of(name, f"{path}: timezone")
-    except InputError as error:
-        raise InputError([*sorted(findings), *error.findings]) from None
-    table = Timetable(tuple(rules), name, dwell, int(most), files, repair, hold, backup, protect, traps)
-    findings += _clashes(path, table, zone, dwell)
-    if findings:
-        raise InputError(sorted(findings))
-    return table
-
-
-def _listen(path: Path, document: dict[str, Any], findings: list[Finding]) -> tuple[str, int] | None:
-    """Return where notifications of switches are heard, None for nowhere."""
-    said = document.get("traps")
-    words = said.get("listen") if isinstance(said, dict) and set(said) == {"listen"} else None
-    if said is None:
-        return None
-    with contextlib.suppress(ValueError):
-        if isinstance(words, str):
-            return split_address(words, TRAP_PORT, any_free=True)
-    findings.append(Finding(f"{path}: traps", "{listen: HOST:PORT}", shown(said)))
-    return None
 
 
 def due(table: Timetable, at_seconds: float) -> str:
@@ -138,43 +39,3 @@ def upcoming(table: Timetable, at_seconds: float, days: float) -> list[tuple[flo
                 break
             found.append((begin.timestamp(), order, rule.settings))
     return [(begin, settings) for begin, _, settings in sorted(found)]
-
-
-def _clashes(path: Path, table: Timetable, zone: ZoneInfo, dwell: float) -> list[Finding]:
-    """Find rules that begin too often, at once, or sooner after one another than settings must last."""
-    found: list[Finding] = []
-    begin = datetime(2026, 1, 5, tzinfo=zone).timestamp() - 1  # a Monday
-    for rule in table.rules:
-        times = [at for at, _ in upcoming(Timetable((rule,), table.timezone), begin, 1)]
-        if len(times) > MOST_A_DAY:
-            found.append(Finding(f"{path}: when {rule.when!r}", f"{MOST_A_DAY} times a day at most", str(len(times))))
-    if found:
-        return found
-    reported: set[tuple[str, str]] = set()
-    rows = upcoming(table, begin, AHEAD_DAYS)
-    for (a, one), (b, other) in pairwise(rows):
-        if one != other and b - a < dwell and (one, other) not in reported:
-            reported.add((one, other))
-            when = datetime.fromtimestamp(b, zone)
-            least = f"{dwell:g} s between two settings (dwell_seconds)"
-            found.append(Finding(f"{path}: {one} and {other}", least, f"{b - a:g} s on {when:%a at %H:%M}"))
-    return found
-
-
-def _word(
-    path: Path, document: dict[str, Any], key: str, default: str, words: Sequence[str], findings: list[Finding]
-) -> str:
-    value = document.get(key, default)
-    word = "off" if value is False else value  # as YAML reads it
-    if word not in words:
-        findings.append(Finding(f"{path}: {key}", "one of " + ", ".join(words), shown(value)))
-        return default
-    return str(word)
-
-
-def _least(path: Path, document: dict[str, Any], key: str, default: float, findings: list[Finding]) -> float:
-    value = document.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
-        findings.append(Finding(f"{path}: {key}", "a number from 0", shown(value)))
-        return default
-    return float(value)

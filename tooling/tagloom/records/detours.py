@@ -11,6 +11,8 @@ from tagloom.storage.document import checked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+PROTECTIONS = ("none", "link", "switch")  # from the loss of what detours may protect
+
 
 @dataclass(frozen=True, slots=True)
 class Detour:

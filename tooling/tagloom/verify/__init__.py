@@ -7,6 +7,7 @@ from tagloom.verify.guard import guard
 from tagloom.verify.interrupted import kept_pairs, prove_kept, working_pairs
 from tagloom.verify.management import prove_management
 from tagloom.verify.missing import missing_entry
+from tagloom.verify.protection import protection
 from tagloom.verify.prove import (
     Plan,
     broadcasts_once,
@@ -31,6 +32,7 @@ __all__ = [
     "kept_pairs",
     "live_vlans",
     "missing_entry",
+    "protection",
     "prove_foreign",
     "prove_frames",
     "prove_kept",

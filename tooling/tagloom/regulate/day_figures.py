@@ -1,4 +1,4 @@
-"""Write a day's timetable: its figures as JSON, and the files of its rules and settings."""
+"""Return a day's timetable: its figures as JSON, and the files of its rules and settings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from tagloom.records.settings import lost_speed_steps
-from tagloom.records.timetable import ALL_ON
+from tagloom.records.timetable import ALL_ON, Rule, Timetable
 from tagloom.regulate.day import BYTES_PER_SECOND, DAY_MINUTES, clock_text, longest_toggle
 from tagloom.regulate.settings_file import to_json as settings_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tagloom.records.fabric import Fabric
     from tagloom.records.timetable import Schedule
     from tagloom.regulate.day import Day, TimetableOptions
@@ -106,24 +106,24 @@ def _lead_minutes(day: Day, options: TimetableOptions) -> int:
 
 
 def files_of(
-    fabric: Fabric, day: Day, options: TimetableOptions, schedule: Schedule, timezone: str, stem: str
+    fabric: Fabric,
+    day: Day,
+    options: TimetableOptions,
+    schedule: Schedule,
+    timezone: str,
+    stem: str,
+    text_of: Callable[[Timetable], str],
 ) -> dict[str, str]:
-    """Write a timetable and its settings files, by file name; the first is the timetable."""
+    """Return a timetable, as `text_of` writes it, and its settings files, by file name; the first is the timetable."""
     names = names_of(schedule)
     file_of = {ALL_ON: ALL_ON} | {name: f"{stem}.{name}.json" for k, name in names.items() if k}
     rules = []
     for at, name in times_of(day, schedule, options):
         hour, minute = (int(part) for part in at.split(":"))
-        rules.append({"when": f"{minute} {hour} * * *", "settings": file_of[name]})
-    payload = {
-        "timezone": timezone,
-        "dwell_seconds": max(
-            0.0, options.dwell_seconds - 60 * _lead_minutes(day, options)
-        ),  # what comes on begins so early
-        "changes_a_day": options.changes_a_day,
-        "rules": rules,
-    }
-    found = {f"{stem}.yml": yaml.safe_dump(payload, sort_keys=False)}
+        rules.append(Rule(f"{minute} {hour} * * *", file_of[name]))
+    dwell = options.dwell_seconds - 60 * _lead_minutes(day, options)  # what comes on begins so early
+    table = Timetable(tuple(rules), timezone, max(0.0, dwell), options.changes_a_day)
+    found = {f"{stem}.yml": text_of(table)}
     for k, name in names.items():
         if k:
             settings = replace(day.candidates[k].settings, remarks=(f"for {name} of {stem}.yml",))

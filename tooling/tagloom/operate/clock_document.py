@@ -26,7 +26,7 @@ CLOCK = "clock.json"  # in the home of an inventory's runs
 
 
 @dataclass(frozen=True, slots=True)
-class ClockPage:
+class ClockDocument:
     """Who keeps a fabric to which timetable, and how it stood when it last looked."""
 
     user: str
@@ -51,7 +51,7 @@ def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
 
     def show_and_write(status: ClockStatus) -> None:
         show(status)
-        payload = ClockPage(user, host, pid, str(timetable.absolute()), status)
+        payload = ClockDocument(user, host, pid, str(timetable.absolute()), status)
         write_private(home / CLOCK, json.dumps(asdict(payload)) + "\n")
 
     try:
@@ -63,9 +63,9 @@ def written(home: Path, timetable: Path, show: Show) -> Iterator[Show]:
                 (home / CLOCK).unlink()
 
 
-def read_clock(home: Path) -> ClockPage | None:
+def read_clock(home: Path) -> ClockDocument | None:
     """Return what the last tagloom run wrote that was not told to end; None where there is none, or no whole one."""
     try:
-        return checked(ClockPage, read_json(home / CLOCK, "what tagloom run does"), CLOCK)
+        return checked(ClockDocument, read_json(home / CLOCK, "what tagloom run does"), CLOCK)
     except InputError:
         return None

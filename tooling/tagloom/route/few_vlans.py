@@ -1,0 +1,63 @@
+"""Route as a plan does: for few VLANs, for little load, or along the paths of another build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tagloom.errors import PlanError
+from tagloom.graph.paths import channel_load
+from tagloom.route.choose import route
+from tagloom.route.gather import gather
+from tagloom.route.keep import keep
+from tagloom.route.spread import CLOSE_ENOUGH, distance_bound, spread
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tagloom.records.build import Build
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.routes import Routes
+
+SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
+
+
+def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
+    """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
+    routes = route(fabric, routing, assignment, top=top)
+    return gather(fabric, routes, top) if assignment == "fixed" else routes
+
+
+def balanced(
+    fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
+) -> list[tuple[Routes, Routes, float | None]]:
+    """Spread load over parallel links and trees; return (routes, spread routes, bound), the least loaded first.
+
+    Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
+    is tried as well: it takes paths that a closed form for few VLANs does not.
+    """
+    chosen = spread(fabric, plain, assignment, volume)
+    choices: list[tuple[Routes, Routes, float | None]] = [(plain, chosen.routes, chosen.bound)]
+    load = channel_load(fabric, chosen.routes, volume).max(initial=0.0)
+    searchable = free and plain.method != "any" and len(fabric.switches) <= SEARCHED_UP_TO
+    if searchable and load > CLOSE_ENOUGH * distance_bound(fabric, volume):
+        searched = route(fabric, "any", assignment, effort)
+        other = spread(fabric, searched, assignment, volume)
+        less = channel_load(fabric, other.routes, volume).max(initial=0.0)
+        if less * CLOSE_ENOUGH < load:
+            unit = "host pairs" if volume is None else "bytes"
+            why = f"the busiest channel carries {less:,.0f} {unit} where {plain.method} has {load:,.0f}"
+            better = replace(other.routes, reason=f"{other.routes.reason}; {why}")
+            choices.insert(0, (searched, better, other.bound))
+    return choices
+
+
+def kept_routes(old: Build, fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
+    """Return the paths of a build as paths of another fabric, or None and why that is not possible."""
+    if old.assignment != assignment:
+        return None, f"the paths of {old.fabric.name} are not kept: they are for --assignment {old.assignment}"
+    try:
+        return keep(old.fabric, old.routes, fabric), ""
+    except PlanError as error:
+        return None, f"the paths of {old.fabric.name} are not kept: {error.witness}"

@@ -1,0 +1,32 @@
+"""Refuse a fabric that cannot be planned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tagloom import platforms
+from tagloom.errors import Finding, InputError
+
+if TYPE_CHECKING:
+    from tagloom.records.fabric import Fabric
+
+
+def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
+    """Raise InputError for a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
+    speaking = [m for m in platforms.models() if platforms.load(m).grammar]
+    known = ", ".join(speaking)
+    findings = [
+        Finding(
+            f"model {model}",
+            f"a model whose command line is known, for texts and apply: {known}",
+            f"{platforms.load(model).title}, of which none is: plan it with --no-texts",
+        )
+        for model in sorted({switch.model for switch in fabric.live} - set(speaking))
+        if spoken
+    ]
+    if len(fabric.hosts) == 0:
+        findings.append(Finding("hosts", "at least one host", "none"))
+    if apart := [fabric.switches[s].name for s in fabric.apart]:
+        findings.append(Finding("links", "links that are up to connect all hosts", f"no way to {', '.join(apart)}"))
+    if findings:
+        raise InputError(findings)

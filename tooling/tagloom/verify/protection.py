@@ -1,0 +1,53 @@
+"""Prove every failure that detours protect from, and count what they protect and cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagloom.errors import PlanError
+from tagloom.graph.cycles import ranks
+from tagloom.records.detours import Detour, Protection
+from tagloom.verify.what_if import what_if
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tagloom.records.fabric import Fabric
+    from tagloom.records.switch_state import FabricState
+
+
+def protection(
+    fabric: Fabric, bare: FabricState, state: FabricState, protect: str, detours: tuple[Detour, ...]
+) -> tuple[Protection, NDArray[np.int32]]:
+    """Prove every failure from the states alone, and return what the detours protect and cost.
+
+    `bare` is the plan without detours. Returned with it are ranks of the channels that all frames climb, before, during
+    and after every failure, int32[C]. Raises PlanError where a failure would do harm: a deadlock, a storm, a broadcast
+    that comes twice.
+    """
+    found = [what_if(fabric, state, kind, detours) for kind in ("links", "switches")[: 1 + (protect == "switch")]]
+    for each in found:
+        if not each.safe:
+            raise PlanError(
+                "detours after which nothing storms, waits for itself or comes twice", str(each.deadlock_cycle)
+            )
+    held, wanted = (np.concatenate(column) for column in zip(*(each.dependencies for each in found), strict=True))
+    try:
+        rank = ranks(len(fabric.tail), held, wanted)
+    except ValueError as error:
+        raise PlanError("detours of links and switches that close no dependency cycle together", str(error)) from None
+    used = {int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts}
+    all_vlans = {v for held in state.values() for v in held.owned_vlans}
+    entries = sum(len(held.entry_vlan) for held in state.values()) - sum(len(held.entry_vlan) for held in bare.values())
+    cost = Protection(
+        protect,
+        sum(each.protected for each in found),
+        sum(each.unprotected for each in found),
+        len(all_vlans - used),
+        entries,
+        max(each.load_max for each in found),
+        round(max(each.hops_max / max(1, each.hops_before) for each in found), 6),
+    )
+    return cost, rank
