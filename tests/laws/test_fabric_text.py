@@ -49,6 +49,8 @@ def pages(draw):
         "name": draw(NAMES),
         "vlans": {"first": draw(st.integers(2, 4000))},
         "flow_control": draw(st.sampled_from(["on", "off"])),
+        "spanning_tree": draw(st.sampled_from(["off", "outside"])) if "linux-bridge" not in models else "off",
+        "renamed": {f"formerly-{n}": name for n, name in enumerate(switches) if draw(st.booleans())},
         "switches": {
             name: {
                 "model": model,

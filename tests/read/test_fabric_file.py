@@ -113,6 +113,23 @@ def test_a_fabric_written_out_in_full_reads_back_equal(family):
     assert (again.shape, again.first_vlan) == (fabric.shape, 300)
 
 
+def test_former_names_of_switches_are_checked_all_at_once():
+    with pytest.raises(InputError) as caught:
+        make_fabric("ring", 4, extra="renamed: {a: s9, b: s1, c: s1, s0: s2, d: s3}\n")
+    said = [str(finding).partition("renamed.")[2] for finding in caught.value.findings]
+    assert sorted(said) == [
+        "a: expected a switch of this fabric, actual 's9'",
+        "b: expected one former name of s1, actual 2 of them",
+        "c: expected one former name of s1, actual 2 of them",
+        "s0: expected a name that no switch of this fabric has kept, actual 's0'",
+    ]
+    assert make_fabric("ring", 4, extra="renamed: {s0: s1, s1: s0, a: s2}\n").renamed == (
+        ("a", "s2"),
+        ("s0", "s1"),
+        ("s1", "s0"),
+    )
+
+
 @pytest.mark.parametrize("path", ERRORS, ids=lambda p: p.stem)
 def test_a_broken_file_gets_every_finding_at_once_with_its_line(path, golden):
     """Golden messages: change them only on purpose, and read them as an operator would."""

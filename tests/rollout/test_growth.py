@@ -197,6 +197,33 @@ def test_a_plan_keeps_the_vlan_ids_of_a_switch_that_has_another_name():
     assert {name: after[name] for name in planned.state} == planned.state
 
 
+def called(fabric, **names):
+    """Return a fabric whose switches have other names, and whose file says so."""
+    switches = tuple(replace(s, name=names.get(s.name, s.name)) for s in fabric.switches)
+    return replace(fabric, switches=switches, renamed=tuple(sorted(names.items())))
+
+
+def test_another_name_of_a_switch_is_nothing_to_do_where_the_fabric_file_says_so():
+    old = fabric()
+    assert pipeline.rollout_between(built(old), built(called(old, s2="z"))).waves == ()
+    swapped = called(old, s0="s1", s1="s0")
+    assert pipeline.rollout_between(built(old), built(swapped)).waves == ()
+    assert pipeline.rollout_between(built(swapped), built(swapped)).waves == (), "what was said before is done"
+
+
+def test_a_fabric_grows_while_switches_are_renamed():
+    old, new = fabric(), called(fabric(SWITCH), s2="z", s0="s1", s1="s0")
+    change = pipeline.rollout_between(built(old), built(new))
+    assert (change.growth.pairs_kept, change.growth.pairs_added) == (12, 8)
+    assert watch(change, called(old, s2="z", s0="s1", s1="s0"), new, random.Random(1), every=4)
+
+
+def test_a_renamed_switch_takes_no_name_that_another_had():
+    old, new = fabric(), called(less(fabric(), "s3"), s2="s3")
+    with pytest.raises(InputError, match=r"renamed\.s2: expected a name that no other switch had, actual s3"):
+        pipeline.rollout_between(built(old), built(new))
+
+
 def test_parts_in_another_order_are_nothing_to_do():
     old = fabric()
     order = [2, 0, 3, 1]

@@ -173,7 +173,12 @@ def plan(  # noqa: PLR0913 - what an operator may choose
 
 
 def by_new_names(old: Build, new: Fabric) -> Build:
-    """Return a build with the names that switches have in a fabric: one of the same address and model is the same."""
+    """Return a build with the names that switches have in a fabric.
+
+    A switch is the same where the new fabric file says that it was renamed, which the old one did not say yet, and
+    where one whose name is gone has the address and model of one whose name is new. Raises InputError where a renamed
+    switch would have the name of another that the old fabric has.
+    """
     fabric = old.fabric
     known = {(s.address, s.model): s.name for s in new.switches if s.address and s.name not in fabric.index}
     names = {
@@ -181,9 +186,17 @@ def by_new_names(old: Build, new: Fabric) -> Build:
         for s in fabric.switches
         if s.name not in new.index and (s.address, s.model) in known
     }
+    names |= {
+        name: known for name, known in new.renamed if name in fabric.index and (name, known) not in fabric.renamed
+    }
     if not names:
         return old
-    switches = tuple(replace(switch, name=names.get(switch.name, switch.name)) for switch in fabric.switches)
+    called = [names.get(switch.name, switch.name) for switch in fabric.switches]
+    twice = sorted((name, known) for name, known in names.items() if called.count(known) > 1)
+    if twice:
+        rule = "a name that no other switch had"
+        raise InputError([Finding(f"renamed.{name}", rule, f"{known}, which had it before") for name, known in twice])
+    switches = tuple(replace(switch, name=name) for switch, name in zip(fabric.switches, called, strict=True))
     state = {names.get(name, name): held for name, held in old.state.items()}
     return replace(old, fabric=replace(fabric, switches=switches), state=state)
 

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -173,6 +174,7 @@ class _Reader:
         if form.shape is not None and not self._family(form, form.shape, draft):
             return None
         self._switches(form, draft)
+        self._renamed(form, draft)
         for name in draft.reserved.keys() - draft.switches.keys():
             self.find(("reserved", name), "a switch of this fabric", repr(name))
         self._links(form, draft)
@@ -190,6 +192,17 @@ class _Reader:
             switch = Switch(name, model)
             ports = [self._port(("reserved", name, i), switch, word) for i, word in enumerate(words)]
             draft.reserved[name] = {port for port in ports if port is not None}
+
+    def _renamed(self, form: FabricForm, draft: _Draft) -> None:
+        """See that switches are named that had another name: each had one, and nobody has it who did not get it so."""
+        given = Counter(form.renamed.values())
+        for former, name in form.renamed.items():
+            if name not in draft.switches:
+                self.find(("renamed", former), "a switch of this fabric", repr(name))
+            elif given[name] > 1:
+                self.find(("renamed", former), f"one former name of {name}", f"{given[name]} of them")
+            elif former in draft.switches and former not in given:
+                self.find(("renamed", former), "a name that no switch of this fabric has kept", repr(former))
 
     @staticmethod
     def _models(draft: _Draft) -> set[str]:
@@ -476,6 +489,7 @@ class _Reader:
             reserved=tuple(sorted((index[name], port) for name, ports in draft.reserved.items() for port in ports)),
             returned_ports=form.returned_ports,
             spanning_tree=form.spanning_tree,
+            renamed=tuple(sorted(form.renamed.items())),
         )
         for finding in without_port_spanning_tree(fabric) if form.spanning_tree == "outside" else ():
             self.find(("spanning_tree",), finding.expected, finding.actual)

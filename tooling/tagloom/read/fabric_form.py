@@ -91,6 +91,7 @@ class FabricForm(Form):
     reserved: dict[Name, list[str]] = {}
     returned_ports: Literal["isolated", "factory", "shut"] = "isolated"
     spanning_tree: Literal["off", "outside"] = "off"
+    renamed: dict[Name, Name] = {}
     site: dict[str, JsonValue] = {}
 
 

@@ -37,6 +37,10 @@ def format_fabric(fabric: Fabric) -> str:
         lines.append('flow_control: "on"')
     if fabric.spanning_tree != "off":
         lines.append(f"spanning_tree: {fabric.spanning_tree}")
+    if fabric.renamed:
+        lines.append(
+            f"renamed: {{{', '.join(f'{quoted(former)}: {quoted(name)}' for former, name in fabric.renamed)}}}"
+        )
     if fabric.eee is not None:
         lines.append(f'eee: "{"on" if fabric.eee else "off"}"')
     if (how := fabric.management) is not None:

@@ -130,7 +130,7 @@ class Fabric:
     every switch is managed by a port outside the fabric. `reserved` are ports, as (switch, port) ascending, that no
     host and no link may take. `returned_ports` says what becomes of ports that a rollout gives back: isolated (up, in
     no VLAN), shut, or factory (as the switch came). `spanning_tree` says where it runs: off (on no port), or
-    outside (on all ports but the fabric's).
+    outside (on all ports but the fabric's). `renamed` are switches that had another name, as (former name, name).
     """
 
     name: str
@@ -146,6 +146,7 @@ class Fabric:
     reserved: tuple[tuple[int, int], ...] = ()
     returned_ports: str = "isolated"
     spanning_tree: str = "off"
+    renamed: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def index(self) -> dict[str, int]:
