@@ -62,7 +62,7 @@ def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
             states[number - 1][stuck], lines_between(states[number - 1][stuck], states[number][stuck])
         )
         try:
-            ends = list(finish(fabric, states, number, [stuck], proof_services(fabric)))
+            ends = list(finish([(fabric, proof_services(fabric))] * len(change.waves), states, number, [stuck]))
         except PlanError:
             refused += 1
             continue
@@ -121,8 +121,9 @@ def test_each_wave_is_proven_under_its_own_terms(number):
         asked.append(under)
         return services.wave(before, after, under)
 
-    count, said = as_far_as_proven(finish(fabric, states, number, ["s0"], replace(services, wave=heard), assumptions))
-    bare, _ = as_far_as_proven(finish(fabric, states, number, ["s0"], services))
+    listening, plain = ([(fabric, each)] * len(assumptions) for each in (replace(services, wave=heard), services))
+    count, said = as_far_as_proven(finish(listening, states, number, ["s0"], assumptions))
+    bare, _ = as_far_as_proven(finish(plain, states, number, ["s0"]))
     assert (count, bare) == TAKEN[number]
     met = assumptions[number - 1 : number - 1 + count + bool(said)]
     assert [key for key, _ in groupby(each.paused for each in asked)] == [

@@ -1,20 +1,25 @@
 """Rollouts between fabrics that differ: whoever is in both is never cut, and keeps VLAN ids and entries."""
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from watched import watch
+from watched import follow, kept_by, plugged, watch
 
 from fabrics import make_fabric
 from tagloom import pipeline, platforms
 from tagloom.errors import InputError, PlanError
 from tagloom.graph.numbering import owned
 from tagloom.operate import prepare, waves
-from tagloom.records.change import Cell
+from tagloom.pipeline.proving import proof_services
+from tagloom.records.change import Cell, apply_changes
+from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import Membership, SwitchEditor
+from tagloom.render import line_changes
+from tagloom.rollout import finish
 from tagloom.share import share_directory
 from tagloom.verify import verify
 from thinned import few
@@ -347,3 +352,34 @@ def test_a_wave_that_opens_a_link_to_nowhere_proven_is_refused_from_what_switche
     there = {**change.waves[0].state, "s1": replace(change.waves[0].state["s1"], enabled=editor.freeze().enabled)}
     with pytest.raises(PlanError, match="wave 2 of 9 is not"):
         waves.check_wave(sequence, read, there, 2, "wave 2 of 9", {})
+
+
+@pytest.mark.parametrize("name", few(list(DIFFERENCES), 0, 1, 6, 10, 14, 16))
+def test_the_others_finish_whatever_line_a_stuck_switch_stands_at(name):
+    """Every wave that the others may still take, line by line, with the stuck switch at a line by chance."""
+    old, new, change = grown(name)
+    before, after = kept_by(old.fabric, new.fabric)
+    chance = random.Random(name)
+    states = [{**change.growth.left, **each} for each in (change.before, *(wave.state for wave in change.waves))]
+    pairs = [wave.fabrics for wave in change.waves]
+    parts = [(a if a is b else shared_part(a, b)[0], proof_services(a, b)) for a, b in pairs]
+    went_on = 0
+    for number, wave in enumerate(change.waves, start=1):
+        for patch in wave.patches:
+            here, stuck = states[number - 1], patch.switch
+            model = platforms.of(change.growth.fabric.switches[change.growth.fabric.index[stuck]])
+            stops = [here[stuck]]
+            for _, lines in line_changes(model, patch.changes, here[stuck]):
+                stops.append(apply_changes(stops[-1], lines))
+            at = number
+            with suppress(PlanError):
+                for end in finish(parts, states, number, [stuck], [each.assumptions for each in change.waves]):
+                    kept = before if at == 1 or change.waves[at - 1].name in {"leave", "prepare"} else after
+                    one, other = pairs[at - 1]
+                    fabric = plugged(one, other, kept)
+                    passed = follow(fabric, here, {**end, stuck: here[stuck]}, chance, stuck=(stuck, stops))
+                    went_on += passed and at > number
+                    here, at = end, at + 1
+    assert bool(went_on) == (name not in {"a host moves to another port", "an address changes"}), (
+        "all waits for it there"
+    )

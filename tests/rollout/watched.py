@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tagloom import platforms
 from tagloom.lab.dataplane import Dataplane
-from tagloom.records.change import apply_changes
+from tagloom.records.change import apply_changes, difference
 from tagloom.records.switch_state import SwitchState
 from tagloom.render import line_changes
 
@@ -92,3 +92,25 @@ def judge(fabric, here, wave):
                 assert not found.flooded, (wave, a, b, found)
     for host in fabric.hosts:
         assert not plane.broadcast(host.name).storm, (wave, host.name)
+
+
+def follow(fabric, here, there, chance, *, stuck):
+    """Send the lines between two states in an order by chance, one switch at any of its own; count the states seen."""
+    name, stops = stuck
+    here, seen, queues = dict(here), 0, {}
+    for switch in fabric.switches:
+        here.setdefault(switch.name, SwitchState.factory(platforms.of(switch).ports))
+        platform, wanted = platforms.of(switch), there.get(switch.name, here[switch.name])
+        changes = difference(here[switch.name], wanted)
+        if changes and switch.name != name:
+            queues[switch.name] = [each for _, each in line_changes(platform, changes, here[switch.name])]
+    while queues:
+        which = chance.choice(sorted(queues))
+        for _ in range(chance.randint(1, 12)):
+            if queues[which]:
+                here[which] = apply_changes(here[which], tuple(queues[which].pop(0)))
+                seen += 1
+        if not queues[which]:
+            del queues[which]
+        judge(fabric, {**here, name: chance.choice(stops)}, "finish")
+    return seen

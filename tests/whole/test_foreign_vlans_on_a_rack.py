@@ -11,6 +11,7 @@ from tagloom.pipeline import parse
 from tagloom.platforms.factory import factory_state
 from tagloom.read import read_fabric
 from tagloom.records.fabric import Host, Link, Switch
+from tagloom.records.switch_state import FlowControl
 from terminal import Terminal
 
 NAMES = ("s0", "s1", "s2")
@@ -133,6 +134,26 @@ def test_a_vlan_of_others_on_a_loop_is_pruned_first_where_that_is_allowed(termin
     assert joined(terminal) == first
     assert terminal.answer("lab", "ping")["reached"] == 6
     assert terminal.answer("apply", "b")["unchanged"] == list(NAMES)
+
+
+@pytest.mark.long  # a minute: waves, each with a wait for old frames
+def test_what_was_changed_by_hand_is_kept_while_a_vlan_of_others_is_pruned(terminal):
+    terminal("apply", "b", "--allow", "interrupt")
+    by_hand = ["interface ethernet g1", "flowcontrol on", "exit"]
+    type_lines(terminal, dict.fromkeys(NAMES, vlan_10(1, 2)) | {"s0": [*vlan_10(1, 2), *by_hand]})
+    words = ["apply", "b", "--foreign", "prune", "--allow", "interrupt"]
+    assert [each["where"] for each in terminal.answer(*words, expect=1)["drift"]] == ["s0: g1 flow-control"]
+    looked = terminal.answer(*words, "--drift", "keep", "--check")
+    assert len(looked["pruned"]) == 2
+    page = terminal.answer(*words, "--drift", "keep")
+    assert (page["failed"], page["pruned"]) == ([], looked["pruned"])
+    held = states(terminal)
+    assert held["s0"].flow_control[0] == FlowControl.ON
+    assert len(joined(terminal)) == 6
+    assert terminal.answer("lab", "ping")["reached"] == 6
+    assert [each["where"] for each in terminal.answer("apply", "b", expect=1)["drift"]] == ["s0: g1 flow-control"]
+    terminal("apply", "b", "--drift", "overwrite")
+    assert states(terminal)["s0"].flow_control[0] == FlowControl.OFF
 
 
 @pytest.mark.long  # a minute: waves both ways, each with a wait for old frames

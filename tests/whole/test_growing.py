@@ -104,3 +104,45 @@ def test_another_address_is_two_lines_for_each_entry_of_its_host(terminal):
         assert where[0] == where[1]
     terminal.answer("rollback")
     assert states(terminal) == before
+
+
+@pytest.mark.long
+def test_the_others_go_on_without_a_switch_that_failed_and_resume_brings_it_along(terminal):
+    process.quirks(terminal.rack, {"s2": {"reject_line": "^bridge address 02:00:00:00:77:01"}})
+    page = terminal.answer("apply", "new", "--on-failure", "finish", expect=3)
+    assert page["failed"] == ["s2"]
+    assert page["remarks"][-1].startswith("finished what can be without s2, up to wave ")
+    assert terminal.answer("lab", "ping")["reached"] == 20
+    process.quirks(terminal.rack, {"s2": {"reject_line": ""}})
+    assert terminal.answer("apply", "--resume")["state"] == "done"
+    assert terminal.answer("lab", "ping")["lost"] == 0
+
+
+@pytest.mark.long
+def test_a_vlan_of_others_that_loops_is_pruned_in_what_runs_before_the_fabric_grows(terminal):
+    join = ["switchport mode general", "switchport general allowed vlan add 10 tagged", "exit"]
+    access = ["interface ethernet g22", "switchport mode access", "switchport access vlan 10", "exit"]
+    lines = [
+        "vlan database",
+        "vlan 10",
+        "exit",
+        "interface ethernet g1",
+        *join,
+        "interface ethernet g2",
+        *join,
+        *access,
+    ]
+    for name in OLD:
+        terminal.type(name, *lines)
+    before = states(terminal)
+    refused = terminal.answer("apply", "new", "--foreign", "prune", expect=1)
+    assert refused["next"] == "prune it in the build that runs: tagloom apply OLD --foreign prune"
+    assert states(terminal) == before
+    words = ["rollout", "old", "new", "--foreign", "prune", "-o", "r"]
+    assert (
+        "pruned first: tagloom apply OLD --foreign prune"
+        in terminal.answer(*words, expect=2)["findings"][0]["expected"]
+    )
+    assert len(terminal.answer("apply", "old", "--foreign", "prune", "--allow", "interrupt", *LIMIT)["pruned"]) == 2
+    assert terminal.answer("apply", "new")["failed"] == []
+    assert terminal.answer("lab", "ping")["reached"] == 20

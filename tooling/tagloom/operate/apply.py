@@ -180,6 +180,8 @@ def look_and_apply(
     with phase("pushes", prepared.sequence.waves) as on_progress:
         result = apply_new(context, prepared, found, options, on_progress)
     if alone is not None:
+        if result.good and result.run is None:  # there was nothing to do but to prune
+            result = replace(result, outcomes=found.complete(outcomes), run=context.journal.run(run.id))
         result = replace(result, pruned=alone[0].pruned)
     lacking = list(dict.fromkeys(o.switch for o in found.outcomes.outcomes if o.own_lines))
     source = str(prepared.source.absolute())
@@ -192,7 +194,7 @@ def _pruned_alone(
     """Return the wave that prunes VLANs of others before a fabric is set up in one go, and what both would do.
 
     None where there is no such wave. What comes after it is looked at first, so that nothing is pruned in vain.
-    Raises PlanError where that is refused, InputError for drift that is to be kept.
+    What was changed by hand and is to be kept is so after it too. Raises PlanError where that is refused.
     """
     fabric = prepared.fabric
     if options.foreign != "prune" or prepared.is_rollout or any(s.name not in found.read for s in fabric.live):
@@ -201,8 +203,9 @@ def _pruned_alone(
     if alone is None:
         return None
     first, assumed = alone
-    if options.drift == "keep":
-        raise InputError([Finding("--drift keep", "nothing to prune beside it", "VLANs of others that would loop")])
+    left = _left(context, prepared, found) if options.drift == "keep" else {}
+    if left:  # so that what the wave finds changed by hand is known for that after it
+        write_texts(first.directory / REQUESTED, render(fabric, left, context.site.share / "templates"))
     pruned = waves.overlay_wave(first.sequence, found.read, 1)
     after = _wanted(prepared, pruned)
     led = found.retarget(fabric, after, context.site.share / "templates")
@@ -338,10 +341,15 @@ def _consented(cut: Interrupted, options: ApplyOptions) -> bool:
 
 
 def _refuse_harm_to_others(sequence: WaveSequence, found: Survey) -> None:
-    """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read."""
+    """Raise PlanError where a wave would leave VLANs of others in a loop, on top of what was read.
+
+    Between two fabrics that is one which loops now: what comes is in none of them. So it is pruned where it loops.
+    """
+    first = "prune it in the build that runs: tagloom apply OLD --foreign prune" if sequence.judged else ""
     services = proof_services(sequence.fabric)
     for wave in range(1, sequence.waves + 1):
-        refuse_harm_to_others(services, waves.overlay_wave(sequence, found.read, wave), prunable=False)
+        held = waves.overlay_wave(sequence, found.read, wave)
+        refuse_harm_to_others(services, held, prunable=False, instead=first)
 
 
 def _announce(context: ApplyContext, directory: Path, cut: Interrupted) -> None:
@@ -378,7 +386,7 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
     outcomes = found.outcomes
     if drifted:
         outcomes = found.retarget(prepared.fabric, after, context.site.share / "templates")
-    if not outcomes.changed:
+    if not outcomes.changed or after == found.read:  # or all that is to change is pruned before
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
     ordered = _ordered(context, prepared, found, after, options, kept=kept)
@@ -597,12 +605,11 @@ def _finish(
     if sequence.assumptions[number - 1].foreign:
         remark = f"nothing goes on before {names} has left the VLANs of others: they would loop"
         return Result(outcomes, run, remarks=(remark,))
-    if sequence.judged:
-        remark = f"a rollout between two fabrics is not finished without {names}: resume it, or take it back"
-        return Result(outcomes, run, remarks=(remark,))
+    states = [{**sequence.left, **state} for state in sequence.states]
+    parts = [sequence.part(wave) for wave in range(1, sequence.waves + 1)]
     try:
-        services = proof_services(sequence.fabric, duplicates_allowed=sequence.duplicates_allowed)
-        for end in finish(sequence.fabric, sequence.states, number, broken, services, sequence.assumptions):
+        for found in finish(parts, states, number, broken, sequence.assumptions):
+            end = {name: found[name] for name in sequence.states[0]}
             wave = number + len(ends)
             if any(sequence.drifted_cells(state, name, wave) for name, state in end.items() if name not in broken):
                 why = f"; wave {wave} waits for {names}: it would leave what wave {wave - 1} was to take"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tagloom import platforms
 from tagloom.apply.build import duplicates_allowed, fabric_file, read_waves
 from tagloom.apply.run_states import DONE
 from tagloom.errors import InputError, PlanError
@@ -12,6 +13,8 @@ from tagloom.operate.waves import read_sequence
 from tagloom.pipeline.files import read_build, write_rollout
 from tagloom.pipeline.planning import by_new_names
 from tagloom.pipeline.rollouts import rollout_between
+from tagloom.platforms.factory import factory_state
+from tagloom.platforms.grammar import switchwide
 from tagloom.read import read_fabric
 from tagloom.read.build_directory import read_texts
 from tagloom.records.fabric_pair import FabricPair, owned_ports
@@ -78,7 +81,7 @@ def _fabric_of(context: ApplyContext, run: Run) -> Fabric:
 
 
 def _left_by(context: ApplyContext, run: Run, new: Build) -> Build:
-    """Return what a run that is done has led a fabric to, as a build without routes of its own."""
+    """Return what a run that is done has led a fabric to, as a build: no routes of its own, and nothing of others."""
     sequence = context.own_sequence(run)
     fabric = sequence.judged[-1][1] if sequence.judged else sequence.fabric
     if sequence.states:
@@ -86,5 +89,8 @@ def _left_by(context: ApplyContext, run: Run, new: Build) -> Build:
         state = {switch.name: held[switch.name] for switch in fabric.switches}
     else:
         state, _ = parse(fabric, read_texts(fabric, sequence.directory / "configs"))
+    for switch in fabric.live:
+        platform, ports = platforms.of(switch), owned_ports((fabric,), switch.name)
+        state[switch.name] = overlay(factory_state(platform), state[switch.name], ports, switchwide(platform))
     repeats = duplicates_allowed(sequence.directory)
     return replace(new, fabric=fabric, state=state, broadcast="static-arp" if repeats else "flood", traffic=None)

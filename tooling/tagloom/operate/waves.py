@@ -118,6 +118,11 @@ class WaveSequence:
         fabrics = self.judged[wave - 1] if self.judged else (self.fabric,)
         return proof_services(*fabrics, duplicates_allowed=self.duplicates_allowed)
 
+    def part(self, wave: int) -> tuple[Fabric, ProofServices]:
+        """Return what the lines of a wave are proven for, of two fabrics what both have, and what decides them."""
+        one, other = self.judged[wave - 1] if self.judged else (self.fabric, self.fabric)
+        return one if one is other else shared_part(one, other)[0], self.services(wave)
+
     def state_after(self, running: SwitchState, switch: str, after: int) -> SwitchState:
         """Return what a switch must hold after a wave, on top of what is others'."""
         platform, ports = platforms.of(self.fabric.switches[self.fabric.index[switch]]), self.ports[switch]
@@ -588,7 +593,8 @@ def overlay_wave(
 def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> list[tuple[int, int, tuple[str, ...]]]:
     """Prove and give the pushes that lead on from wave `wave`: (first wave, last wave or 0, switches or all).
 
-    Switches that fell behind catch up before the others go on, wave by wave.
+    Switches that fell behind catch up before the others go on, wave by wave. Between two fabrics that is proven for
+    what is there where the others stand, not for what was there when they were led.
     """
     pushes: list[tuple[int, int, tuple[str, ...]]] = []
     passed: list[tuple[FabricState, int]] = []
@@ -596,7 +602,7 @@ def plan_onward(sequence: WaveSequence, progress: SwitchProgress, wave: int) -> 
     for number in range(max(1, min(progress.at.values(), default=wave)), wave):
         behind = tuple(name for name, at in progress.at.items() if at <= number)
         here = overlay_wave(sequence, here, number, behind)
-        passed.append((here, number))
+        passed.append((here, wave if sequence.judged else number))
         pushes.append((number, number, behind))
     for number in range(max(1, wave), sequence.waves + 1):
         here = overlay_wave(sequence, here, number)

@@ -162,7 +162,7 @@ def proof_services(
                 found = prove_management(fabric, before | held, together, assumptions, proof, pausing=pausing)
                 proof = replace(proof, findings=found)
         if outside:
-            opened = open_borders(fabric, before, lines_of(fabric, before, after), assumptions.transient_ports)
+            opened = open_borders(fabric, before | held, together, assumptions.transient_ports)
             proof = replace(proof, findings=(*proof.findings, *opened))
         return proof, sum(each.count for each in lines.values())
 

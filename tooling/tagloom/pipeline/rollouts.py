@@ -50,7 +50,8 @@ def rollout_between(
     allowed = old.duplicates_allowed or new.duplicates_allowed or allow_duplicates
     if not alike(a, b):
         if running is not None or foreign != "refuse":
-            raise InputError([Finding("--running, --foreign", "two builds of one fabric", "they differ in parts")])
+            rule = "two builds of one fabric; what loops is pruned first: tagloom apply OLD --foreign prune"
+            raise InputError([Finding("--running, --foreign", rule, "they differ in parts")])
         requested = WavesRequest(proof_services, _planned_alone, allowed, strategy, allow_drain)
         return grow(FabricPair(a, b), old.state, new.state, requested)
     before, after = what_runs(running, b, old.state, new.state)

@@ -25,11 +25,10 @@ _PORT_CELLS = tuple(column for column, _ in PORT_CELLS.values())
 
 
 def finish(
-    fabric: Fabric,
+    parts: Sequence[tuple[Fabric, ProofServices]],
     states: Sequence[FabricState],
     number: int,
     stuck: Collection[str],
-    services: ProofServices,
     assumptions: Sequence[ProofAssumptions] = (),
 ) -> Iterator[FabricState]:
     """Yield one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
@@ -39,12 +38,18 @@ def finish(
     .. n), or went back to its beginning. Each wave is proven with all their positions. What a frame may still meet
     because of them stays where a removal would take it (lemma 5: VLANs that the stuck switches' hosts may name, and
     ports' settings where that is not enough). In what is given, the stuck switches stand as before wave `number`.
-    Raises PlanError with the witness at the first wave that does not prove: then stopping is left, or going back.
+    `parts` are what each of the n waves is proven for, and by what: between two fabrics what both have. Nothing goes on
+    where that leaves out a stuck switch. Raises PlanError with the witness at the first wave that does not prove: then
+    stopping is left, or going back.
     """
     positions = {name: (states[number - 1][name], states[number][name]) for name in stuck}
     frozen = {name: state for name, (state, _) in positions.items()}
     here = {**states[number - 1]}
     for wave in range(number, len(states)):
+        fabric, services = parts[wave - 1]
+        if lost := sorted(positions.keys() - fabric.index.keys()):
+            rule = f"wave {wave} must prove whatever lines {', '.join(lost)} holds"
+            raise PlanError(rule, "it is not proven for that switch", "stop here, or go back")
         under = replace(assumptions[wave - 1] if assumptions else AS_PLANNED, stuck=positions)
         witness: Finding | None = None
         for target in _ends(fabric, here, {**states[wave], **frozen}, services, positions):
@@ -78,5 +83,7 @@ def _ends(
     for s, switch in enumerate(fabric.switches):
         held = here[switch.name]
         kept[switch.name] = beside(wanted[switch.name], held, live.get(s, set()).intersection(held.owned_vlans))
-    yield kept
-    yield {name: with_cells(held, here[name], np.arange(held.ports), _PORT_CELLS) for name, held in kept.items()}
+    yield wanted | kept
+    yield wanted | {
+        name: with_cells(held, here[name], np.arange(held.ports), _PORT_CELLS) for name, held in kept.items()
+    }

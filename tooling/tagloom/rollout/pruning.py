@@ -35,11 +35,13 @@ _PRUNE = "--foreign prune"
 WHY = "VLANs of others leave links of their rings while nothing else changes: what is left of each is a tree"
 
 
-def refuse_harm_to_others(services: ProofServices, after: FabricState, *, prunable: bool = True) -> None:
+def refuse_harm_to_others(
+    services: ProofServices, after: FabricState, *, prunable: bool = True, instead: str = ""
+) -> None:
     """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts.
 
-    `prunable` says that the command can prune them, and was not asked to. So are those whose frames close a dependency
-    cycle with the fabric's own, where ports send PAUSE.
+    `prunable` says that the command can prune them, and was not asked to; `instead` is who can where it cannot. So are
+    those whose frames close a dependency cycle with the fabric's own, where ports send PAUSE.
     """
     harm = services.foreign_harm(after)
     if not harm and (cycle := services.foreign_waiting(after)):
@@ -49,9 +51,9 @@ def refuse_harm_to_others(services: ProofServices, after: FabricState, *, prunab
         return
     rule = "VLANs of others neither loop where spanning tree is off nor reach the fabric's hosts"
     witness = "; ".join(map(str, harm))
-    if all(each.expected == "no storm" for each in harm) and prunable:
-        next_step = f"{_PRUNE} takes those that loop off links, until a tree of each is left"
-        raise PlanError(rule, witness, next_step, (_PRUNE,))
+    if all(each.expected == "no storm" for each in harm) and (prunable or instead):
+        next_step = instead or f"{_PRUNE} takes those that loop off links, until a tree of each is left"
+        raise PlanError(rule, witness, next_step, ("apply OLD --foreign prune" if instead else _PRUNE,))
     raise PlanError(rule, witness, "take those VLANs off the named ports, until what is left of each is a tree")
 
 
