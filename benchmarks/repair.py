@@ -4,11 +4,12 @@ A torus of 4x4 switches with two links between neighbours (`--switches 64`: 8x8)
 is the one of the busiest channel. Pairs are asked for by frames through the rack, all of them, again and again, while
 `tagloom repair` runs: a process of its own, begun as the cable breaks. The rack shares this machine's processors.
 
+run       with --run, alone: `tagloom run` with `repair: auto`, `protect: link` and `traps`, whose sessions are open
 detour    PVIDs changed, of a plan with --protect link
 replan    paths planned anew over links that are on
 wake      all parallel links are off: the one beside the broken one is switched on
 
-What notices is not in it: `tagloom run` looks every 5 s (--repair-every).
+What notices is in the first alone: agents send a v2c trap. Otherwise `tagloom run` looks every 5 s (--repair-every).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,8 @@ from tagloom.platforms.port_names import link_ends
 from tagloom.read import format_family, read_fabric
 
 DELAY_SECONDS = 0.02
+TRAPS = ("127.0.0.1", 20163)
+SETTLED_SECONDS = 30.0  # in which sessions are opened, and detours proven
 ROOT = Path(__file__).parent.parent
 
 
@@ -41,6 +45,51 @@ def tagloom(home: Path, *words: object, expect: int = 0) -> str:
     if done.returncode != expect:
         raise SystemExit(f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def measure_run(home: Path) -> dict[str, object]:
+    """Break a cable under a `tagloom run` that hears traps, and return what it took and what it said."""
+    fabric = read_fabric(home / "f.yml")
+    (home / "day.yml").write_text(
+        'rules: [{when: "0 0 * * *", settings: all-on}]\nrepair: auto\nprotect: link\nrepair_hold_seconds: 3600\n'
+        f"traps: {{listen: '{TRAPS[0]}:{TRAPS[1]}'}}\n"
+    )
+    events = home / "events"
+    events.touch()
+    (home / "hook.py").write_text(f"import sys\nopen({str(events)!r}, 'a').write(sys.stdin.read())\n")
+    words = ["run", "day.yml", "-i", "lab", "--every", "1h", "--on-event", f"{sys.executable} hook.py"]
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "tagloom.cli", *words]
+    log = home / "run.log"
+    with log.open("w") as out, subprocess.Popen(command, cwd=home, stdout=out, stderr=out) as run:
+        while "all-on:" not in log.read_text():
+            if run.poll() is not None:
+                raise SystemExit(log.read_text())
+            time.sleep(0.2)
+        time.sleep(SETTLED_SECONDS)
+        process.traps(home / "lab", TRAPS)
+        link = fabric.links[0]
+        switch = fabric.switches[link.a]
+        began = last = time.monotonic()
+        process.fault(home / "lab", switch.name, "cable", port=of(switch).port_name(link.a_port))
+        lost = process.ping(home / "lab")["lost"]
+        while '"repaired"' not in events.read_text() and '"repair-failed"' not in events.read_text():
+            if process.ping(home / "lab")["lost"]:
+                last = time.monotonic()
+            time.sleep(0.05)
+        ended = time.monotonic()
+        run.send_signal(signal.SIGINT)
+    page = next(each for each in map(json.loads, events.read_text().splitlines()) if "means" in each)
+    if process.ping(home / "lab")["lost"]:
+        raise SystemExit(f"not repaired: {page}")
+    process.mend(home / "lab")
+    return {
+        "means": f"run: {page['means']}",
+        "cable": " - ".join(link_ends(fabric, 0)),
+        "pairs_cut": lost,
+        "pairs": len(fabric.hosts) * (len(fabric.hosts) - 1),
+        "last_pair_seconds": round(last - began, 2),
+        "command_seconds": round(ended - began, 2),
+    }
 
 
 def measure(home: Path, build: Path) -> dict[str, object]:
@@ -79,7 +128,9 @@ def main() -> None:
     """Measure, and print a row for each means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--switches", type=int, choices=[16, 64], default=16)
-    size = math.isqrt(parser.parse_args().switches)
+    parser.add_argument("--run", action="store_true", help="under tagloom run, and nothing else")
+    args = parser.parse_args()
+    size = math.isqrt(args.switches)
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         (home / "f.yml").write_text(format_family("torus", "torus", (size, size), 2, 1, "powerconnect-5324"))
@@ -91,7 +142,10 @@ def main() -> None:
         process.up(Order(fabric, ROOT / "templates", quirks={"*": {"delay_seconds": DELAY_SECONDS}}), home / "lab")
         before = home / "day"
         try:
-            tagloom(home, "apply", "day", "-i", "lab", "--allow", "interrupt")
+            tagloom(home, "apply", "guarded" if args.run else "day", "-i", "lab", "--allow", "interrupt")
+            if args.run:
+                print(json.dumps(measure_run(home)), flush=True)
+                return
             for build in ("day", "guarded", "night"):
                 change = home / f"to-{build}"
                 if build != "day":

@@ -14,12 +14,24 @@ from tagloom.cli import parser
 ROLE = ROOT / "roles" / "tagloom_run"
 
 
-@pytest.fixture
-def unit():
-    """Render the unit with the role's defaults, as Ansible does."""
-    values = yaml.safe_load((ROLE / "defaults" / "main.yml").read_text()) | {"tagloom_run_command": "/bin/true"}
+def rendered(**values):
+    """Return the unit with the role's defaults but for some values, as Ansible renders it."""
+    defaults = yaml.safe_load((ROLE / "defaults" / "main.yml").read_text())
+    values = defaults | {"tagloom_run_command": "/bin/true"} | values
     text = (ROLE / "templates" / "tagloom-run.service.j2").read_text()
     return jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False).from_string(text).render(values)  # noqa: S701 - no page of the web
+
+
+@pytest.fixture
+def unit():
+    return rendered()
+
+
+def test_the_unit_may_listen_at_a_low_port_only_where_traps_are_to_be_heard(unit):
+    sets = ("CapabilityBoundingSet=", "AmbientCapabilities=")
+    assert set(sets) <= set(unit.splitlines())
+    hears = rendered(tagloom_run_traps=True).splitlines()
+    assert {f"{each}CAP_NET_BIND_SERVICE" for each in sets} <= set(hears)
 
 
 def test_every_default_is_an_option_of_the_role():

@@ -82,6 +82,22 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
 
 
 @pytest.mark.long
+def test_a_detour_does_not_overwrite_what_was_changed_by_hand_where_it_leads(terminal):
+    terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
+    terminal("apply", "guarded")
+    detours = json.loads((terminal.home / "guarded" / "plan.json").read_text())["detours"]
+    host = next(iter(next(each for each in detours if each["dead"] == SECOND.split(" - "))["pvids"]))
+    switch = f"s{host.removeprefix('h')}"
+    terminal.type(switch, "interface ethernet g5", "switchport general pvid 1", "exit")
+    process.fault(terminal.rack, "s0", "cable", port="g2")
+    before = process.configurations(terminal.rack)
+    for _ in range(2):  # and not when it is asked again
+        page = terminal.answer("repair", expect=1)
+        assert [switch in each["where"] for each in page["drift"]] == [True]
+    assert process.configurations(terminal.rack) == before
+
+
+@pytest.mark.long
 def test_links_that_slept_are_woken_and_one_that_does_not_come_up_is_led_around_too(terminal):
     terminal("apply", "night")
     process.fault(terminal.rack, "s0", "cable", port="g1")

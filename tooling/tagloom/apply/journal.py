@@ -264,6 +264,14 @@ class Journal:
             self._move(wire, run, Move.BEGIN_WAVE)
             wire.execute("update runs set wave = max(wave, ?) where id = ?", (wave, run))
 
+    def withdraw(self, run: int) -> bool:
+        """Record that no wave was begun where no line of the first one was about to be sent; return whether so."""
+        with self._writing() as wire:
+            (meant,) = wire.execute("select count(*) from switches where run = ? and lines <> '[]'", (run,)).fetchone()
+            if not meant:
+                wire.execute("update runs set wave = 0 where id = ?", (run,))
+        return not meant
+
     def move(self, run: int, move: Move, note: str = "") -> None:
         """Record what happens to a run; `note` is for people. Raises IllegalMoveError for what its state rules out."""
         with self._writing() as wire:

@@ -219,7 +219,7 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     source = (context.site.home / FOLDER / "build").absolute()
     run, sequence = context.begin(sequence, "apply", str(source))
     outcomes = context.push(run, sequence, by=at_once.pusher if at_once is not None else None)
-    if not outcomes.good and not any(each.sent for each in outcomes.outcomes):
+    if not outcomes.good and context.journal.withdraw(run.id):
         return None
     return _Done(apply.Result(outcomes, context.journal.run(run.id)), {}, sequence.states[-1], "detour")
 
