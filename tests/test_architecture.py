@@ -2,6 +2,7 @@
 
 import ast
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -120,3 +121,84 @@ def test_a_function_of_more_than_80_lines_has_its_reason_beside_it(path):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             reason = "  # noqa: " in lines[node.lineno - 1] or lines[first - 2].startswith("#")
             assert node.end_lineno - node.lineno < LONGEST_FUNCTION or reason, f"{path}: {node.name}"
+
+
+# From a command to what it ends with, file by file; each names the word by which it calls or names the next one.
+T = "tooling/tagloom/"
+FOLLOWED = {
+    "plan": [
+        (T + "cli/planning.py", "plan"),
+        (T + "pipeline/planning.py", "route"),
+        (T + "route/choose.py", ""),
+        (T + "pipeline/planning.py", "weave"),
+        (T + "weave/assign.py", ""),
+        (T + "pipeline/planning.py", "render"),
+        (T + "render/fabric_texts.py", "render_configuration"),
+        (T + "render/command_line.py", "configuration"),
+        (T + "render/modes.py", ""),
+        (T + "pipeline/planning.py", "verify"),
+        (T + "verify/prove.py", ""),
+        (T + "cli/planning.py", "write_build"),
+        (T + "pipeline/files.py", "write_build"),
+        (T + "read/build_directory.py", ""),
+    ],
+    "regulate": [
+        (T + "cli/regulating.py", "regulate"),
+        (T + "pipeline/planning.py", "choose_settings"),
+        (T + "regulate/choose.py", ""),
+        (T + "cli/regulating.py", "to_json"),
+        (T + "regulate/settings_file.py", ""),
+    ],
+    "apply": [
+        (T + "cli/applying.py", "look_and_apply"),
+        (T + "operate/apply.py", "push"),
+        (T + "operate/waves.py", "do"),
+        (T + "apply/playbook.py", "apply"),
+        ("playbooks/apply.yml", "tagloom_apply"),
+        ("roles/tagloom_apply/tasks/main.yml", "job.yml"),
+        ("roles/tagloom_apply/tasks/job.yml", "tagloom_push"),
+        ("roles/tagloom_apply/action_plugins/tagloom_push.py", "configure_one"),
+        (T + "operate/one_switch.py", "configure_switch"),
+        (T + "apply/switch.py", "send"),
+        (T + "apply/session.py", "send"),
+        (T + "adapters/ssh.py", ""),
+    ],
+}
+FILES_FOLLOWED = 12  # at most, from a command to the switch
+
+
+def named_in(path):
+    """Give the words by which a file calls or names others: functions it calls, what a playbook or a string names."""
+    if path.suffix == ".yml":
+        return set(path.read_text("utf-8").replace(":", " ").split())
+    tree = parsed(path)
+    calls = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return strings | {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
+
+
+def defined_in(path):
+    """Give the words that a file can be called by: its functions and itself."""
+    functions = (ast.FunctionDef,)
+    tree = parsed(path) if path.suffix == ".py" else ast.Module([], [])
+    renamed = {
+        alias.asname
+        for file in FILES
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(path.stem)
+        for alias in node.names
+        if alias.asname
+    }
+    return (
+        {node.name for node in ast.walk(tree) if isinstance(node, functions)} | renamed | set(path.parts) | {path.stem}
+    )
+
+
+@pytest.mark.parametrize("command", FOLLOWED)
+def test_a_command_is_followed_to_its_end_through_at_most_12_files(command):
+    chain = FOLLOWED[command]
+    for (file, word), (following, _) in pairwise(chain):
+        if word:
+            assert word in named_in(ROOT / file), f"{file} does not call or name {word}"
+            assert word in defined_in(ROOT / following), f"{following} has no {word}"
+    assert len({file for file, _ in chain}) <= FILES_FOLLOWED

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 SECRET = re.compile(r"<secret:([A-Za-z_]\w*)>")
 MASK = "********"
@@ -77,8 +77,3 @@ def plain_line(text: str) -> str:
     True
     """
     return " ".join(_QUOTED.sub(lambda found: found[1] or found[2] or "", text).split())
-
-
-def secret_names(lines: Iterable[SiteLine]) -> tuple[str, ...]:
-    """List the names of all secrets in some lines, ascending."""
-    return tuple(sorted({name for line in lines for name in line.secrets}))
