@@ -155,3 +155,15 @@ def test_a_rollout_between_fabrics_that_differ_is_written_and_read_by_them(here)
     assert main(["rollout", "old", "new", "-o", "r"]) == 0
     assert (here / "r" / "waves" / "1" / "s0.cfg").read_text().count("forever\n") > 0
     assert prepare(here / "r").proof.proven
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{% macro no_shutdown() %}" + "{{ " + "(" * 3000, "{{ " + "a + " * 3000 + "a }}", "{{ " + "9" * 5000 + " }}"],
+    ids=["brackets", "a long sum", "a number of 5,000 digits"],
+)
+@pytest.mark.parametrize("name", ["lines", "configuration"])
+def test_a_template_that_is_nested_without_end_or_counts_too_far_is_a_finding(here, name, text):
+    write(here / "own", **{f"ros__{name}": text})
+    assert f"templates/ros/{name}.j2" in refused("plan", "f.yml", "--templates", "own", "-o", "b")
+    assert not (here / "b").exists()

@@ -263,6 +263,8 @@ def make(home: Path) -> None:
     for name, text in files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text)
+    (home / "page/ros").mkdir(parents=True)
+    shutil.copy(ROOT / "templates" / "ros" / "configuration.j2", home / "page/ros")
     shutil.copy(ROOT / "tests" / "data" / "profiles" / "cg.S.4.mpisummary.txt", home / "paraprof.txt")
     made = ("plan f.yml -o b", "plan f.yml --off s0:g1 -o c", "rollout b c -o r")
     made += ("plan four.yml -o four", "rollout four b -o fewer")
@@ -337,6 +339,7 @@ READERS = (
     Reader("facts of a host", "facts/h0", _imported("facts")),
     Reader("messages", "trace.csv", command("predict b --trace trace.csv")),
     Reader("lines of a family", "lines/ros/lines.j2", command("plan f.yml --templates lines -o p")),
+    Reader("page of a family", "page/ros/configuration.j2", command("plan f.yml --templates page -o p")),
     Reader("lines of a site", "own/site/all.j2", command("plan f.yml --templates own --trust-foreign -o p")),
     Reader("rollout on a page", "r/rollout.json", command("report b --rollout r -o page.html")),
     Reader("switch that goes", "fewer/left/s3.cfg", lambda: waves.read_sequence(Path("fewer"))),

@@ -129,10 +129,17 @@ def _signature(line: Words) -> str:
 def _macros(text: str, path: str, findings: list[Finding]) -> Mapping[str, Words]:
     """Compile the macros of a file, with a finding for each thing that is neither macro nor comment."""
     try:
-        body = jinja2.Environment(autoescape=False).parse(text).body  # noqa: S701 - switches read text, not HTML
+        return _compiled_macros(text, path, findings)
     except jinja2.TemplateSyntaxError as error:
         findings.append(Finding(f"{path}:{error.lineno}", "Jinja", str(error.message)))
-        return {}
+    except (RecursionError, ValueError) as error:  # brackets in brackets without end; a number of thousands of digits
+        findings.append(Finding(path, "Jinja", str(error)))
+    return {}
+
+
+def _compiled_macros(text: str, path: str, findings: list[Finding]) -> Mapping[str, Words]:
+    """Compile the macros of a file. Raises TemplateSyntaxError, RecursionError or ValueError where it is no Jinja."""
+    body = jinja2.Environment(autoescape=False).parse(text).body  # noqa: S701 - switches read text, not HTML
     found: dict[str, Words] = {}
     for node in body:
         where = f"{path}:{node.lineno}"

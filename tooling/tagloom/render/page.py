@@ -31,10 +31,12 @@ def print_page(templates: Path, platform: Platform, name: str, **view: Any) -> s
         return _environment(templates, platform.templates).select_template([file] if file else files).render(view)
     except jinja2.TemplateSyntaxError as error:
         raise InputError([Finding(f"templates/{file}:{error.lineno}", "Jinja", str(error.message))]) from None
-    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError) as error:
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _OWN]
-        if not (file and places):
+        if not file:
             raise
+        if not places:  # it could not even be compiled
+            raise InputError([Finding(f"templates/{file}", "Jinja", str(error))]) from None
         requested = f"what tagloom gives it: {', '.join(sorted(view))}"
         raise InputError([Finding(f"templates/{file}:{places[-1]}", requested, str(error))]) from None
 
