@@ -65,3 +65,23 @@ def test_pairs_are_counted_between_two_builds_of_one_fabric_too(ring, tmp_path, 
     assert page["downtime_seconds"] > 0
     assert (page["pairs_removed"], page["peak_lost_pairs"]) == (0, 20)
     assert answer("rollout", ring, ring, "-o", tmp_path / "none")[1]["pairs_kept"] == 20
+
+
+def test_a_report_counts_what_each_wave_changes_and_reads_rollouts_that_say_less_or_something_else(
+    ring, tmp_path, answer
+):
+    change, page = tmp_path / "r", tmp_path / "page.html"
+    answer("rollout", "--greenfield", ring, "-o", change)
+    words = ("report", ring, "--rollout", change, "-o", page)
+    assert answer(*words)[0] == 0
+    kept = json.loads((change / "rollout.json").read_text())
+    first = kept["waves"][0]
+    assert f"{first['changes']} cells, {first['proven_states']} states proven" in page.read_text()
+    for damaged, status in (
+        ({key: value for key, value in kept.items() if key not in {"strategy", "expected_seconds"}}, 0),
+        (kept | {"strategy": 5}, 2),
+        (kept | {"expected_seconds": {}}, 2),
+        (kept | {"waves": [first | {"changes": []}]}, 2),
+    ):
+        (change / "rollout.json").write_text(json.dumps(damaged))
+        assert answer(*words)[0] == status

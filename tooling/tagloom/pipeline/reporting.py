@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from tagloom.apply.build import read_rollout
 from tagloom.errors import Finding, InputError
 from tagloom.graph.paths import average_hops, channel_load
 from tagloom.pipeline.files import read_build
@@ -22,11 +23,9 @@ from tagloom.read.build_directory import read_texts
 from tagloom.read.calendar import due, upcoming
 from tagloom.read.timetable_file import read_timetable
 from tagloom.records.fabric import DEFAULT_SPEED_MBPS
-from tagloom.records.forms import RolloutForm
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW, GapPoint, LoadPoint, PowerStep, Report
 from tagloom.records.timetable import ALL_ON
 from tagloom.regulate.settings_file import read_result, with_links_off
-from tagloom.storage.document import checked, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -199,10 +198,8 @@ def _load(load: float, eee: Eee) -> LoadPoint:
 
 
 def _waves(directory: Path) -> dict[str, Any]:
-    """Read a rollout's page. Raises InputError where the directory holds none."""
-    path = directory / "rollout.json"
-    payload: dict[str, Any] = read_json(path, "a rollout made by tagloom rollout")
-    return payload | checked(RolloutForm, payload, str(path)).model_dump()
+    """Return what a rollout's page says. Raises InputError where the directory holds none."""
+    return read_rollout(directory).model_dump()
 
 
 def _by_timetable(

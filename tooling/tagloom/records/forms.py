@@ -11,6 +11,7 @@ from tagloom.storage.document import Form
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 FileName = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")]
 Index = Annotated[int, Field(ge=0, lt=1 << 31)]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
 class TransientPortForm(Form):
@@ -49,6 +50,8 @@ class WaveForm(Form):
     why: str = ""
     configs: FileName
     switches: list[str] = Field(default_factory=list)
+    changes: Count = 0
+    proven_states: Count = 0
     drain_seconds: Seconds = 0.0
     expected_seconds: Seconds = 0.0
     downtime_seconds: Seconds = 0.0
@@ -66,7 +69,10 @@ class RolloutForm(Form):
     """
 
     before: FileName
+    strategy: str = ""
     waves: list[WaveForm]
+    proven_states: Count = 0
+    expected_seconds: Seconds = 0.0
     save: list[str] | None = None
     broadcast_duplicates_allowed: bool = False
     downtime_seconds: Seconds = 0.0
