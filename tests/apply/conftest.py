@@ -215,7 +215,8 @@ class Bench:
 
     @staticmethod
     def environment():
-        return {key: os.environ[key] for key in ("PATH", "HOME")}
+        # the last where what tests execute is measured
+        return {key: os.environ[key] for key in ("PATH", "HOME", "COVERAGE_PROCESS_CONFIG") if key in os.environ}
 
     def log(self):
         return (self.run_directory / "ansible.log").read_text()

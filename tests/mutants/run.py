@@ -1,8 +1,10 @@
 """Change the code one place at a time, and see whether a test notices: `make mutants`.
 
 The tree is copied, and only the copy is changed. Each mutant is one run of pytest on the tests that cover its module,
-up to the first that fails. A mutant that takes several times what the tests take, or more memory than they can want,
-is noticed. Ends with 1 where less than GOAL of the mutants were noticed, equivalent ones (see survivors.yml) apart.
+up to the first that fails; of parts whose tests need racks, it is those that execute the changed line, the quickest
+first, as many as RACK_SECONDS allow. A mutant that takes several times what the tests take, or more memory than they
+can want, is noticed. Ends with 1 where less than GOAL of the mutants were noticed, equivalent ones (see survivors.yml)
+apart.
 """
 
 import argparse
@@ -33,7 +35,8 @@ import scipy.optimize
 import scipy.sparse.csgraph  # noqa: F401 - as above
 import yaml
 
-from covering import ROOMS, tests_of
+from covering import RECORDED, ROOMS, covering_tests, tests_of
+from executed import Recorder, chosen
 from places import mutants, sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +45,7 @@ GOAL = 0.95
 MEMORY = 12 << 30  # bytes of addresses, of which libraries reserve some
 SLACK = 5  # times the CPU seconds that the tests take by themselves; a loop without end is found by those
 PATIENCE = 15  # times those CPU seconds, by the clock: where a mutant waits for what never comes
+RACK_SECONDS = 40  # of tests, by their own times, for one mutant of a part in RECORDED
 ABOUT = """\
 Made by `make mutants SAMPLE={sample} SEED={seed}`: of {places} places where one of cosmic-ray's operators, or the
 removal of a statement, changes what the code says, a sample, as many in each part of the code; one change at each
@@ -92,22 +96,32 @@ class Copy:
             self.environment["NUMBA_CACHE_DIR"] = str(cache)
             shutil.rmtree(mutants_cache, ignore_errors=True)
 
-    def test(self, tests, seconds=600.0):
+    def record(self, tests):
+        """Run tests, and return which of them execute which lines, see `Recorder.write`."""
+        recorded = self.root / ".recorded"
+        _, _, out = self.test(tests, 3600.0, recorded)
+        assert recorded.is_file(), f"nothing was recorded:\n{out}"
+        found = json.loads(recorded.read_text())
+        print(f"{len(found['seconds'])} tests recorded of {' '.join(tests)}; without:\n{out[-2000:]}", flush=True)
+        return found
+
+    def test(self, tests, seconds=600.0, recorded=None, clock=0.0):
         """Run tests up to the first that fails; return (pytest's exit status, CPU seconds, output).
 
-        In a fork of this process, which has loaded the libraries already, but nothing of tagloom.
+        In a fork of this process, which has loaded the libraries already, but nothing of tagloom. `recorded` takes
+        which lines each executes; `clock` are the seconds to wait for, PATIENCE times the others unless it is given.
         """
         with tempfile.TemporaryFile("w+") as out:
             if not (pid := os.fork()):
                 status = 70
                 try:
-                    status = self._child(tests, SLACK * seconds, out)
+                    status = self._child(tests, SLACK * seconds, out, recorded)
                 except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on
                     traceback.print_exc()
                 finally:
                     os._exit(status)
             ended = os.pidfd_open(pid)
-            if not select.select([ended], [], [], PATIENCE * seconds)[0]:
+            if not select.select([ended], [], [], clock or PATIENCE * seconds)[0]:
                 os.kill(pid, signal.SIGKILL)
             os.close(ended)
             _, status, used = os.wait4(pid, 0)
@@ -115,7 +129,7 @@ class Copy:
             out.seek(0)
             return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, out.read()
 
-    def _child(self, tests, seconds, out):
+    def _child(self, tests, seconds, out, recorded):
         """Run tests in a process of its own, and return pytest's exit status."""
         os.setsid()
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with its parent
@@ -133,9 +147,15 @@ class Copy:
         from tagloom import __file__ as found  # noqa: PLC0415 - the copy's
 
         assert Path(found).is_relative_to(self.root), f"the tests would import {found}"
-        words = ["-x", "-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider"]
+        words = ["-q", "--tb=line", "--hypothesis-profile", "mutants", "-p", "no:cacheprovider"]
         # plugins are imported once, before this process was made of the first
-        return pytest.main([*words, "-W", "ignore::pytest.PytestAssertRewriteWarning", *tests])
+        words += ["-W", "ignore::pytest.PytestAssertRewriteWarning", *tests]
+        if recorded is None:
+            return pytest.main(["-x", *words])
+        recorder = Recorder(self.root)
+        status = recorder.run(words)
+        recorder.write(self.root / PACKAGE, recorded)
+        return status
 
     def end_what_is_left(self):
         """End what runs of this copy left behind, such as racks."""
@@ -146,6 +166,47 @@ class Copy:
                     os.kill(int(environ.parent.name), signal.SIGKILL)
             except OSError:  # another's, or gone
                 continue
+
+
+class Judge:
+    """What runs the tests of a mutant, each kind of tests once before anything is changed."""
+
+    def __init__(self, copy, kept, texts):
+        self.copy, self.texts, self.allowed = copy, texts, {}
+        self.kept, self.recorded = kept, json.loads(kept.read_text()) if kept and kept.exists() else {}
+
+    def verdict(self, mutant):
+        """Return (what became of a mutant, what it took, the tests' output)."""
+        source, room = self.texts[mutant.module], mutant.module.partition("/")[0]
+        if room in RECORDED:
+            tests, taken = chosen(self._record(room), mutant, source, RACK_SECONDS)
+            seconds, clock = taken + 10.0, 4 * taken + 60.0
+        else:
+            tests = tests_of(mutant.module)
+            seconds, clock = self._whole(tests), 0.0
+        began = time.monotonic()
+        with self.copy.changed(mutant.module, mutant.text(source)):
+            status, cpu, out = self.copy.test(tests, seconds, clock=clock)
+        took = f"{cpu:.0f} s of CPU, {time.monotonic() - began:.0f} s, {len(tests)} named"
+        return verdict(status), took, out
+
+    def _record(self, room):
+        """Return which tests of a part execute which lines."""
+        if room not in self.recorded:
+            self.recorded[room] = self.copy.record(covering_tests(room))
+            if self.kept:
+                self.kept.write_text(json.dumps(self.recorded))
+        return self.recorded[room]
+
+    def _whole(self, tests):
+        """Return the CPU seconds that tests may take."""
+        if tests not in self.allowed:
+            self.copy.test(tests)  # which compiles loops
+            status, cpu, out = self.copy.test(tests)
+            assert status == 0, f"tests fail before anything is changed:\n{out}"
+            self.allowed[tests] = cpu + 5.0
+            print(f"{cpu:7.1f} s of CPU  {' '.join(tests)}", flush=True)
+        return self.allowed[tests]
 
 
 def verdict(status):
@@ -216,6 +277,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", choices=ROOMS, action="append", help="only these parts")
     parser.add_argument("-o", "--output", type=Path, help="write the results as Markdown")
+    parser.add_argument("--recorded", type=Path, help="keep which tests execute which lines (JSON), for these sources")
     parser.add_argument("--kept", type=Path, help="go on with what this file holds, and add to it (JSON lines)")
     options = parser.parse_args()
     listed = yaml.safe_load((Path(__file__).parent / "survivors.yml").read_text())
@@ -235,28 +297,19 @@ def main():
                 every += mutants(module, texts[module])
             places += len({mutant.place for mutant in every})
             drawn.append(sample(every, options.sample // len(rooms), options.seed, texts))
-        allowed, rows, score = {}, [], 1.0
+        judge, rows, score = Judge(copy, options.recorded, texts), [], 1.0
         for mutant in filter(None, chain.from_iterable(zip_longest(*drawn))):  # all parts alike, should it be ended
-            text, tests = mutant.text(texts[mutant.module]), tests_of(mutant.module)
-            key = (mutant.module, *difference(texts[mutant.module], text))
+            key = (mutant.module, *difference(texts[mutant.module], mutant.text(texts[mutant.module])))
             if key in done:
                 rows.append(done[key] | {"key": key, "row": mutant.row})
                 continue
-            if tests not in allowed:
-                copy.test(tests)  # which compiles loops
-                status, cpu, out = copy.test(tests)
-                assert status == 0, f"tests fail before anything is changed:\n{out}"
-                allowed[tests] = cpu + 5.0
-                print(f"{cpu:7.1f} s of CPU  {' '.join(tests)}", flush=True)
-            began = time.monotonic()
-            with copy.changed(mutant.module, text):
-                status, cpu, out = copy.test(tests, allowed[tests])
             row = {"module": mutant.module, "row": mutant.row, "before": key[1], "after": key[2], "key": key}
-            rows.append(row | {"verdict": verdict(status), "operator": mutant.operator})
+            became, took, out = judge.verdict(mutant)
+            rows.append(row | {"verdict": became, "operator": mutant.operator})
             if options.kept:
                 with options.kept.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
-            tell(rows[-1], known, f"{cpu:.0f} s of CPU, {time.monotonic() - began:.0f} s", out)
+            tell(rows[-1], known, took, out)
             shown, score = page(rows, known, options, places)
             if options.output:
                 options.output.write_text(shown)
