@@ -4,7 +4,21 @@ import json
 
 import pytest
 
-from tagloom.apply.build import between, fabric_file, read_waves, refuse_unallowed
+from fabrics import make_fabric
+from tagloom.apply.build import (
+    between,
+    digest,
+    duplicates_allowed,
+    fabric_file,
+    flooding,
+    left_alone,
+    own_wave,
+    ports_of,
+    proven_texts,
+    pruned_of,
+    read_waves,
+    refuse_unallowed,
+)
 from tagloom.errors import InputError
 
 
@@ -40,6 +54,7 @@ def test_a_wave_reaches_for_what_it_changes_those_with_the_most_lines_first(buil
         (2, ("s2",)),
     ]
     assert [(wave.number, wave.switches) for wave in between(waves, 2, 2, check=False)] == [(2, ("s2",))]
+    assert own_wave(waves, 3).configs == build / "waves/2"
 
 
 def test_what_must_be_saved_goes_first_and_a_look_reaches_for_all_and_needs_no_save(build):
@@ -88,3 +103,46 @@ def test_a_rollout_between_two_fabrics_is_for_its_own_any_other_for_its_builds(b
     (build / "rollout.json").unlink()
     (build / "fabric.yml").unlink()
     assert fabric_file(build) == build / "fabric.yml"
+
+
+def test_a_rollout_names_what_more_it_touches_what_it_leaves_and_after_which_waves_switches_learn(build):
+    page = json.loads((build / "rollout.json").read_text())
+    pruned = [{"switch": "s0", "vlan": vlan, "port": port} for vlan, port in ((7, 1), (8, 2))]
+    more = {"ports": {"s0": [1, 9], "s7": [3]}, "left": "left", "pruned": pruned, "broadcast_duplicates_allowed": True}
+    page["waves"][1]["floods"] = True
+    (build / "rollout.json").write_text(json.dumps(page | more))
+    (build / "left").mkdir()
+    for name in ("s8", "s7"):
+        (build / "left" / f"{name}.cfg").write_text("")
+    fabric = make_fabric("ring", 3)
+    own = dict(zip(["s0", "s1", "s2"], map(tuple, fabric.used_ports), strict=True))
+    assert ports_of(build, fabric) == own | {"s0": (1, 9)}
+    assert pruned_of(build) == {"s0": ((7, 1), (8, 2))}
+    assert left_alone(build) == ("s7", "s8")
+    assert flooding(build) == {2}
+    assert duplicates_allowed(build)
+    (build / "rollout.json").unlink()
+    assert ports_of(build, fabric) == own
+    assert (pruned_of(build), left_alone(build), flooding(build)) == ({}, (), frozenset())
+    assert not duplicates_allowed(build)
+
+
+@pytest.mark.parametrize("broadcast", ["flood", "static-arp"])
+def test_a_build_allows_duplicates_where_addresses_are_static(build, broadcast):
+    (build / "rollout.json").unlink()
+    summary = {"assignment": "fixed", "vlans": 1, "broadcast": broadcast}
+    (build / "plan.json").write_text(json.dumps({"routes": {"method": "m", "reason": "r"}, "summary": summary}))
+    assert duplicates_allowed(build) is (broadcast == "static-arp")
+
+
+def test_texts_are_those_that_were_proven_or_refused(build):
+    texts = {name: f"{name}\n" for name in ("s0", "s1")}
+    for name, text in texts.items():
+        (build / "before" / f"{name}.cfg").write_text(text)
+    proven = digest(texts, ())
+    assert proven_texts(build / "before", ["s0", "s1"], proven, ()) == texts
+    assert proven_texts(build / "before", ["s0", "s9"], "", ()) == {"s0": "s0\n"}
+    for switches, templates in ((["s0"], ()), (["s0", "s1"], [("all.j2", "x")])):
+        with pytest.raises(InputError, match="were proven"):
+            proven_texts(build / "before", switches, proven, templates)
+    assert len({digest({"a": "bc"}, ()), digest({"ab": "c"}, ()), digest({}, [("a", "bc")]), proven}) == 3
