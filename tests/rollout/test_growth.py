@@ -327,6 +327,16 @@ def written(tmp_path):
     return write
 
 
+def test_a_switch_that_goes_and_is_sent_lines_is_written_with_its_cables(tmp_path):
+    old, less = DIFFERENCES["a switch in the middle is removed"]()
+    hosts = (replace(h, mac=h.mac + (1 << 32)) if h.name == less.hosts[-1].name else h for h in less.hosts)
+    runs, new = built(old), built(replace(less, hosts=tuple(hosts)))
+    change = pipeline.rollout_between(runs, new)
+    assert len(change.growth.fabric.switches) == len(old.switches)
+    pipeline.write_rollout(new, change, TEMPLATES, tmp_path / "change")
+    assert waves.read_sequence(tmp_path / "change").fabric.links == change.growth.fabric.links
+
+
 @pytest.mark.parametrize("name", ["a switch with two links is added", "a switch in the middle is removed"])
 def test_a_rollout_that_was_written_proves_from_what_switches_hold_there_and_back(written, name, tmp_path):
     directory, change = written(name)

@@ -84,7 +84,7 @@ class Wave:
 class Growth:
     """What a rollout between two fabrics has beside its waves.
 
-    fabric    the new one, and behind its switches those of the old one that are sent lines
+    fabric    the new one, and behind its switches those of the old one that are sent lines, with their links down
     ports     by switch, the ports that either fabric has: all that is ever touched
     left      what switches of the old fabric hold that are left alone
     pairs_kept, pairs_added, pairs_removed  ordered pairs of hosts that both fabrics have, or one alone

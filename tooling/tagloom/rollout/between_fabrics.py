@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from tagloom.errors import TagloomError
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Link
     from tagloom.records.fabric_pair import Place
     from tagloom.records.rollout import Wave
     from tagloom.records.switch_state import FabricState
@@ -188,6 +188,11 @@ def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> 
         switches=(*new.switches, *(old.switches[s] for s in more)),
         ports=(*new.ports, *(old.ports[s] for s in more)),
     )
+    for link in old.links:  # those that go with them, down: a fabric file has no switch without a cable
+        if {link.a, link.b} & {*more}:
+            a, b = (fabric.index.get(old.switches[s].name) for s in (link.a, link.b))
+            if a is not None and b is not None and not _in_use(fabric, link, a, b):
+                fabric = replace(fabric, links=(*fabric.links, replace(link, a=a, b=b, up=False)))
     kept, were, are = (n * (n - 1) for n in (len(fabrics.hosts), len(old.hosts), len(new.hosts)))
     return Growth(
         fabric,
@@ -197,6 +202,11 @@ def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> 
         are - kept,
         were - kept,
     )
+
+
+def _in_use(fabric: Fabric, link: Link, a: int, b: int) -> bool:
+    """Return whether a port of a link, between switches `a` and `b`, has something else in a fabric."""
+    return any(p in fabric.used_ports[a] or q in fabric.used_ports[b] for p, q in link.cables)
 
 
 def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:

@@ -1,0 +1,44 @@
+"""Write what told stories came to as the table of docs/growing.md, from the files that many_stories.py wrote.
+
+Run `python tests/stories/figures.py told.jsonl`.
+"""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+
+def rows(stories):
+    """Return (what, how many) of stories, in the order of the table."""
+    sent = [row for story in stories for row in story["sent"]]
+    kinds = Counter(event.partition(":")[0] for story in stories for event in story["events"])
+    steps = Counter(step for story in stories for event in story["events"] for step in event.partition(":")[2].split())
+    wrong = Counter(defect.partition(" ")[0] for story in stories for defect in story["defects"])
+    yield "stories", len(stories)
+    yield "events", f"{kinds.total()}: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    yield "steps of changes", ", ".join(f"{count} {step.replace('_', ' ')}" for step, count in steps.most_common())
+    yield "commands that send", len(sent)
+    yield "refusals followed to their end", sum(len(story["refusals"]) for story in stories)
+    yield "ends that only hands lead on from", sum(len(story["by_hand"]) for story in stories)
+    yield "pairs that worked, summed over commands", sum(row["worked"] for row in sent)
+    yield "pairs announced as interrupted", sum(row["announced"] for row in sent)
+    yield "pairs really interrupted", sum(row["cut"] for row in sent)
+    yield "commands that cut a pair unannounced", wrong["UNANNOUNCED"]
+    yield "storms", wrong["STORM"]
+    yield "advice that ended nowhere", wrong["DEAD"]
+    yield "other disagreements", wrong.total() - sum(wrong[each] for each in ("UNANNOUNCED", "STORM", "DEAD"))
+
+
+def table(stories):
+    """Return the table."""
+    return "\n".join(["| | |", "|---|---|", *(f"| {what} | {count} |" for what, count in rows(stories))])
+
+
+def main():
+    stories = [json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text("utf-8").splitlines()]
+    sys.stdout.write(f"{table(stories)}\n")
+
+
+if __name__ == "__main__":
+    main()
