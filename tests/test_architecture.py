@@ -110,6 +110,14 @@ def test_the_first_line_of_every_file_says_its_one_job(path):
     assert first.rstrip('"').endswith("."), path
 
 
+LARGEST_PIPELINE = 1_600  # lines: what leads several steps for several verbs; all else belongs to a verb
+
+
+def test_the_pipeline_stays_thin():
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in FILES if room_of(path) == "pipeline")
+    assert lines <= LARGEST_PIPELINE
+
+
 LONGEST_FUNCTION = 80  # lines
 
 
