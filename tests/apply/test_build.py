@@ -54,7 +54,24 @@ def test_a_wave_reaches_for_what_it_changes_those_with_the_most_lines_first(buil
         (2, ("s2",)),
     ]
     assert [(wave.number, wave.switches) for wave in between(waves, 2, 2, check=False)] == [(2, ("s2",))]
-    assert own_wave(waves, 3).configs == build / "waves/2"
+    own = own_wave(waves, 3)
+    assert (own.configs, own.only_own) == (build / "waves/2", True)
+
+
+def test_a_wave_says_what_it_is_between_and_pauses_nobody_unless_it_is_said(build):
+    page = json.loads((build / "rollout.json").read_text())
+    del page["waves"][0]["paused"]
+    page["waves"][1] |= {"paused": True, "fabrics": ["old.yml", "new.yml"]}
+    (build / "rollout.json").write_text(json.dumps(page))
+    first, second = read_waves(build)
+    assert [(each.paused, each.only_own, each.fabrics) for each in (first, second)] == [
+        (False, False, ()),
+        (True, False, (build / "old.yml", build / "new.yml")),
+    ]
+    (build / "rollout.json").unlink()
+    (build / "configs").mkdir()
+    (alone,) = read_waves(build)
+    assert (alone.configs, alone.paused, alone.only_own) == (build / "configs", False, False)
 
 
 def test_what_must_be_saved_goes_first_and_a_look_reaches_for_all_and_needs_no_save(build):

@@ -587,7 +587,8 @@ def test_no_line_is_sent_that_the_journal_has_no_room_for(ring):
     def no_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
-    begun = ring.start("apply", "change", preexec_fn=no_room)
+    uncompiled = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # compiled modules would be cut short
+    begun = ring.start("apply", "change", preexec_fn=no_room, env=uncompiled)
     out, err = begun.communicate()
     page = ring.read(begun.returncode, out, err, expect=3)
     intended = {row.switch for row in ring.journal.switches(1)}

@@ -140,7 +140,8 @@ def test_links_in_a_directory_are_not_followed(here):
 
 def run(words, cwd, **more):
     command = [sys.executable, "-m", "tagloom.cli", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tooling")}
+    # what Python compiles of tagloom on a disk that is full would be cut short, and break whoever reads it next
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tooling"), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, **more)
 
 

@@ -157,6 +157,12 @@ def test_a_rollout_between_fabrics_that_differ_is_written_and_read_by_them(here)
     assert prepare(here / "r").proof.proven
 
 
+def test_a_page_that_prints_an_infinite_number_is_a_finding(here):
+    """Jinja writes it into its compiled page as a name that is none."""
+    write(here / "own", ros__configuration="{{ 1e999 }}\n")
+    assert "templates/ros/configuration.j2" in refused("plan", "f.yml", "--templates", "own", "-o", "b")
+
+
 @pytest.mark.parametrize(
     "text",
     ["{% macro no_shutdown() %}" + "{{ " + "(" * 3000, "{{ " + "a + " * 3000 + "a }}", "{{ " + "9" * 5000 + " }}"],

@@ -31,7 +31,7 @@ def print_page(templates: Path, platform: Platform, name: str, **view: Any) -> s
         return _environment(templates, platform.templates).select_template([file] if file else files).render(view)
     except jinja2.TemplateSyntaxError as error:
         raise InputError([Finding(f"templates/{file}:{error.lineno}", "Jinja", str(error.message))]) from None
-    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, NameError, RecursionError) as error:
         places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _OWN]
         if not file:
             raise

@@ -74,7 +74,15 @@ def site_rows(fabric: Fabric, s: int, ends: Sequence[CableEnds]) -> tuple[list[t
             printed = _compiled(text).render(view)
         except jinja2.TemplateSyntaxError as error:
             findings.append(Finding(f"{path}:{error.lineno}", "Jinja", str(error.message)))
-        except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        except (
+            jinja2.TemplateError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            LookupError,
+            NameError,
+            RecursionError,
+        ) as error:
             places = [frame.lineno for frame in traceback.extract_tb(sys.exc_info()[2]) if frame.filename == _PAGE]
             findings.append(Finding(f"{path}:{places[-1] if places else 1}", _RULE, str(error)))
         else:
