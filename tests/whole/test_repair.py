@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -65,10 +66,16 @@ def test_pairs_that_a_pulled_cable_cut_off_are_restored_and_go_home_when_it_is_b
     assert terminal.answer("apply", "b")["changed"] == []
 
 
-@pytest.mark.long
-def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal):
+@pytest.fixture
+def guarded(terminal):
+    """Apply a build with detours."""
     terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
     terminal("apply", "guarded")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("guarded")
+def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal):
     process.fault(terminal.rack, "s0", "cable", port="g2")
     cut = lost(terminal, expect=1)
     page = terminal.answer("repair")
@@ -82,9 +89,8 @@ def test_a_detour_that_was_installed_beforehand_takes_one_wave_of_pvids(terminal
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("guarded")
 def test_a_detour_does_not_overwrite_what_was_changed_by_hand_where_it_leads(terminal):
-    terminal("plan", "f.yml", "--protect", "link", "--previous", "b", "-o", "guarded")
-    terminal("apply", "guarded")
     detours = json.loads((terminal.home / "guarded" / "plan.json").read_text())["detours"]
     host = next(iter(next(each for each in detours if each["dead"] == SECOND.split(" - "))["pvids"]))
     switch = f"s{host.removeprefix('h')}"
@@ -240,18 +246,26 @@ def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     assert lost(terminal) == 0
 
 
+def free_udp_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+TRAPS = ("127.0.0.1", free_udp_port())
 HEARING = {
-    "protect": "link", "repair_hold_seconds": 3600, "traps": "{listen: '127.0.0.1:20162'}",
+    "repair_hold_seconds": 3600, "traps": f"{{listen: '127.0.0.1:{TRAPS[1]}'}}",
     "every": "1h", "repair-every": "1h",
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("guarded")  # applied before the daemon begins, which is not told of detours
 @pytest.mark.parametrize("daemon", [HEARING], indirect=True)
 def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansible_under_the_same_journal(
     terminal, daemon
 ):
     until(lambda: "detour_vlans" in kept(terminal))
-    process.traps(terminal.rack, ("127.0.0.1", 20162), "v3-trap")
+    process.traps(terminal.rack, TRAPS, "v3-trap")
     process.fault(terminal.rack, "s0", "cable", port="g2")
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["dead_links"], repaired["pairs_restored"]) == (

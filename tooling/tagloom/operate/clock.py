@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
 from tagloom.operate import apply, prepare, waves
+from tagloom.operate.repair_runs import protection_applied
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
 from tagloom.platforms.power import fabric_watts
@@ -343,19 +344,20 @@ class TimetableController:
         A run that was interrupted is finished first. The plan is made beside what the switches run: a VLAN id in use is
         not given to another tree. What was changed by hand is not overwritten.
         """
-        build, prepared = self._prepared(fabric, regulated, None)
         options = apply.ApplyOptions(allow_interrupt=self.allow_interrupt)
         with self.context(self.next_site()) as context:
             run = context.journal.unfinished(fabric.name)
             if run is not None and run.proven and run.wave and self._sound(apply.resume(context, run, options)).stopped:
                 return 0, True
+            protect = self.table.protect or protection_applied(context.journal, context.site.home)
+            build, prepared = self._prepared(fabric, regulated, None, protect)
             found: list[waves.Survey] = []
             try:
                 result = apply.look_and_apply(context, prepared, options, on_found=found.append)
             except PlanError:
                 if not found:
                     raise
-                build, prepared = self._prepared(fabric, regulated, replace(build, state=found[0].read))
+                build, prepared = self._prepared(fabric, regulated, replace(build, state=found[0].read), protect)
                 result = apply.look_and_apply(context, prepared, options)
             outcomes = self._sound(result)
         return len(outcomes.changed), outcomes.stopped
@@ -379,12 +381,10 @@ class TimetableController:
         return outcomes
 
     def _prepared(
-        self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None
+        self, fabric: Fabric, regulated: RegulateResult | None, previous: Build | None, protect: str
     ) -> tuple[Build, PreparedChange]:
         templates = self.site.share / "templates"
-        build, proof, texts = plan(
-            fabric, templates, previous=previous, regulated=regulated, protect=self.table.protect
-        )
+        build, proof, texts = plan(fabric, templates, previous=previous, regulated=regulated, protect=protect)
         if not proof.proven:
             raise PlanError("settings must prove before they are pushed", str(proof.findings[0]), "tagloom timetable")
         directory = self.home / "build"

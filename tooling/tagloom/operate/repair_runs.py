@@ -23,7 +23,7 @@ from tagloom.render import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tagloom.apply.journal import Run
+    from tagloom.apply.journal import Journal, Run
     from tagloom.operate.repair_target import Target
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.build import Build
@@ -168,9 +168,31 @@ def is_repair(run: Run, home: Path) -> bool:
     return Path(run.source).parent == (home / FOLDER).absolute()
 
 
+def protection_applied(journal: Journal, home: Path) -> str:
+    """Return for which failures the build that was applied last has detours: none, link or switch.
+
+    Of a repair it is the build without that; none too where nobody has the build any more. `home` has the runs of the
+    inventory.
+    """
+    last = journal.applied()
+    if last is None:
+        return "none"
+    directory = home / FOLDER / "home" if is_repair(last, home) else _build_of(Path(last.source))
+    try:
+        build = read_build(directory, states=False)
+    except InputError:
+        return "none"
+    return build.protection.protect if build.protection is not None else "none"
+
+
+def _build_of(source: Path) -> Path:
+    """Return the directory of the build that a build or a rollout leads to."""
+    return source / "build" if (source / "rollout.json").is_file() else source
+
+
 def _kept_source(source: Path, fabric: Fabric, texts: Mapping[str, str]) -> Path | None:
     """Return the directory of the build that was applied, where it still is what was applied."""
-    directory = source / "build" if (source / "rollout.json").is_file() else source
+    directory = _build_of(source)
     try:
         kept = read_fabric(directory / "fabric.yml")
         same = alike(kept, fabric) and same_target(kept, fabric) and read_texts(kept, directory / "configs") == texts

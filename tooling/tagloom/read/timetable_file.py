@@ -89,7 +89,7 @@ def read_timetable(path: Path, timezone: str | None = None) -> Timetable:
     hold = _least(path, document, "repair_hold_seconds", Timetable.repair_hold_seconds, findings)
     repair = _word(path, document, "repair", Timetable.repair, REPAIRS, findings)
     backup = _word(path, document, "backup", Timetable.backup, BACKUPS, findings)
-    protect = _word(path, document, "protect", Timetable.protect, PROTECTIONS, findings)
+    protect = _word(path, document, "protect", "none", PROTECTIONS, findings) if "protect" in document else ""
     traps = _listen(path, document, findings)
     name = timezone or str(document.get("timezone", "UTC"))
     try:

@@ -85,7 +85,8 @@ class Timetable:
     `dwell_seconds` is the least time between two changes on purpose, `changes_a_day` the most of them in 24 hours;
     a link that must come back up waits for neither. `repair` says what becomes of what dies: auto, propose or off;
     paths go home once it has been back for `repair_hold_seconds`. `backup` says how often running configurations are
-    kept: daily or off; `protect` for which single failures detours are installed with every plan: none, link or switch.
+    kept: daily or off; `protect` for which single failures detours are installed with every plan: none, link or switch,
+    or "" for those of the build that was applied before.
     `traps` is the address at which notifications of switches are heard, if any.
     """
 
@@ -97,7 +98,7 @@ class Timetable:
     repair: str = "propose"
     repair_hold_seconds: float = 300.0
     backup: str = "off"
-    protect: str = "none"
+    protect: str = ""
     traps: tuple[str, int] | None = None
 
 
