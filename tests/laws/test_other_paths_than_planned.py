@@ -102,7 +102,7 @@ def test_a_fabric_of_256_hosts_takes_the_compiled_walk_and_counts_the_pairs_of_a
         calls.append(len(parts))
         return climb(*parts)
 
-    monkeypatch.setattr("tagloom.verify.climb.climb", counting)
+    monkeypatch.setattr(unicast, "climb", counting)
     compiled = verify(fabric, state, Plan(planned))
     rounds = len(calls)
     assert rounds
