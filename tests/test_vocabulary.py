@@ -99,6 +99,12 @@ def test_help_and_documents_use_the_words_of_today():
         assert found == {}, where
 
 
+def test_no_help_begins_as_no_docstring_does():
+    for text in helps_of(parser()):
+        beginnings = {line.split(" ")[0].capitalize() for line in re.split(r"\n\n|\n?  +", text) if line}
+        assert beginnings & BEGINNINGS == set(), text.splitlines()[0]
+
+
 def test_the_words_are_looked_for():
     tree = ast.parse('def f(Wish):\n    """Give it."""\n    return Wish.aimed\n')
     assert set(names_of(tree)) & set(NAMES) == {"Wish", "aimed"}

@@ -135,14 +135,14 @@ def _file_words() -> Parser:
     """Return the options of commands that change the fabric file."""
     words = Parser(add_help=False)
     words.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the new file here (default: in place)")
-    words.add_argument("--check", action="store_true", help="say what would be written, and write nothing")
-    words.add_argument("--replace", action="store_true", help="write addresses that differ from those in the file, too")
+    words.add_argument("--check", action="store_true", help="show what would be written, and write nothing")
+    words.add_argument("--replace", action="store_true", help="also replace addresses that the file has already")
     return words
 
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    hosts = commands.add("hosts", _learn, "put the MAC addresses of hosts into the fabric file")
+    hosts = commands.add("hosts", _learn, "write the MAC addresses of hosts into the fabric file")
     verbs = Commands(hosts, "learn|import", "hosts")
     words = _file_words()
     fabric = "the fabric file; its own text and comments stay"
@@ -154,14 +154,16 @@ def add(commands: Commands) -> None:
         "--watch",
         type=Path,
         metavar="BUILD",
-        help="read again and again until a host's card or place changes; then write the rollout from BUILD, which runs",
+        help="read repeatedly until a host's address or port changes; then write the rollout from BUILD, which runs",
     )
-    learn.add_argument("--proposal", type=Path, metavar="DIR", help="with --watch: where the proven rollout goes")
-    learn.add_argument("--every", default="60s", metavar="TIME", help="with --watch: between two readings (60s)")
-    learn.add_argument("--count", type=int, metavar="N", help="with --watch: end after N readings without a change")
-    listed = verbs.add("import", _import, "take the addresses that a list of hosts names", words)
+    learn.add_argument("--proposal", type=Path, metavar="DIR", help="with --watch: directory of the proven rollout")
+    learn.add_argument(
+        "--every", default="60s", metavar="TIME", help="with --watch: time between two readings (default 60s)"
+    )
+    learn.add_argument("--count", type=int, metavar="N", help="with --watch: exit after N readings without a change")
+    listed = verbs.add("import", _import, "take addresses from a list of hosts", words)
     listed.add_argument("file", type=Path, metavar="FILE", help="the list, or a directory of Ansible's facts (JSON)")
     listed.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
     listed.add_argument(
-        "--format", choices=FORMATS, default="auto", help="what the list is (default: told by its text)"
+        "--format", choices=FORMATS, default="auto", help="format of the list (default: recognised by its text)"
     )

@@ -341,19 +341,20 @@ def add(commands: Commands) -> None:
         "--on-failure",
         choices=["stop", "finish", "undo"],
         default="stop",
-        help="where a switch fails: stop after its wave (default), finish what proves without it, or undo the wave",
+        help="when a switch fails: stop after its wave (default), finish "
+        "what can be proven without it, or undo the wave",
     )
     looking = Parser(add_help=False)
     looking.add_argument(
-        "--check", action="store_true", help="read every switch and say what would change; send nothing"
+        "--check", action="store_true", help="read every switch and show what would change; send nothing"
     )
-    looking.add_argument("--diff", action="store_true", help="show every change as a diff of configurations")
+    looking.add_argument("--diff", action="store_true", help="show each switch's change as a diff of its configuration")
     looking.add_argument(
         "--allow",
         action="append",
         choices=["drain", "interrupt"],
-        help="drain: the rollout may pause hosts; interrupt: pairs that work may be cut off while lines land, which "
-        "--check tells beforehand (on a first push, which ends spanning tree; where what runs does not prove)",
+        help="drain: the rollout may pause hosts; interrupt: the change may cut off pairs of hosts for a moment, as "
+        "--check announces (the first push, which ends spanning tree, needs it)",
     )
     apply = commands.add(
         "apply", _apply, "push a build or a rollout with ansible-playbook through netmiko", site, looking, failing
@@ -365,40 +366,42 @@ def add(commands: Commands) -> None:
         metavar="BUILD-or-ROLLOUT",
         help="directory made by tagloom plan or tagloom rollout",
     )
-    apply.add_argument("--limit", default="", metavar="S", help="of a build: only these switches, separated by commas")
+    apply.add_argument(
+        "--limit", default="", metavar="S", help="with a build: only these switches, separated by commas"
+    )
     apply.add_argument(
         "--without",
         action="append",
         metavar="SWITCH",
-        help="of a build: this switch is dead and not contacted; the others are led there and keep the pairs that work",
+        help="with a build: do not contact this switch, which is dead; move the others to the build, hitless",
     )
     apply.add_argument(
         "--readmit",
         default="",
         metavar="SWITCH",
-        help="of a build: this switch came back with an old configuration; shut its neighbours' ports to it, bring it "
-        "to the build, and join it",
+        help="with a build: take back a switch that returned with an old configuration: isolate it, configure it, then "
+        "reconnect it",
     )
     apply.add_argument(
         "--foreign",
         choices=["refuse", "prune"],
         default="refuse",
-        help="of a build: what is done about VLANs of others that would loop once spanning tree is off: refuse "
-        "(default), or take them off links first, named by --check, until a tree of each is left",
+        help="with a build: foreign VLANs that would loop once spanning tree is off: refuse (default), or first prune "
+        "them to a tree, as --check shows",
     )
-    apply.add_argument("--resume", action="store_true", help="go on with the run that was interrupted")
+    apply.add_argument("--resume", action="store_true", help="continue the interrupted run")
     apply.add_argument(
         "--drift",
         choices=["keep", "overwrite"],
         default="",
-        help="what was changed by hand since the last run: keep it, where the whole proves with it, or overwrite it "
-        "(default: show it and refuse)",
+        help="changes made by hand since the last run: keep them where the whole can be proven with them, or overwrite "
+        "them (default: show them and refuse)",
     )
 
     rollback = commands.add(
         "rollback", _rollback, "undo the last rollout by the inverse of its waves, each proven", site, looking, failing
     )
-    rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="what was applied last, to be sure")
+    rollback.add_argument("build", type=Path, nargs="?", metavar="BUILD", help="the build applied last, as a safeguard")
 
-    abort = commands.add("abort", _abort, "ask the running apply to stop, and say where the fabric stands", site)
-    abort.add_argument("--now", action="store_true", help="before the next line, not at the end of the wave")
+    abort = commands.add("abort", _abort, "stop the running apply, and show the state it leaves", site)
+    abort.add_argument("--now", action="store_true", help="stop before the next line, not at the end of the wave")

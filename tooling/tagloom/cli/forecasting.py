@@ -298,46 +298,48 @@ def _eee(args: argparse.Namespace, screen: Screen) -> int:
 
 def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each option
     """Add these commands to the parser."""
-    predict = commands.add("predict", _predict, "say what a build costs in time and saves in watts")
+    predict = commands.add("predict", _predict, "forecast the run time a build costs and the watts it saves")
     predict.add_argument("build", type=Path, metavar="BUILD", help="a build")
     predict.add_argument("--traffic", type=Path, metavar="FILE", help="traffic, as for regulate")
     predict.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
-    predict.add_argument(
-        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
-    )
+    predict.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
     predict.add_argument(
         "--eee",
         metavar="TIMEOUT,TS,TW",
-        help="sleep policy of the host ports in seconds, or a YAML file of tagloom fit or measure idle-gap "
+        help="EEE parameters of the host ports in seconds, or a YAML file that tagloom fit or measure idle-gap wrote "
         "(default: PowerConnect 5548, 1e-3,182e-6,60e-6)",
     )
-    predict.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
+    predict.add_argument(
+        "--settings", type=Path, metavar="F", help="links to turn off, in addition to those off in the build"
+    )
     predict.add_argument(
         "--eee-links",
         default="hosts",
         choices=["hosts", "all"],
-        help="which links sleep: those of hosts (default), or those between switches as well",
+        help="which links sleep: those to hosts (default) or all",
     )
     predict.add_argument(
         "--profile",
         type=Path,
         metavar="FILE",
-        help="what a run was made of, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
+        help="profile of a run, computation and communication: mpiP, TAU or paraprof --dumpmpisummary",
     )
     predict.add_argument(
         "--trace",
         type=Path,
         metavar="FILE",
-        help="the messages of a run, step,source,destination,bytes,compute_seconds, to be replayed over sleeping links",
+        help="CSV of a run's messages, step,source,destination,bytes,compute_seconds, replayed over sleeping links",
     )
-    predict.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    predict.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
     predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")
-    predict.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    predict.add_argument("--price", type=float, metavar="P", help="price of a kWh")
     predict.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
     predict.add_argument(
-        "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, for the energy of a whole run"
+        "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, to count its energy over the run"
     )
-    predict.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    predict.add_argument(
+        "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
+    )
     predict.add_argument("--csv", type=Path, metavar="FILE", help="write all numbers, with intervals and sources")
 
     export = commands.add("export", _export, "write a build in another tool's format")
@@ -348,15 +350,15 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     export.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
     predict.add_argument("--record", action="store_true", help=f"keep the forecast in {FORECASTS} beside the build")
     predict.add_argument("--store", type=Path, metavar="FILE", help="keep the forecast in this file")
-    predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures for papers, PDF and PNG")
+    predict.add_argument("--figures", type=Path, metavar="DIR", help="draw figures, PDF and PNG")
 
-    score = commands.add("score", _score, "say how wrong kept forecasts were, part by part and over time")
+    score = commands.add("score", _score, "compare recorded forecasts with measurements, quantity by quantity")
     score.add_argument(
         "--store",
         type=Path,
         default=Path(FORECASTS),
         metavar="FILE",
-        help=f"file of predict --record (default {FORECASTS})",
+        help=f"file that predict --record wrote (default {FORECASTS})",
     )
     score.add_argument(
         "--measured",
@@ -370,15 +372,19 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         type=float,
         default=10.0,
         metavar="PERCENT",
-        help="error that is still good, where a forecast has no interval (default 10)",
+        help="largest good error of a forecast that has no interval (default 10)",
     )
 
-    fit = commands.add("fit", _fit, "fit a link's sleep to measurements")
+    fit = commands.add("fit", _fit, "fit EEE parameters to measurements")
     fit.add_argument("--pairs", type=Path, metavar="FILE", help="CSV of gap_seconds,overhead_seconds")
-    fit.add_argument("--regular", action="store_true", help="each pair's gaps were all alike, not random of that mean")
-    fit.add_argument("--known-timeout", type=float, metavar="S", help="the time-out, where it is known")
-    fit.add_argument("--probe", type=Path, metavar="FILE", help="instead, what tagloom measure idle-gap kept")
-    fit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the parameters, for predict --eee")
+    fit.add_argument(
+        "--regular", action="store_true", help="the gaps of a pair were all equal, not random with that mean"
+    )
+    fit.add_argument("--known-timeout", type=float, metavar="S", help="the time-out, if it is known")
+    fit.add_argument(
+        "--probe", type=Path, metavar="FILE", help="a file of tagloom measure idle-gap, instead of --pairs"
+    )
+    fit.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the parameters here, for predict --eee")
 
     sweep = commands.add("sweep", _sweep, "forecast all combinations of time-outs, traffic and settings")
     sweep.add_argument("sweep", type=Path, metavar="SWEEP", help="YAML: build, and lists: traffic, settings, timeouts")
@@ -391,35 +397,39 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     report.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
     report.add_argument("--traffic", type=Path, metavar="F", help="traffic matrix, by host or by rank")
     report.add_argument("--placement", default="", metavar="HOW", help="as for regulate")
-    report.add_argument("--seconds", type=float, metavar="S", help="how long the traffic took, as for predict")
-    report.add_argument("--profile", type=Path, metavar="FILE", help="what a run was made of, as for predict")
-    report.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
-    report.add_argument("--settings", type=Path, metavar="F", help="links to turn off, besides those off in the build")
-    report.add_argument("--eee", metavar="TIMEOUT,TS,TW", help="sleep policy of the host ports, as for predict")
-    report.add_argument("--rollout", type=Path, metavar="DIR", help="show its waves, and what they interrupt")
+    report.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, as for predict")
+    report.add_argument("--profile", type=Path, metavar="FILE", help="profile of a run, as for predict")
+    report.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
     report.add_argument(
-        "--timetable", type=Path, metavar="F", help="show power over this timetable: a day, or a week from today"
+        "--settings", type=Path, metavar="F", help="links to turn off, in addition to those off in the build"
     )
-    report.add_argument("--price", type=float, metavar="P", help="what a kWh costs")
+    report.add_argument("--eee", metavar="TIMEOUT,TS,TW", help="EEE parameters of the host ports, as for predict")
+    report.add_argument(
+        "--rollout", type=Path, metavar="DIR", help="show the waves of this rollout, and what they interrupt"
+    )
+    report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day or a week of this timetable")
+    report.add_argument("--price", type=float, metavar="P", help="price of a kWh")
     report.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
     report.add_argument("--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, as for predict")
-    report.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
+    report.add_argument(
+        "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
+    )
 
-    eee = commands.add("eee", _eee, "say what sleep saves and costs on one link")
+    eee = commands.add("eee", _eee, "compute what EEE saves and costs on one link")
     eee.add_argument("--phy", required=True, metavar="PHY", help="1000BASE-T, 10GBASE-T, ..., or PowerConnect-5548")
     eee.add_argument(
-        "--load", type=float, required=True, metavar="R", help="share of the time it sends, from 0, below 1"
+        "--load", type=float, required=True, metavar="R", help="share of the time the link sends, from 0, below 1"
     )
-    eee.add_argument("--timeout", type=float, metavar="S", help="idle seconds before it sleeps (0: at once)")
+    eee.add_argument("--timeout", type=float, metavar="S", help="idle seconds before the link sleeps (0: at once)")
     eee.add_argument("--ts", type=float, metavar="S", help="seconds to fall asleep (default: the PHY's)")
     eee.add_argument("--tw", type=float, metavar="S", help="seconds to wake (default: the PHY's)")
     eee.add_argument(
-        "--lpi-power", type=float, metavar="F", help="power asleep over power awake (default: 0.1, or the PHY's)"
+        "--lpi-power", type=float, metavar="F", help="power asleep divided by power awake (default: 0.1, or the PHY's)"
     )
     eee.add_argument("--frame-bytes", type=float, default=1500, metavar="N", help="bytes of every frame (default 1500)")
     eee.add_argument(
         "--both-directions",
         action="store_true",
-        help="both directions carry the load, and 1000BASE-T sleeps only when both are idle",
+        help="both directions carry the load; 1000BASE-T sleeps only when both are idle",
     )
-    eee.add_argument("--refresh", action="store_true", help="charge the refresh signals sent while asleep")
+    eee.add_argument("--refresh", action="store_true", help="count the refresh signals sent while asleep")

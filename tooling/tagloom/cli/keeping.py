@@ -230,44 +230,58 @@ def _warm(controller: TimetableController, screen: Screen, lost: Callable[[str],
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    run = commands.add("run", _run, "keep a running fabric to a timetable, and to its load", snmp_words())
+    run = commands.add("run", _run, "run a fabric by a timetable and its load, and repair it (a daemon)", snmp_words())
     run.add_argument(
-        "timetable", type=Path, metavar="TIMETABLE", help="rules in cron words, as tagloom timetable writes"
+        "timetable", type=Path, metavar="TIMETABLE", help="rules in cron syntax, as tagloom timetable writes them"
     )
-    run.add_argument("--dry-run", action="store_true", help="say what would be done; send and remember nothing")
+    run.add_argument("--dry-run", action="store_true", help="show what would be done; send and store nothing")
     run.add_argument(
         "--allow",
         choices=["interrupt"],
-        help="interrupt: a change may cut off pairs that work (default: it is refused)",
+        help="interrupt: a change may cut off working pairs for a moment (default: refused)",
     )
-    run.add_argument("--once", action="store_true", help="apply what should hold now, and end")
-    run.add_argument("--every", default="30s", metavar="TIME", help="look every 30s, 5m or 1h (default 30s)")
+    run.add_argument("--once", action="store_true", help="apply the settings due now, and exit")
     run.add_argument(
-        "--repair-every", default="5s", metavar="TIME", help="look for what is dead every 5s (default; `repair:` there)"
+        "--every", default="30s", metavar="TIME", help="time between two checks: 30s, 5m or 1h (default 30s)"
+    )
+    run.add_argument(
+        "--repair-every", default="5s", metavar="TIME", help="time between two checks for failures (default 5s)"
     )
     run.add_argument(
         "--on-event",
         metavar="COMMAND",
-        help="begin this command, no shell between, for all that dies, is back or is repaired: JSON on its input",
-    )
-    run.add_argument("--no-watch", action="store_true", help="do not read load over SNMP: clock and jobs alone")
-    run.add_argument(
-        "--raise-above", type=float, default=0.7, metavar="SHARE", help="of a channel: all links come on (default 0.7)"
+        help="start this command, without a shell, for each failure, return and repair; it reads JSON on its input",
     )
     run.add_argument(
-        "--lower-below", type=float, default=0.35, metavar="SHARE", help="of all channels, before links go off (0.35)"
+        "--no-watch", action="store_true", help="do not read load over SNMP; follow the clock and jobs only"
     )
-    run.add_argument("--hold", default="10m", metavar="TIME", help="so long below it, after a raise (default 10m)")
-    run.add_argument("--requests", type=Path, metavar="DIR", help="where jobs ask (default: requests in --state)")
+    run.add_argument(
+        "--raise-above",
+        type=float,
+        default=0.7,
+        metavar="SHARE",
+        help="load of any channel at which all links go on (default 0.7)",
+    )
+    run.add_argument(
+        "--lower-below",
+        type=float,
+        default=0.35,
+        metavar="SHARE",
+        help="load of every channel below which links may go off (default 0.35)",
+    )
+    run.add_argument(
+        "--hold", default="10m", metavar="TIME", help="time below that load before links go off again (default 10m)"
+    )
+    run.add_argument(
+        "--requests", type=Path, metavar="DIR", help="directory of jobs' requests (default: requests in --state)"
+    )
     run.add_argument(
         "--profiles",
         type=Path,
         metavar="DIR",
-        help="their settings, NAME.json (default: profiles beside the timetable)",
+        help="settings that jobs may request, NAME.json (default: profiles beside the timetable)",
     )
-    run.add_argument(
-        "--state", type=Path, metavar="DIR", help="what outlives a restart (default: run in the inventory)"
-    )
-    run.add_argument("--timezone", metavar="ZONE", help="instead of the timetable's")
-    run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="show how it stands to Prometheus")
-    run.add_argument("--metrics-file", type=Path, metavar="FILE", help="or in a file, FILE.prom for node_exporter")
+    run.add_argument("--state", type=Path, metavar="DIR", help="directory of its state (default: run in the inventory)")
+    run.add_argument("--timezone", metavar="ZONE", help="time zone, instead of the timetable's")
+    run.add_argument("--metrics-port", metavar="[HOST:]PORT", help="serve its state to Prometheus")
+    run.add_argument("--metrics-file", type=Path, metavar="FILE", help="write its state to FILE.prom for node_exporter")

@@ -127,36 +127,40 @@ def _poll(every: Fabric, agents: Any, settings: Any, ask: Any) -> dict[str, Obse
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    path = commands.add("path", _path, "show the path of a frame from one host to another, and of the answer")
+    path = commands.add("path", _path, "show the path of a frame from one host to another, and back")
     path.add_argument("source", metavar="A", help="the host that sends")
     path.add_argument("destination", metavar="B", help="the host that it sends to")
-    path.add_argument("--build", type=Path, required=True, metavar="BUILD", help="the build, whose texts are followed")
+    path.add_argument(
+        "--build", type=Path, required=True, metavar="BUILD", help="the build whose configurations are followed"
+    )
     path.add_argument(
         "--after",
         nargs="+",
         default=(),
         metavar="FAILURE",
-        help="as it would be with these dead: SWITCH or SWITCH:PORT",
+        help="with these dead: SWITCH or SWITCH:PORT",
     )
 
-    status = commands.add("status", _status, "say in one look what runs, what differs, what is dead", snmp_words())
-    status.add_argument("--offline", action="store_true", help="ask no switch: what the journal and the lock say")
+    status = commands.add("status", _status, "show what runs, what differs and what is dead", snmp_words())
+    status.add_argument("--offline", action="store_true", help="contact no switch; read the journal and the lock")
     status.add_argument(
         "--log",
         type=int,
         nargs="?",
         const=20,
         metavar="N",
-        help="who sent what where, in the last N runs (20); -v: lines",
+        help="list who sent what where in the last N runs (20); -v: lines",
     )
 
     site = Parser(add_help=False)
     site.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
-    backup = commands.add("backup", _backup, "keep every switch's running configuration, read over SSH", site)
+    backup = commands.add("backup", _backup, "save every switch's running configuration, read over SSH", site)
     backup.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="keep them here (default: backups beside the inventory)"
+        "-o", "--output", type=Path, metavar="DIR", help="directory to write (default: backups beside the inventory)"
     )
-    backup.add_argument("--git", action="store_true", help="commit what changed in a git repository there, not by date")
-    backup.add_argument("--secrets", action="store_true", help="keep passwords and keys too (default: <hidden>)")
+    backup.add_argument(
+        "--git", action="store_true", help="commit changes to a git repository there, instead of dated directories"
+    )
+    backup.add_argument("--secrets", action="store_true", help="save passwords and keys too (default: <hidden>)")

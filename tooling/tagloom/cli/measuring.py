@@ -320,10 +320,15 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     other.add_argument("-6", "--ipv6", action="store_true", help="over IPv6")
 
     ping = verbs.add(
-        "pingpong", _measure_pingpong, "latency, bandwidth and energy by message size, as NetPIPE", keep, meter, other
+        "pingpong",
+        _measure_pingpong,
+        "measure latency, bandwidth and energy by message size, as NetPIPE does",
+        keep,
+        meter,
+        other,
     )
-    ping.add_argument("--local", action="store_true", help="both ends here, on loopback")
-    ping.add_argument("--serve", action="store_true", help="be the listening side")
+    ping.add_argument("--local", action="store_true", help="run both ends here, on loopback")
+    ping.add_argument("--serve", action="store_true", help="listen for the other end")
     ping.add_argument("--once", action="store_true", help="with --serve: end after one measurement")
     ping.add_argument(
         "--listen",
@@ -335,16 +340,23 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
         "--hosts", nargs=2, metavar=("A", "B[=ADDRESS]"), help="start both ends over SSH, by keys; B listens at ADDRESS"
     )
     ping.add_argument("--ssh", default="", metavar="COMMAND", help="with --hosts: ssh and its options")
-    ping.add_argument("--remote", default="tagloom", metavar="COMMAND", help="with --hosts: tagloom there")
+    ping.add_argument(
+        "--remote", default="tagloom", metavar="COMMAND", help="with --hosts: the tagloom command on the hosts"
+    )
     ping.add_argument(
         "--protocol", choices=["tcp", "udp", "mpi"], default="tcp", help="default tcp; mpi under mpirun -np 2"
     )
     ping.add_argument("--min-bytes", type=int, default=1, metavar="N", help="least message (default 1)")
     ping.add_argument("--max-bytes", type=int, metavar="N", help="largest message (default 131072; udp 65504)")
     ping.add_argument(
-        "--perturbation", type=int, metavar="N", help="bytes beside each size (default 3; with --meter 0)"
+        "--perturbation",
+        type=int,
+        metavar="N",
+        help="also measure N bytes below and above each size (default 3; 0 with --meter)",
     )
-    ping.add_argument("--trials", type=int, default=3, metavar="N", help="of every size; the best counts (default 3)")
+    ping.add_argument(
+        "--trials", type=int, default=3, metavar="N", help="trials of each size, of which the best counts (default 3)"
+    )
     ping.add_argument(
         "--target", type=float, metavar="S", help="one-way seconds of a trial (default 0.1; with --meter 1)"
     )
@@ -358,24 +370,26 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     ping.add_argument(
         "--busy-poll", action="store_true", help="poll instead of sleeping: needs a processor for each end"
     )
-    ping.add_argument("--no-content", action="store_true", help="do not check that bytes come as they were sent")
-    ping.add_argument("--no-percentiles", action="store_true", help="do not time single messages")
+    ping.add_argument("--no-content", action="store_true", help="do not check the received bytes")
+    ping.add_argument(
+        "--no-percentiles", action="store_true", help="do not time single messages, which percentiles need"
+    )
     ping.add_argument(
         "--pause",
         metavar="INTERFACE",
         help="with --serve: let measure rps ask for PAUSE frames to this interface's switch",
     )
     ping.add_argument("--np-out", type=Path, metavar="FILE", help="write NetPIPE's file")
-    ping.add_argument("--read", type=Path, metavar="FILE", help="show a file of NetPIPE's instead of measuring")
+    ping.add_argument("--read", type=Path, metavar="FILE", help="show a NetPIPE file instead of measuring")
     ping.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw bandwidth, latency and energy rate (needs matplotlib)"
     )
 
-    gap = verbs.add("idle-gap", _measure_idle_gap, "the sleep policy (EEE) of the links to a host", keep, other)
+    gap = verbs.add("idle-gap", _measure_idle_gap, "measure the EEE parameters of the links to a host", keep, other)
     gap.add_argument(
         "--emulate",
         metavar="TIMEOUT,TS,TW",
-        help="practise on a link that sleeps so: in virtual time, or with --namespaces",
+        help="measure an emulated link with these parameters, in virtual time or with --namespaces",
     )
     gap.add_argument("--namespaces", action="store_true", help="emulate with real frames in network namespaces (root)")
     gap.add_argument("--protocol", choices=["udp", "tcp"], default="udp", help="default udp")
@@ -384,11 +398,13 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     gap.add_argument("--gaps", type=int, default=36, metavar="N", help="gaps in the first look (default 36)")
     gap.add_argument("--repeats", type=int, default=40, metavar="N", help="messages after each gap (default 40)")
     gap.add_argument("--time-limit", type=float, default=300.0, metavar="S", help="seconds of the probe (default 300)")
-    gap.add_argument("--baseline", type=Path, metavar="FILE", help="what --json printed of the same links with EEE off")
-    gap.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the policy, for predict --eee FILE")
+    gap.add_argument("--baseline", type=Path, metavar="FILE", help="--json output of the same measurement with EEE off")
+    gap.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the parameters here, for predict --eee FILE"
+    )
 
     files = verbs.add(
-        "rps", _measure_rps, "file transfers while the link is blocked for a moment once a second", keep, other
+        "rps", _measure_rps, "measure file transfers while the link is blocked once a second", keep, other
     )
     files.add_argument("--namespaces", action="store_true", help="over a bridge in network namespaces (root)")
     files.add_argument(
@@ -400,10 +416,12 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     files.add_argument(
         "--counter",
         metavar="HOST[:PORT]/IFINDEX",
-        help="count what came by SNMP ifInUcastPkts (default: the far end's count)",
+        help="count received frames by SNMP ifInUcastPkts (default: the far end counts)",
     )
     files.add_argument("--snmp", type=Path, metavar="FILE", help="SNMP settings (secrets also from TAGLOOM_SNMP_*)")
     files.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
 
-    watts = verbs.add("power", _measure_power, "a power meter's samples on our clock, and its lag", keep, meter)
+    watts = verbs.add(
+        "power", _measure_power, "read a power meter, by this machine's clock, and measure its lag", keep, meter
+    )
     watts.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default 60)")

@@ -134,9 +134,9 @@ def add(commands: Commands) -> None:
     observe = commands.add("observe", _observe, "read counters, VLANs and neighbours over SNMP", snmp)
     observe.add_argument("-o", "--output", type=Path, metavar="FILE", help="append the reading to this SQLite history")
     observe.add_argument("--every", metavar="TIME", help="read again every 30s, 5m or 1h, until Ctrl-C")
-    observe.add_argument("--count", type=int, metavar="N", help="end after N readings")
+    observe.add_argument("--count", type=int, metavar="N", help="exit after N readings")
     observe.add_argument(
-        "--prometheus", metavar="[HOST:]PORT", help="show the last reading to Prometheus (on loopback by default)"
+        "--prometheus", metavar="[HOST:]PORT", help="serve the last reading to Prometheus (on loopback by default)"
     )
     observe.add_argument(
         "--against",

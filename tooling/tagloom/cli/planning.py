@@ -207,7 +207,7 @@ def add(commands: Commands) -> None:
     new.add_argument(
         "family", metavar="FAMILY", help="mesh, torus, hypercube, ring, fat-tree, clos, complete, tree or dragonfly"
     )
-    new.add_argument("--dims", type=int, nargs="+", required=True, metavar="N", help="the family's numbers, e.g. 4 4")
+    new.add_argument("--dims", type=int, nargs="+", required=True, metavar="N", help="the family's sizes, e.g. 4 4")
     new.add_argument("--parallel", type=int, default=1, metavar="N", help="links between neighbours (default 1)")
     new.add_argument("--lag", action="store_true", help="make the parallel links of two neighbours one aggregated link")
     new.add_argument(
@@ -225,88 +225,93 @@ def add(commands: Commands) -> None:
     plan.add_argument(
         "--prefer",
         choices=["vlans", "load"],
-        help="few VLANs, or little load on the busiest channel by spreading hosts over parallel links and trees "
-        "(default vlans; load with --traffic)",
+        help="vlans: use few VLANs; load: spread hosts over parallel links and trees, so that the busiest channel "
+        "carries less (default vlans; load with --traffic)",
     )
-    plan.add_argument("--traffic", type=Path, metavar="FILE", help="traffic whose bytes are spread, as for regulate")
+    plan.add_argument(
+        "--traffic", type=Path, metavar="FILE", help="spread these bytes over the links; formats as for regulate"
+    )
     plan.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
     plan.add_argument(
         "--off",
         nargs="+",
         default=[],
         metavar="SWITCH:PORT",
-        help="links to turn off, named by one end; or SWITCH: all of it, which is not contacted, its hosts cut off",
+        help="links to turn off, named by either end; or SWITCH: turn off all its links and do not contact it",
     )
     plan.add_argument("--settings", type=Path, metavar="FILE", help="links to turn off, chosen by tagloom regulate")
     plan.add_argument(
         "--previous",
         type=Path,
         metavar="BUILD",
-        help="keep its VLAN numbers where nothing changed, and use none of them otherwise",
+        help="reuse its VLAN ids for unchanged trees, and for nothing else",
     )
     plan.add_argument(
         "--keep",
         type=Path,
         metavar="BUILD",
-        help="keep its paths and VLAN ids for hosts that it has too: for a fabric that grows or shrinks",
+        help="keep its paths and VLAN ids for the hosts both have: for a fabric that grows or shrinks",
     )
     plan.add_argument(
-        "--no-texts", action="store_true", help="write plan.json only: the planned states are proven, no texts are"
+        "--no-texts", action="store_true", help="write plan.json only; prove the planned states, not texts"
     )
     plan.add_argument(
-        "--effort", type=int, default=1, metavar="N", help="how long routing any searches; 0 = one order (default 1)"
+        "--effort",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how long --routing any searches; 0 tries one channel order (default 1)",
     )
     plan.add_argument(
         "--root",
         metavar="SWITCH",
-        help="the root of --routing up-down; best = the central switch with the shortest paths (default)",
+        help="root of --routing up-down (default best: the central switch with the shortest paths)",
     )
     plan.add_argument(
         "--protect",
         choices=["none", "link", "switch"],
         default="none",
-        help="also install VLANs that go round each single link, or link and switch, that may die: a repair then "
-        "changes PVIDs of hosts alone, and needs no drain (few VLANs, or with --prefer load short detours; default "
-        "none)",
+        help="also install detour VLANs around each single link, or each link and switch: a repair then only changes "
+        "the PVIDs of hosts (default none; --prefer vlans keeps them few, --prefer load keeps detours short)",
     )
     plan.add_argument(
         "--static-arp",
         action="store_true",
-        help="renamed: where flooding repeats broadcasts, give the hosts static ARP and the switches no group entries",
+        help="with renamed: where flooding would repeat broadcasts, use static ARP on hosts instead of group entries",
     )
     plan.add_argument(
         "--learning",
         action="store_true",
-        help="fixed: also write hosts/learning.sh, by which hosts teach the switches in place of static entries, "
-        "and let their ports take its tagged frames, if those are proven to close no cycle",
+        help="with fixed: learn addresses from tagged frames that hosts send (hosts/learning.sh) instead of static "
+        "entries, and accept those frames where they are proven deadlock-free",
     )
 
     plan.add_argument(
         "--foreign",
         choices=["spanning-tree"],
-        help="spanning-tree: it stays on for ports outside the fabric, whose loops it goes on to block, and is off at "
-        "the fabric's own alone; the same as spanning_tree: outside in the fabric file",
+        help="spanning-tree: keep spanning tree on for ports outside the fabric, off on the fabric's; same as "
+        "spanning_tree: outside in the fabric file",
     )
     plan.add_argument(
         "--trust-foreign",
         action="store_true",
-        help="take lines of your site templates that tagloom does not know for harmless; the build lists them",
+        help="accept lines of your site templates that tagloom does not know; the build lists them",
     )
 
     verify = commands.add(
-        "verify", _verify, "prove a fabric from configuration texts alone, and say whether they can be pasted"
+        "verify", _verify, "prove a fabric from configuration texts alone, and check whether they can be pasted"
     )
     verify.add_argument(
-        "build", type=Path, nargs="?", metavar="BUILD", help="a build; frames must keep to its planned paths"
+        "build", type=Path, nargs="?", metavar="BUILD", help="a build; also compares paths with its plan"
     )
     verify.add_argument("--fabric", type=Path, metavar="FABRIC", help="fabric file, where there is no build")
     verify.add_argument(
-        "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg; with BUILD, instead of its own"
+        "--configs", type=Path, metavar="DIR", help="directory of SWITCH.cfg files; with BUILD, used instead of its own"
     )
     verify.add_argument(
         "--trust-foreign",
         action="store_true",
-        help="take lines that tagloom does not know for harmless: name them, and say yes all the same",
+        help="accept lines that tagloom does not know, and list them",
     )
     verify.add_argument(
         "--what-if",
@@ -314,72 +319,72 @@ def add(commands: Commands) -> None:
         const="entries",
         default="",
         metavar="entries|links|switches",
-        help="also say what the loss of each static entry (default), link or switch, alone, would do; hosts then move "
-        "to the detours of BUILD, or else to VLANs that serve them",
+        help="also prove what happens when any single static entry (default), link or switch is lost; hosts then "
+        "use the detours of BUILD, or else any VLAN that reaches them",
     )
     for command in (plan, verify):
         command.add_argument(
             "--templates",
             type=Path,
             metavar="DIR",
-            help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, which go before tagloom's, and site/all.j2, "
-            "lines that every switch shall have besides "
-            "(default: templates/ beside the fabric file; a build keeps those it was made by)",
+            help="your own FAMILY/lines.j2 and FAMILY/configuration.j2, used instead of tagloom's, and site/all.j2, "
+            "lines added to every switch (default: templates/ beside the fabric file, or those kept in the build)",
         )
         command.add_argument(
             "--assumptions",
             action="store_true",
-            help="also list what the proof assumes of these switches and hosts, how likely it holds, how to check it",
+            help="also list what the proof assumes of switches and hosts, how likely that is, and how to check it",
         )
 
-    rollout = commands.add(
-        "rollout", _rollout, "order the change from one build to another, of one fabric or of two, into proven waves"
-    )
+    rollout = commands.add("rollout", _rollout, "order the change from one build to another into proven waves")
     rollout.add_argument(
         "builds",
         type=Path,
         nargs="+",
         metavar="BUILD",
-        help="OLD NEW: the build that runs, the one that shall run, perhaps with other hosts, links and switches",
+        help="OLD NEW: the build that runs and the build to run; hosts, links and switches may differ",
     )
     rollout.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="directory to write")
     rollout.add_argument(
         "--strategy",
         default="auto",
         metavar="NAME",
-        help="auto (default: the shortest that proves), direct, batches, park, per-port, slides, pause-off or drain",
+        help="auto (default: the shortest that can be proven), direct, batches, park, per-port, slides, "
+        "pause-off or drain",
     )
     rollout.add_argument(
         "--allow",
         action="append",
         choices=["drain", "duplicates"],
-        help="drain: hosts may be paused, where nothing gentler can be proven; duplicates: broadcasts may come twice",
+        help="drain: hosts may be paused where nothing gentler can be proven; duplicates: broadcasts may arrive twice",
     )
     rollout.add_argument(
         "--greenfield",
         action="store_true",
-        help="from factory default, loops cabled and spanning tree running, to the one BUILD",
+        help="from factory defaults with spanning tree running, to one BUILD",
     )
     rollout.add_argument(
         "--running",
         type=Path,
         metavar="DIR",
-        help="SWITCH.cfg as read from the switches: VLANs of others in them are heeded (default: those in OLD)",
+        help="SWITCH.cfg files read from the switches, whose foreign VLANs are proven too (default: those kept in OLD)",
     )
     rollout.add_argument(
         "--foreign",
         choices=["refuse", "prune"],
         default="refuse",
-        help="what is done about VLANs of others that would loop where spanning tree is off: refuse (default), or a "
-        "first wave that takes them off links until a tree of each is left, which rollback puts back",
+        help="foreign VLANs that would loop without spanning tree: refuse (default), or prune them to a tree in a "
+        "first wave, which rollback undoes",
     )
     rollout.add_argument(
-        "--root", metavar="SWITCH", help="greenfield: the running spanning tree's root (default: the first switch)"
+        "--root",
+        metavar="SWITCH",
+        help="with --greenfield: root of the running spanning tree (default: the first switch)",
     )
     rollout.add_argument(
         "--blocked",
         nargs="+",
         default=[],
         metavar="SWITCH:PORT",
-        help="greenfield: the ports it blocks, read from the switches (default: as 802.1D would, and said so)",
+        help="with --greenfield: the ports that spanning tree blocks (default: computed by 802.1D)",
     )

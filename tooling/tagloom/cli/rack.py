@@ -119,15 +119,15 @@ def _faults_that_there_are() -> str:
 
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    lab = commands.add("lab", _lab, "run a virtual rack: every switch an SSH console on loopback")
+    lab = commands.add("lab", _lab, "run a virtual rack: each switch is an SSH console on loopback")
     verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|mend|down", required=True)
     for name, what, more in (
         ("up", "start a rack", ""),
-        ("status", "say what runs", ""),
-        ("ping", "send a frame for every ordered host pair, or from A to B", ""),
-        ("traffic", "let all hosts send frames all the time, and say what became of them", ""),
+        ("status", "show what runs", ""),
+        ("ping", "send a frame between every ordered pair of hosts, or from A to B", ""),
+        ("traffic", "make all hosts send frames continuously, and report what was lost", ""),
         ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
-        ("mend", "end the faults of switches, or of all", ""),
+        ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):
         about = what[0].upper() + what[1:] + "." + more
@@ -146,28 +146,32 @@ def add(commands: Commands) -> None:
                 "--dataplane",
                 choices=("frames", "kernel"),
                 default="frames",
-                help="what carries frames: the rack itself, one by one (default), or a real Linux kernel's bridges",
+                help="what forwards frames: the rack's own simulation (default) or bridges of a real Linux kernel",
             )
             verb.add_argument(
-                "--delay", type=float, default=0.0, metavar="S", help="seconds every command takes (default 0)"
+                "--delay",
+                type=float,
+                default=0.0,
+                metavar="S",
+                help="seconds that every console command takes (default 0)",
             )
         if name == "ping":
             verb.add_argument("a", nargs="?", metavar="A", help="sending host")
             verb.add_argument("b", nargs="?", metavar="B", help="receiving host")
         if name == "traffic":
-            verb.add_argument("order", choices=("start", "stop", "report"), help="counts begin anew at each start")
+            verb.add_argument("order", choices=("start", "stop", "report"), help="start resets the counts")
         if name in ("traffic", "fault"):
-            verb.add_argument("--seed", type=int, default=0, metavar="N", help="makes chance repeat itself (default 0)")
+            verb.add_argument("--seed", type=int, default=0, metavar="N", help="seed of random choices (default 0)")
         if name == "fault":
             verb.add_argument("switch", nargs="?", metavar="SWITCH", help="a switch of the rack")
-            verb.add_argument("kind", nargs="?", metavar="KIND", help="what goes wrong, see above")
+            verb.add_argument("kind", nargs="?", metavar="KIND", help="the fault, see above")
             verb.add_argument("--at", type=int, metavar="N", help="strike at the Nth line from now on")
             verb.add_argument("--line", metavar="REGEX", help="count these lines only (default: lines that configure)")
-            verb.add_argument("--after", type=float, metavar="S", help="strike after seconds, where there is no --at")
+            verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
             verb.add_argument("--port", metavar="P", help="the port whose cable is pulled")
         if name == "mend":
-            verb.add_argument("switches", nargs="*", metavar="SWITCH", help="whose faults (default: all)")
+            verb.add_argument("switches", nargs="*", metavar="SWITCH", help="switches (default: all)")
 
     demo = commands.add("demo", _demo, "run the whole mission on the virtual rack")
     demo.add_argument(

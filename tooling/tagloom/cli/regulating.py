@@ -159,7 +159,9 @@ def _history(args: argparse.Namespace, fabric: Any, zone: str) -> Any:
 # An argument for each option of its commands, nothing else.
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
-    regulate = commands.add("regulate", _regulate, "choose links that traffic does not need", routing_words())
+    regulate = commands.add(
+        "regulate", _regulate, "choose links to turn off, slow down or let sleep, from traffic", routing_words()
+    )
     regulate.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
     source = regulate.add_mutually_exclusive_group(required=True)
     source.add_argument(
@@ -170,50 +172,63 @@ def add(commands: Commands) -> None:
         "tagloom observe -o wrote; or pattern:NAME",
     )
     source.add_argument(
-        "--prometheus", metavar="URL", help="the traffic that a Prometheus kept of tagloom observe --prometheus"
+        "--prometheus",
+        metavar="URL",
+        help="read traffic that this Prometheus collected from tagloom observe --prometheus",
     )
     regulate.add_argument(
         "--span",
         type=float,
         metavar="S",
-        help="of a history, the last S seconds (default: all; of a Prometheus, an hour)",
+        help="use the last S seconds of a history (default: all; an hour with --prometheus)",
     )
     regulate.add_argument(
         "--method",
         default="static",
         choices=["static", "greedy", "optimal"],
-        help="static: the paper's; greedy: moves trees and hosts too; optimal: until the bound or the time limit "
-        "(none lets a channel get busier than the busiest was)",
+        help="static: turn off the least loaded links one by one; greedy: also move trees and hosts; optimal: search "
+        "until the bound or the time limit. No channel gets busier than the busiest was",
     )
     regulate.add_argument(
         "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000, eee (default off)"
     )
     regulate.add_argument(
-        "--allow-cut", action="store_true", help="greedy, optimal: a link may become the only way between two switches"
+        "--allow-cut",
+        action="store_true",
+        help="greedy, optimal: a link may become the only connection of two switches",
     )
     regulate.add_argument(
-        "--headroom", type=float, metavar="SHARE", help="of every channel's capacity, to stay free (needs seconds)"
+        "--headroom",
+        type=float,
+        metavar="SHARE",
+        help="share of each channel's capacity to keep free (needs --seconds)",
     )
     regulate.add_argument(
-        "--time-limit", type=float, default=60.0, metavar="S", help="seconds for optimal and its bound (default 60)"
+        "--time-limit",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for --method optimal and its bound (default 60)",
     )
-    regulate.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
     regulate.add_argument(
-        "--seconds", type=float, metavar="S", help="how long the traffic took, where its file does not say"
+        "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
     )
-    regulate.add_argument("--ranks", type=int, metavar="N", help="how many ranks ran, for paraprof's summary")
+    regulate.add_argument("--seconds", type=float, metavar="S", help="duration of the traffic, if its file has none")
+    regulate.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
     regulate.add_argument(
         "--placement",
         default="",
         metavar="HOW",
-        help="ranks on hosts: block, spread or a file of rank,host lines (default: rank i on host i where there are as "
-        "many); for nfdump a file of address,host lines",
+        help="hosts of ranks: block, spread or a file of rank,host lines (default: rank i on host i if there are as "
+        "many of both); for nfdump a file of address,host lines",
     )
     regulate.add_argument(
         "-o", "--output", type=Path, metavar="SETTINGS", help="write the settings, for plan --settings"
     )
 
-    timetable = commands.add("timetable", _timetable, "find the few link settings worth having over a day, and when")
+    timetable = commands.add(
+        "timetable", _timetable, "choose a few link settings for a day of traffic, and their times"
+    )
     timetable.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file")
     timetable.add_argument(
         "--traffic",
@@ -224,30 +239,38 @@ def add(commands: Commands) -> None:
         "time,source,destination,bytes, or the history that tagloom observe keeps",
     )
     timetable.add_argument(
-        "--calendar", type=Path, metavar="FILE", help="rules in cron words instead, to check, prove and preview"
+        "--calendar", type=Path, metavar="FILE", help="rules in cron syntax instead, to check, prove and preview"
     )
     timetable.add_argument(
         "--levels", default="off", metavar="L,..", help="what a link may become: off, 10, 100, 1000 (default off)"
     )
     timetable.add_argument(
-        "--settings", type=int, default=3, metavar="N", help="different settings at most (default 3)"
+        "--settings", type=int, default=3, metavar="N", help="number of different settings at most (default 3)"
     )
-    timetable.add_argument("--dwell", default="15m", metavar="TIME", help="least time between changes (default 15m)")
+    timetable.add_argument("--dwell", default="15m", metavar="TIME", help="minimum time between changes (default 15m)")
     timetable.add_argument("--changes", type=int, default=12, metavar="N", help="changes a day at most (default 12)")
     timetable.add_argument(
         "--headroom",
         type=float,
         default=0.5,
         metavar="SHARE",
-        help="of channels, free while links are off (default 0.5)",
+        help="share of each channel's capacity to keep free while links are off (default 0.5)",
     )
     timetable.add_argument(
-        "--change-seconds", type=float, default=60.0, metavar="S", help="a change takes, charged (default 60)"
+        "--change-seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds that each change takes, which count as on (default 60)",
     )
     timetable.add_argument("--allow-cut", action="store_true", help="as for regulate")
-    timetable.add_argument("--power", type=Path, metavar="FILE", help="watts of models, YAML, before tagloom's own")
-    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
-    timetable.add_argument("--timezone", metavar="ZONE", help="of the times, such as Europe/Berlin (default UTC)")
     timetable.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write the timetable, and its settings beside"
+        "--power", type=Path, metavar="FILE", help="YAML file of watts by model, used before tagloom's own figures"
+    )
+    timetable.add_argument("--placement", default="", metavar="HOW", help="ranks on hosts, as for regulate")
+    timetable.add_argument(
+        "--timezone", metavar="ZONE", help="time zone of the timetable, such as Europe/Berlin (default UTC)"
+    )
+    timetable.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the timetable here, and its settings beside it"
     )

@@ -78,15 +78,18 @@ def add(commands: Commands) -> None:
     repair = commands.add(
         "repair",
         _repair,
-        "find dead links and switches, and lead the pairs they cut off around them",
+        "find dead links and switches, and reroute the pairs they cut off",
         snmp_words(),
     )
-    repair.add_argument("--propose", action="store_true", help="say what is dead and what would be done; send nothing")
+    repair.add_argument("--propose", action="store_true", help="show what is dead and what would be done; send nothing")
     repair.add_argument(
-        "--hold", default=HOLD, metavar="TIME", help="what was dead must be back so long before paths go home (5m)"
+        "--hold",
+        default=HOLD,
+        metavar="TIME",
+        help="time a dead part must be back before paths return to it (default 5m)",
     )
     repair.add_argument(
         "--allow",
         choices=["interrupt"],
-        help="interrupt: pairs that work may be cut off while lines land (default: it is refused)",
+        help="interrupt: the repair may cut off working pairs for a moment (default: refused)",
     )

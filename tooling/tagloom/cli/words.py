@@ -72,7 +72,13 @@ def routing_words() -> Parser:
         help="auto, dor, dor-r1, dor-r7, north-last, west-first, negative-first, direct, fat-tree, double-star, any, "
         "up-down or tree (default auto)",
     )
-    routing.add_argument("--assignment", default="fixed", metavar="KIND", help="fixed or renamed (default fixed)")
+    routing.add_argument(
+        "--assignment",
+        default="fixed",
+        metavar="KIND",
+        help="fixed: a frame keeps its VLAN on its whole path; renamed: switches change it on the way, "
+        "which takes fewer VLANs (default fixed)",
+    )
     return routing
 
 
@@ -85,10 +91,16 @@ def snmp_words() -> Parser:
         metavar="FILE",
         help="SNMP settings (default: snmp.yml beside the inventory; secrets also from TAGLOOM_SNMP_*)",
     )
-    snmp.add_argument("--snmp-version", choices=["3", "2c"], help="instead of the settings' (default 3, authPriv)")
-    snmp.add_argument("--in-flight", type=int, default=64, metavar="N", help="switches read at a time (default 64)")
-    snmp.add_argument("--timeout", type=float, default=1.0, metavar="S", help="seconds for one answer (default 1)")
-    snmp.add_argument("--retries", type=int, default=2, metavar="N", help="times asked again (default 2)")
+    snmp.add_argument(
+        "--snmp-version", choices=["3", "2c"], help="SNMP version, instead of the settings' (default 3, authPriv)"
+    )
+    snmp.add_argument(
+        "--in-flight", type=int, default=64, metavar="N", help="switches read at the same time (default 64)"
+    )
+    snmp.add_argument(
+        "--timeout", type=float, default=1.0, metavar="S", help="seconds to wait for one answer (default 1)"
+    )
+    snmp.add_argument("--retries", type=int, default=2, metavar="N", help="retries of one request (default 2)")
     snmp.add_argument(
         "-i", "--inventory", type=Path, metavar="INVENTORY", help=f"inventory (default {LAB}, where a lab runs)"
     )
@@ -105,9 +117,7 @@ class Commands:
         self.common.add_argument(
             "--json", action="store_true", help="print one JSON object and nothing else on standard output"
         )
-        self.common.add_argument(
-            "-v", "--verbose", action="count", default=0, help="more detail; an unexpected error's traceback"
-        )
+        self.common.add_argument("-v", "--verbose", action="count", default=0, help="show more detail, and tracebacks")
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace, Screen], int], what: str, *parents: Parser
