@@ -58,3 +58,13 @@ def test_a_later_wave_waits_for_no_word(tmp_path):
     with before(2, tmp_path) as (gate, _command):
         assert gate.approach()
         assert gate.wait_for_wave()
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_wait_for_links_ends_where_they_are_seen_up(tmp_path, early):
+    with before(2, tmp_path, drain_seconds=WAIT) as (gate, command):
+        gate.early = lambda: early
+        if not early:
+            command.close()
+        assert gate.approach() == early
+        assert not early or gate.wait_for_wave()

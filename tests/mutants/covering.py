@@ -4,7 +4,7 @@ from fnmatch import fnmatch
 
 ROOMS = ("graph", "verify", "weave", "route", "rollout", "render", "apply", "operate", "observe")
 # Parts whose tests need racks: those that execute a line are found by running all once, see executed.py.
-RECORDED = {"apply": "apply", "operate": "operate apply/test_runs.py", "observe": "observe"}
+RECORDED = {"apply": "apply", "operate": "operate apply/test_runs.py apply/test_direct_push.py", "observe": "observe"}
 
 TEXTS = " ".join(f"render/test_{name}.py" for name in ("grammar", "parse_configuration", "render_golden", "read_state"))
 

@@ -53,6 +53,7 @@ SCENARIOS = {
     "PAUSE everywhere": (pausing_everywhere, "drain", ["pause"]),
     "three VLANs for each port": (lambda: next(pairs(5, 100)), "per-port", ["flip"]),
 }
+EARLY = {"links come on", "links come on in a pause", "links come on one VLAN after another", "slides with a link more"}
 
 
 def seconds_up(switch, _):
@@ -75,16 +76,20 @@ def test_each_wave_waits_for_what_it_ends_and_for_what_it_raises(name):
     rising = links_on(fabric, change.after) & ~links_on(fabric, change.before)
     slow = fabric.cables[(rising | retrained(fabric, change.before, change.after))[fabric.cables[:, 0]]]
     up_seconds = UP_MARGIN * seconds_up(int(slow[:, [1, 3]].max()), "") if len(slow) else 0.0
-    ended, raised = [], 0
+    ended, raised, early = [], 0, 0
     for wave in change.waves:
         was, now = (host_vlans(fabric, state) for state in (wave.before, wave.state))
         waits = 0.0
         if ((was != now) & (was != DISCARD_PVID)).any():
             waits = DRAIN_SECONDS
         fresh = links_on(fabric, wave.state) & ~links_on(fabric, wave.before)
-        if fresh.any() or retrained(fabric, wave.before, wave.state).any():
+        trained = retrained(fabric, wave.before, wave.state).any()
+        if fresh.any() or trained:
             raised += 1
             waits = max(waits, up_seconds)
+        # A link that changes speed is seen up until it goes down, and frames that must leave are seen by nobody.
+        assert not wave.until_up or (fresh.any() and not trained and waits == up_seconds), wave.name
+        early += wave.until_up
         if strategy == "per-port" and wave.name == "flip":
             ended += [wave.name] * (wave.drain_seconds > 0)
             continue
@@ -92,3 +97,4 @@ def test_each_wave_waits_for_what_it_ends_and_for_what_it_raises(name):
         ended += [wave.name] * (waits == DRAIN_SECONDS)
     assert ended == ends
     assert raised == (1 if up_seconds else 0)
+    assert early == (name in EARLY)

@@ -13,6 +13,8 @@ from tagloom.apply.abort import JOURNAL
 from tagloom.apply.journal import SAVED, Journal
 from tagloom.apply.run_states import DONE
 from tagloom.lab import process
+from tagloom.platforms.port_names import link_ends
+from tagloom.read import read_fabric
 from terminal import HEARS_INTERRUPTS, Terminal
 from waiting import until
 
@@ -190,10 +192,12 @@ def test_a_repair_that_was_killed_in_the_middle_is_gone_on_with_by_the_next(term
 def daemon(terminal, request):
     """Give the events of a tagloom run that repairs by itself, as a function that waits for the next of a kind."""
     home = terminal.home
-    keys = {"repair_hold_seconds": 1, "every": "2s", "repair-every": "0.5s"} | getattr(request, "param", {})
+    keys = {"repair_hold_seconds": 1, "every": "2s", "repair-every": "0.5s", "settings": "all-on"}
+    keys |= getattr(request, "param", {})
     every = [word for name in ("every", "repair-every") for word in (f"--{name}", keys.pop(name))]
+    rule = f'{{when: "0 0 * * *", settings: {keys.pop("settings")}}}'
     more = "".join(f"{key}: {value}\n" for key, value in keys.items())
-    (home / "day.yml").write_text(f'rules: [{{when: "0 0 * * *", settings: all-on}}]\nrepair: auto\n{more}')
+    (home / "day.yml").write_text(f"rules: [{rule}]\nrepair: auto\n{more}")
     (home / "hook.py").write_text(
         f"import sys\nwith open({str(home / 'events')!r}, 'a') as file: file.write(sys.stdin.read())\n"
     )
@@ -225,6 +229,7 @@ def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon)
     repaired = daemon("repaired")
     assert (repaired["means"], repaired["dead_links"]) == ("replan", [SECOND])
     assert lost(terminal) == 0
+    assert pushed_directly(terminal)[0] > 1
     process.mend(terminal.rack)
     assert daemon("back")["parts"] == [SECOND]
     assert daemon("repaired", 2)["dead_links"] == []
@@ -244,6 +249,44 @@ def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     kinds = [json.loads(line)["event"] for line in (terminal.home / "events").read_text().splitlines()]
     assert kinds.count("repaired") == 1
     assert lost(terminal) == 0
+
+
+def pushed_directly(terminal):
+    """Return waves and lines of the last run, which was proven, written down and backed up, all without Ansible."""
+    with Journal(terminal.runs / JOURNAL) as journal:
+        run, *_ = journal.runs()
+        rows = journal.switches(run.id)
+    assert (run.state, run.proven) == (DONE, True)
+    assert {row.state for row in rows} == {SAVED}
+    backups = {path.name.partition(".")[0] for path in terminal.runs.glob(f"{run.name}-apply{run.id}/backups/*.cfg")}
+    assert backups == {row.switch for row in rows}
+    assert not list(terminal.runs.glob(f"{run.name}-ansible.log"))
+    assert process.configurations(terminal.rack, startup=True) == process.configurations(terminal.rack)
+    return run.waves, {line for row in rows for line in row.lines}
+
+
+NIGHT = {"settings": "night.json", "repair_hold_seconds": 3600}
+
+
+@pytest.fixture
+def night(terminal):
+    """Apply a build with half of the links off, and write the settings that say so."""
+    fabric = read_fabric(terminal.home / "f.yml")
+    off = [{"ends": link_ends(fabric, i)} for i, link in enumerate(fabric.links) if link.parallel_link]
+    (terminal.home / "night.json").write_text(json.dumps({"off": off}))
+    terminal("apply", "night")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("night")  # applied before the daemon begins
+@pytest.mark.parametrize("daemon", [NIGHT], indirect=True)
+def test_a_link_that_sleeps_is_woken_over_open_sessions(terminal, daemon):
+    until(lambda: "night" in (terminal.home / "run.log").read_text())
+    process.fault(terminal.rack, "s0", "cable", port="g1")
+    repaired = daemon("repaired")
+    assert (repaired["means"], repaired["links_woken"]) == ("wake", [SECOND])
+    assert lost(terminal) == 0
+    assert pushed_directly(terminal)[0] == 3
 
 
 def free_udp_port():
@@ -272,17 +315,9 @@ def test_a_trap_is_heard_and_a_detour_goes_out_over_open_sessions_without_ansibl
         "detour", [SECOND], repaired["pairs_cut"],
     )  # fmt: skip
     assert lost(terminal) == 0
-    with Journal(terminal.runs / JOURNAL) as journal:
-        run, *_ = journal.runs()
-        rows = journal.switches(run.id)
-    assert (run.state, run.waves, run.proven) == (DONE, 1, True)
-    assert {row.state for row in rows} == {SAVED}
-    assert all("pvid" in " ".join(row.lines) for row in rows)
-    backups = {path.stem for path in terminal.runs.glob(f"{run.name}-apply{run.id}/backups/*.cfg")}
-    assert backups == {row.switch for row in rows}
-    assert not list(terminal.runs.glob(f"{run.name}-ansible.log"))
-    startup = process.configurations(terminal.rack, startup=True)
-    assert startup == process.configurations(terminal.rack)
+    waves, lines = pushed_directly(terminal)
+    assert waves == 1
+    assert any("pvid" in line for line in lines)
 
 
 def kept(terminal):

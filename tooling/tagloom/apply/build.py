@@ -28,6 +28,7 @@ class WaveOrder:
     those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
     with what they hold, whatever that is. `fabrics` are the files of those that the states before and after it are of,
     where a rollout leads from one to another. With `only_own` the operator's own lines are sent, and nothing else.
+    `until_up` says that the wait after it is for links that were off alone.
     """
 
     number: int
@@ -40,6 +41,7 @@ class WaveOrder:
     assumptions: ProofAssumptions = AS_PLANNED
     fabrics: tuple[Path, ...] = ()
     only_own: bool = False
+    until_up: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the wave as plain values, for Ansible."""
@@ -51,6 +53,7 @@ class WaveOrder:
             "drain_seconds": self.drain_seconds,
             "switches": self.switches,
             "only_own": self.only_own,
+            "until_up": self.until_up,
         }
 
 
@@ -78,7 +81,8 @@ def read_waves(build: Path) -> tuple[WaveOrder, ...]:
     for number, said in enumerate(plain.waves, start=1):
         configs = build / said.configs
         assumptions = ProofAssumptions.from_json(said.terms.model_dump())
-        more = {"assumptions": assumptions, "fabrics": tuple(build / each for each in said.fabrics)}
+        fabrics = tuple(build / each for each in said.fabrics)
+        more = {"assumptions": assumptions, "fabrics": fabrics, "until_up": said.until_up}
         waves.append(WaveOrder(number, said.name, configs, before, said.drain_seconds, said.paused, **more))  # type: ignore[arg-type]  # its own fields
         before = configs
     wrong = [

@@ -22,13 +22,17 @@ _POLL_SECONDS = 0.1
 
 @dataclass
 class Gate:
-    """Stand before one wave of a run; `order` is what `tagloom_build` wrote of it, `reason` says why it stays shut."""
+    """Stand before one wave of a run; `order` is what `tagloom_build` wrote of it, `reason` says why it stays shut.
+
+    `early` is asked whether the wait after the wave before need not last to its end.
+    """
 
     files: RunDirectory
     order: Mapping[str, Any]
     number: int
     controller: Controller
     reason: str = ""
+    early: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self._may_go = not self.first  # the word to go is that of the first wave
@@ -54,7 +58,7 @@ class Gate:
         if self.first and not self.controller.hold_lock():
             self._stop("the command that began is gone")
             return False
-        self._wait(self._clear_at() - AHEAD_SECONDS, self._hindered)
+        self._wait(self._clear_at() - AHEAD_SECONDS, self._may_end)
         return not self._hindered()
 
     def wait_for_wave(self) -> bool:
@@ -63,7 +67,7 @@ class Gate:
         if not self._may_go:
             self._stop("the command that began did not go on")
             return False
-        self._wait(self._clear_at(), self._hindered)
+        self._wait(self._clear_at(), self._may_end)
         if self._hindered():
             return False
         try:
@@ -87,6 +91,9 @@ class Gate:
             return 0.0
         before = self.wave["after"]
         return float((self.files.completed_at(before) or 0.0) + self.order["waves"][str(before)]["drain_seconds"])
+
+    def _may_end(self) -> bool:
+        return self._hindered() or self.early()
 
     def _hindered(self) -> bool:
         if self.files.stop.exists():

@@ -164,6 +164,20 @@ class Outcomes:
         """Return whether every switch is where the last wave wants it."""
         return not self.failed and not self.error and not self.stopped
 
+    def remember(self, held: dict[str, str], looked_at: int = -1) -> None:
+        """Write into `held` the text of the state that each switch holds.
+
+        Of a look that is what the first wave, `looked_at`, found; of a push (-1) what was read back.
+        """
+        for outcome in self.outcomes:
+            if looked_at not in {-1, outcome.number}:
+                continue
+            held.pop(outcome.switch, None)
+            if outcome.read and looked_at >= 0:
+                held[outcome.switch] = outcome.before
+            elif outcome.read and not outcome.failed:  # one that failed may stand at any line
+                held[outcome.switch] = outcome.after
+
     def to_json(self) -> dict[str, Any]:
         """Return the outcomes with the keys of the command line."""
         return {

@@ -148,7 +148,7 @@ class Ansible:
         if not files.hosts.is_file():
             raise InputError(self._findings(files, trouble))
         outcomes = _gather(files, tuple(switches), waves, found, trouble, status)
-        self._remember(outcomes, waves[0].number if job.check else -1)
+        outcomes.remember(self._held, waves[0].number if job.check else -1)
         return replace(outcomes, waves=max(wave.number for wave in waves), seconds=time.monotonic() - began)
 
     def access(self, directory: Path) -> dict[str, dict[str, Any]]:
@@ -172,17 +172,6 @@ class Ansible:
             self.end()
             raise InputError(self._findings(files, trouble_in(self.site.log.read_text("utf-8", errors="replace"))))
         return found
-
-    def _remember(self, outcomes: Outcomes, looked_at: int) -> None:
-        """Keep what each switch holds: of a look, what the first wave `looked_at` found; else what was read back."""
-        for outcome in outcomes.outcomes:
-            if looked_at not in {-1, outcome.number}:
-                continue
-            self._held.pop(outcome.switch, None)
-            if outcome.read and looked_at >= 0:
-                self._held[outcome.switch] = outcome.before
-            elif outcome.read and not outcome.failed:  # one that failed may stand at any line
-                self._held[outcome.switch] = outcome.after
 
     def _receive_lock_request(self) -> bool:
         """Wait until the job is about to speak to switches; False where it has ended instead."""

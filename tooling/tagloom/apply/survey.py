@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tagloom.apply.outcomes import Outcomes
-    from tagloom.apply.playbook import Ansible, Progress
+    from tagloom.apply.playbook import Progress
+    from tagloom.apply.pusher import Pusher
     from tagloom.records.fabric import Fabric
 
 
 def survey(
-    ansible: Ansible,
+    pusher: Pusher,
+    place: Path,
     directory: Path,
     fabric: Fabric,
     *,
@@ -27,12 +29,12 @@ def survey(
 ) -> Outcomes:
     """Survey the switches of a fabric against what `directory` would change, or one wave of it, and `own_lines`.
 
-    Raises KeyboardInterrupt at its end if it was interrupted: every switch has been read then.
+    `place` takes the survey's files. Raises KeyboardInterrupt at its end if it was interrupted: every switch has been
+    read then.
     """
-    place = ansible.site.directory("check")
     names = [switch.name for switch in fabric.live]
     job = Job(directory, check=True, first_wave=wave, last_wave=wave, own_lines=dict(own_lines))
-    found = ansible.do(job, place, names, on_progress=on_progress)
+    found = pusher.do(job, place, names, on_progress=on_progress)
     if RunDirectory(place).stop.exists():
         raise KeyboardInterrupt
     return found

@@ -17,7 +17,7 @@ from tagloom.errors import Finding, TagloomError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from tagloom.adapters.event_hook import EventHook
     from tagloom.adapters.snmp import Snmp
@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
             watched = clock.LoadProbe(agents, ask)
             controller.repairs = _repair_watch(args, controller, watched, table, hook, repair_every)
             if table.repair == "auto" and not args.dry_run:
-                controller.repairs.pusher = stack.enter_context(_warm(controller, screen, wall.wake))
+                controller.repairs.direct = stack.enter_context(_warm(controller, screen, watched, wall.wake))
         if table.backup == "daily" and not args.dry_run:
             controller.backups = DailyBackups(fabric, site, site.home.parent / FOLDER, tell)
 
@@ -199,12 +199,15 @@ def _repair_watch(
 
 
 @contextmanager
-def _warm(controller: TimetableController, screen: Screen, lost: Callable[[str], None]) -> Iterator[DirectPush | None]:
+def _warm(
+    controller: TimetableController, screen: Screen, probe: LoadProbe, lost: Callable[[str], None]
+) -> Iterator[Callable[[], DirectPush] | None]:
     """Keep a session with every switch open, for repairs that must not wait; None where Ansible cannot say how."""
     from tagloom.adapters.connect import connect
     from tagloom.adapters.ssh import Access
     from tagloom.adapters.warm_sessions import WarmSessions
     from tagloom.apply.playbook import Ansible
+    from tagloom.observe import CARRIER, observe_all, ports_up
     from tagloom.operate.direct_push import DirectHost, DirectPush
     from tagloom.platforms import of
 
@@ -224,8 +227,12 @@ def _warm(controller: TimetableController, screen: Screen, lost: Callable[[str],
     sessions = WarmSessions(
         {name: connect(name, of(switch), access) for name, (switch, access) in reached.items()}, lost
     )
+
+    def seen_up(ports: Mapping[str, Collection[int]]) -> bool:
+        return ports_up(fabric, ports, lambda names: observe_all(fabric, probe.agents, probe.ask, CARRIER, names))
+
     with closing(sessions):
-        yield DirectPush(hosts, sessions.lend, site.share / "templates")
+        yield lambda: DirectPush(hosts, sessions.lend, site.share / "templates", seen_up)
 
 
 def add(commands: Commands) -> None:

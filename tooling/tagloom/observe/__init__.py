@@ -3,7 +3,7 @@
 from tagloom.observe.addresses import import_list, learn, learned_addresses, refuse_other_hosts
 from tagloom.observe.cabling import Cabling, Unreached, cabling_of, differences, discovery_payload, next_agents
 from tagloom.observe.compare import disagreements
-from tagloom.observe.dead_parts import dead_parts
+from tagloom.observe.dead_parts import dead_parts, ports_up
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
@@ -37,6 +37,7 @@ __all__ = [
     "link_findings",
     "next_agents",
     "observe_all",
+    "ports_up",
     "rates",
     "rates_between",
     "refuse_other_hosts",

@@ -9,7 +9,7 @@ from tagloom.platforms.port_names import link_name
 from tagloom.records.dead_parts import DeadParts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Counters, Observation
@@ -56,6 +56,21 @@ def dead_parts(
     links = {i for i, link in enumerate(fabric.links) if link.up and (link.a in gone or link.b in gone)}
     hung = tuple(fabric.switches[s].name for s in sorted(silent - gone))
     return DeadParts(frozenset(dead | links), frozenset(gone), hung, back)
+
+
+def ports_up(
+    fabric: Fabric, ports: Mapping[str, Collection[int]], poll: Callable[[Collection[str]], Mapping[str, Observation]]
+) -> bool:
+    """Return whether ports of switches, by name, are seen up at both ends of their cables; False for no ports.
+
+    `poll` reads switches.
+    """
+    raised = {(fabric.index[name], port) for name, mine in ports.items() for port in mine}
+    ends = {((a, p), (b, q)) for _, a, p, b, q in fabric.cables.tolist() if {(a, p), (b, q)} & raised}
+    wanted = raised | {end for both in ends for end in both}
+    seen = poll({fabric.switches[s].name for s, _ in wanted}) if wanted else {}
+    up = {(fabric.index[name], each.number) for name, shown in seen.items() for each in shown.ports if each.oper_up}
+    return bool(wanted) and wanted <= up
 
 
 def _is_silent(seen: Mapping[str, Observation], name: str) -> bool:

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 
 def observe_all(
-    fabric: Fabric, agents: Mapping[str, Address], ask: Ask, wanted: Wanted = EVERYTHING
+    fabric: Fabric,
+    agents: Mapping[str, Address],
+    ask: Ask,
+    wanted: Wanted = EVERYTHING,
+    only: Collection[str] | None = None,
 ) -> dict[str, Observation]:
-    """Read every switch of a fabric that is not dead; one that fails has an error."""
-    places = {switch.name: agents[switch.name] for switch in fabric.live}
+    """Read every switch of a fabric that is not dead, or `only` some; one that fails has an error."""
+    places = {s.name: agents[s.name] for s in fabric.live if only is None or s.name in only}
     found = {}
     for name, raw in ask(places, wanted).items():
         number = fabric.index[name]

@@ -122,9 +122,12 @@ def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions,
 
 def look(context: ApplyContext, sequence: WaveSequence, wave: int, on_progress: Progress | None = None) -> Survey:
     """Read every switch, against one wave or (0) against all."""
-    own = own_lines.own_lines_of(sequence)
+    own, pusher = own_lines.own_lines_of(sequence), context.pusher(sequence.fabric)
     found = survey(
-        context.ansible, sequence.directory, sequence.fabric, wave=wave, own_lines=own, on_progress=on_progress
+        *(pusher, context.site.directory("check"), sequence.directory, sequence.fabric),
+        wave=wave,
+        own_lines=own,
+        on_progress=on_progress,
     )
     return waves.survey_of(sequence.fabric, found)
 

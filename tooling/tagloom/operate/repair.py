@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tagloom.operate.repair_detour import DetourWave
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
     from tagloom.operate.repair_target import Target
-    from tagloom.operate.waves import ApplyContext, Pusher, Survey
+    from tagloom.operate.waves import ApplyContext, Survey
     from tagloom.records.build import Build
     from tagloom.records.dead_parts import DeadParts
     from tagloom.records.fabric import Fabric
@@ -114,10 +114,9 @@ class RepairOptions:
 
 @dataclass(frozen=True)
 class AtOnce:
-    """What a repair need not wait for: what was found dead, who pushes without a login, detours that are proven."""
+    """What a repair need not wait for: what was found dead, detours that are proven."""
 
     found: Assessment | None = None
-    pusher: Pusher | None = None
     ready: Mapping[tuple[str, ...], DetourWave] = field(default_factory=dict)
 
     def ready_for(self, found: Assessment) -> DetourWave | None:
@@ -137,7 +136,7 @@ def repair(
     switches over SNMP. It looks again after each push, for what died meanwhile. Where nothing is dead any more, and has
     not been for long enough, paths go home to the build that was applied before the first repair. Raises InputError
     where nothing was applied, PlanError where no proven way is found, DeviceError where no switch answers.
-    `at_once` is what is known beforehand and open already.
+    `at_once` is what is known beforehand.
     """
     began = time.monotonic()
     done, tried = Repair(proposed=options.propose), None
@@ -151,8 +150,7 @@ def repair(
         wanted = found.wanted
         if not found.to_do or (tried is not None and same_target(wanted.fabric, tried)):
             break
-        by_hand = at_once is not None and at_once.pusher is not None and _may_take_detour(found, options)
-        if not by_hand:
+        if context.direct is None:
             context.ansible.start()  # it takes a second, in which the plan is made
         acted = _act(context, found, options, at_once)
         result, last = acted.result, acted.state
@@ -218,7 +216,7 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     sequence = wave.write(templates, context.site.directory("detour") / "rollout")
     source = (context.site.home / FOLDER / "build").absolute()
     run, sequence = context.begin(sequence, "apply", str(source))
-    outcomes = context.push(run, sequence, by=at_once.pusher if at_once is not None else None)
+    outcomes = context.push(run, sequence, by=context.direct)
     if not outcomes.good and context.journal.withdraw(run.id):
         return None
     return _Done(apply.Result(outcomes, context.journal.run(run.id)), {}, sequence.states[-1], "detour")

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from tagloom.apply.pusher import DirectPusher
     from tagloom.apply.site import Site
     from tagloom.operate.repair import Repair
     from tagloom.operate.repair_detour import DetourWave
     from tagloom.operate.repair_runs import Assessment, Poll, Runs
-    from tagloom.operate.waves import ApplyContext, Pusher
+    from tagloom.operate.waves import ApplyContext
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
 
@@ -46,8 +47,9 @@ class RepairWatch:
 
     `next_site` names each run; `context` takes the fabric's lock for one of them; `steady` is a clock nobody sets.
     `tell` takes a line for people, `note` every decision for the journal, `event` the same for a command of the
-    operator's. `status` is how it stands. `pusher` sends what must not wait, Ansible the rest. While nothing is dead,
-    the detours of what runs are proven one after the other, so that they need only be sent.
+    operator's. `status` is how it stands. `direct` makes what reads and sends over open sessions, for each repair; else
+    Ansible does. While nothing is dead, the detours of what runs are proven one after the other, so that they need only
+    be sent.
     """
 
     mode: str
@@ -62,7 +64,7 @@ class RepairWatch:
     hold_seconds: float = 300.0
     every_seconds: float = 5.0
     allow_interrupt: bool = False
-    pusher: Pusher | None = None
+    direct: Callable[[], DirectPusher] | None = None
     status: DeadStatus = field(default_factory=DeadStatus)
     _site: Site | None = None
     _runs: Runs | None = None
@@ -171,8 +173,9 @@ class RepairWatch:
         self._retry_seconds = min(2 * self._retry_seconds, LONGEST_RETRY_SECONDS)
         options = RepairOptions(self.mode != "auto", self.hold_seconds, self.allow_interrupt)
         try:
-            with self.context(self.next_site()) as context:
-                done = repair(context, self.whole, self.poll, options, AtOnce(found, self.pusher, self._ready))
+            with self.context(self.next_site()) as opened:
+                context = opened if self.direct is None else replace(opened, direct=self.direct())
+                done = repair(context, self.whole, self.poll, options, AtOnce(found, self._ready))
         except (TagloomError, OSError) as error:
             self.status = replace(self.status, failures=self.status.failures + 1)
             self._announce("repair-failed", self._seen, _one_line(error))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcome, Outcomes
     from tagloom.apply.playbook import Ansible, Progress
-    from tagloom.apply.playbook import Lock as LockSwitches
+    from tagloom.apply.pusher import DirectPusher, Pusher
     from tagloom.apply.site import Site
     from tagloom.apply.switch_locks import Address
     from tagloom.records.change import Change
@@ -233,45 +233,33 @@ def _nobody(line: str) -> None:
     del line
 
 
-class Pusher(Protocol):
-    """Send the waves of a job: Ansible, or sessions that are open."""
-
-    def hold(self, lock: LockSwitches) -> None:
-        """Take the locks with `lock` on switches, by their addresses, before any of them is spoken to."""
-        ...
-
-    def do(
-        self,
-        job: Job,
-        directory: Path,
-        switches: Sequence[str],
-        *,
-        meanwhile: Callable[[], object] = ...,
-        on_progress: Progress | None = None,
-    ) -> Outcomes:
-        """Do one job, and return every switch's outcome."""
-        ...
-
-
 @dataclass(frozen=True)
 class ApplyContext:
     """What every command on switches needs: Ansible, the journal, the lock that is held.
 
-    `tell` takes what the operator is to know before a line is sent.
+    `tell` takes what the operator is to know before a line is sent. `direct` does what Ansible does, where it reaches
+    a whole fabric.
     """
 
     ansible: Ansible
     journal: Journal
     lock: FabricLock
     tell: Callable[[str], None] = _nobody
+    direct: DirectPusher | None = None
 
     def __post_init__(self) -> None:
         self.ansible.hold(self.lock.over)
+        if self.direct is not None:
+            self.direct.hold(self.lock.over)
 
     @property
     def site(self) -> Site:
         """Return where the switches are, and how to reach them."""
         return self.ansible.site
+
+    def pusher(self, fabric: Fabric) -> Pusher:
+        """Return who reads a fabric's switches, and sends what was proven from that."""
+        return self.direct if self.direct is not None and self.direct.reaches(fabric) else self.ansible
 
     def begin(
         self,
@@ -347,7 +335,7 @@ class ApplyContext:
         """Send waves of a run to switches, and write down how it stands: done after the last, if that is `whole`.
 
         `meanwhile` is called while switches are logged in to; what it raises ends the run before a line is sent. They
-        are sent `by` Ansible unless another is named.
+        are sent by whom a look is asked of, unless another is named.
         """
         self._heed_abort(run)
         directory = self.site.directory(f"{run.kind}{run.id}" if first <= 1 else f"{run.kind}{run.id}-wave{first}")
@@ -365,7 +353,7 @@ class ApplyContext:
         if run.kind == own_lines.KIND:
             job = replace(job, own_lines=own_lines.own_lines_of(sequence), only_own=True)
         names = [switch.name for switch in sequence.fabric.live]
-        pusher = by or self.ansible
+        pusher = by or self.pusher(sequence.fabric)
         pusher.hold(partial(self._lock_switches, sequence.fabric))
         outcomes = pusher.do(job, directory, names, meanwhile=meanwhile, on_progress=on_progress)
         if RunDirectory(directory).stop.exists():

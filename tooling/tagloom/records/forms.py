@@ -57,6 +57,7 @@ class WaveForm(Form):
     downtime_seconds: Seconds = 0.0
     paused: bool = False
     floods: bool = False
+    until_up: bool = False
     terms: ProofAssumptionsForm = ProofAssumptionsForm()
     fabrics: list[FileName] = Field(default_factory=list, max_length=2)
 

@@ -39,6 +39,7 @@ class Wave:
     fabrics           those that the states before and after it are of, None where it is the rollout's one fabric; it is
                       proven for what both have (`records.fabric_pair.shared_part`)
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
+    until_up          whether the wait is for links that were off alone: it may end as soon as all are seen up
     """
 
     name: str
@@ -54,6 +55,7 @@ class Wave:
     floods: bool = False
     assumptions: ProofAssumptions = AS_PLANNED
     fabrics: tuple[Fabric, Fabric] | None = None
+    until_up: bool = False
 
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
@@ -76,6 +78,7 @@ class Wave:
             "downtime_seconds": round(self.downtime_seconds, 3),
             "paused": self.paused,
             "floods": self.floods,
+            "until_up": self.until_up,
             "terms": self.assumptions.to_json(),
         }
 

@@ -461,6 +461,7 @@ def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
     return Wave(
         *(step.name, step.why, here, step.state, proof, step.wait_seconds, seconds, lines, down, step.silent),
         assumptions=step.assumptions,
+        until_up=step.until_up,
     )
 
 

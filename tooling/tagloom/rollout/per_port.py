@@ -87,7 +87,7 @@ def per_port(change: Change) -> list[Step] | None:
         by_m[name], by_n[name] = (_named(held, at, ids[number::2]) for number in range(2))
         by_f[name] = with_cells(by_n[name], after, at[new.reached[mine].any(axis=1)] - 1, ("pvid",))
     steps = [
-        Step("add", WHY["add"], added, wait),
+        Step("add", WHY["add"], added, wait, until_up=wait > 0),
         Step("flip", "in-ports' PVIDs, to VLANs that send the old way, and the new way what the old never had", by_m),
         Step(
             "flip", "to VLANs that send the new way, and the old way what the new has not", by_n, change.drain_seconds

@@ -41,7 +41,8 @@ PAUSED = ProofAssumptions(paused=True)
 class Step:
     """What a wave leads to, the wait after it, and the assumptions it is proven under.
 
-    Where `silent`, what hosts send is dropped once it has ended.
+    Where `silent`, what hosts send is dropped once it has ended. `until_up` says that the wait is for links that were
+    off, and for nothing else: it may end as soon as all of them are seen up.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Step:
     wait_seconds: float = 0.0
     assumptions: ProofAssumptions = AS_PLANNED
     silent: bool = False
+    until_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
             state, wait = _retrained(change, state)
         state = _added(change, state, live, layer)
         names.append("add")
-        steps.append(Step(" and ".join(names), WHY[" and ".join(names)], state, wait))
+        steps.append(Step(" and ".join(names), WHY[" and ".join(names)], state, wait, until_up=not number and wait > 0))
         last = number == len(layers) - 1
         flipped = np.zeros(len(fabric.hosts), np.bool_)
         for batch in (batches or everyone) if last else everyone:
@@ -131,7 +133,8 @@ def piecewise(change: Change, batches: Sequence[NDArray[np.bool_]]) -> list[Step
         added = {name: beside(held, after[name], needed) for name, held in cleared.items()}
         if not change.fits(state, added):  # lines add before they remove
             steps.append(Step("remove", WHY["remove"], cleared))
-        steps.append(Step("remove and add" if waiting.sum() < len(waiting) else "add", WHY["piece"], added, wait))
+        name = "remove and add" if waiting.sum() < len(waiting) else "add"
+        steps.append(Step(name, WHY["piece"], added, wait, until_up=wait > 0))
         wait = 0.0
         state = hosts_to(fabric, added, after, batch)
         steps.append(Step("flip", WHY["flip"], state, change.drain_seconds))
@@ -176,7 +179,7 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
     if beside_each_other:
         more = bool(rising(change).any())
         state = _added(change, raised(change) if more else state, state, after)
-        steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0))
+        steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0, until_up=more))
     silence = {name: _silent(fabric, name, held) for name, held in state.items()}
     steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, assumptions=PAUSED, silent=True))
     if not beside_each_other:
