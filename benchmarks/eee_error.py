@@ -1,4 +1,4 @@
-"""Write docs/eee-errors.md: how far forecasts of run time under EEE are from the frame-by-frame simulation."""
+"""Write results/eee-errors.md: how far forecasts of run time under EEE are from the frame-by-frame simulation."""
 
 from __future__ import annotations
 
@@ -318,6 +318,6 @@ def above(found: list[tuple[list[str], dict[str, dict[str, Errors]]]]) -> list[s
 
 
 if __name__ == "__main__":
-    target = ROOT / "docs" / "eee-errors.md"
+    target = ROOT / "benchmarks" / "results" / "eee-errors.md"
     target.write_text(page(), "utf-8")
     sys.stdout.write(f"wrote {target.name}\n")

@@ -1,4 +1,4 @@
-"""Write docs/performance.md: bandwidth of the paper's networks, our flows beside SimGrid's, a large forecast's cost.
+"""Write results/performance.md: bandwidth of the paper's networks, our flows beside SimGrid's, a large forecast's cost.
 
 SimGrid's part needs its module for the system's Python (Debian: apt-get install python3-simgrid) and is left out, with
 a word, where it is missing; `--large BUILD` adds CPU seconds and memory of a forecast and a report of that build.
@@ -227,7 +227,7 @@ def main() -> None:
         each = 1e6 * latency_seconds(model)
         text += f"| {model} | {each:.2f} | {3 * each:.2f} | {4.8125 * each:.2f} |\n"
     text += "\n".join(simgrid_lines(args.cases) + (large(args.large) if args.large else [])) + "\n"
-    (ROOT / "docs" / "performance.md").write_text(text, "utf-8")
+    (ROOT / "benchmarks" / "results" / "performance.md").write_text(text, "utf-8")
     print(text)
     print(f"{time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]):.0f} CPU s in all")
 

@@ -1,4 +1,4 @@
-"""Write docs/rate-switch.md: Tables I and II of Blanquicet and Christensen, predicted and measured."""
+"""Write results/rate-switch.md: Tables I and II of Blanquicet and Christensen, predicted and measured."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).resolve().parents[1] / "docs" / "rate-switch.md"
+    target = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "rate-switch.md"
     target.write_text(page(), "utf-8")
     sys.stdout.write(f"wrote {target.name}\n")

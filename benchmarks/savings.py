@@ -1,4 +1,4 @@
-"""Write docs/savings.md: links off and watts saved on the paper's clusters, beside Koibuchi et al. 2011, Sect. 5.4."""
+"""Write results/savings.md: links off and watts saved on papers' clusters, beside Koibuchi et al. 2011, Sect. 5.4."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tagloom.regulate.choose import RegulateOptions
 from tagloom.regulate.settings_file import to_json
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "savings.md"
+PAGE = ROOT / "benchmarks" / "results" / "savings.md"
 NPB = tuple(f"{name}.S.16" for name in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp"))
 PATTERNS = ("all-to-all", "bit-reversal", "matrix-transpose")
 CLUSTERS = (("misc", 20), ("supernova", 19), ("supernova64-6248", 19), ("supernova64-5324", 25))

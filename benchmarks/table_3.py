@@ -1,4 +1,4 @@
-"""Write docs/table-3.md: the VLANs of Koibuchi et al. 2011, Table 3, the paper's formulas beside counted plans."""
+"""Write results/table-3.md: the VLANs of Koibuchi et al. 2011, Table 3, the paper's formulas beside counted plans."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _span(ends: tuple[int, int]) -> str:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).resolve().parents[1] / "docs" / "table-3.md"
+    target = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "table-3.md"
     target.parent.mkdir(exist_ok=True)
     target.write_text(page(), "utf-8")
     sys.stdout.write(f"wrote {target.name}\n")

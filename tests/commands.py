@@ -16,11 +16,14 @@ FORKS.set_forkserver_preload(
 )
 
 
-def run(words, directory, environment=os.environ):
-    """Run `tagloom WORDS` in a directory, and return its exit status and what it printed."""
+def run(words, directory, environment=os.environ, *, together=False):
+    """Run `tagloom WORDS` in a directory, and return its exit status and what it printed.
+
+    `together`: both streams as one, in the order a terminal shows.
+    """
     words = ["tagloom", *map(str, words)]
     with tempfile.TemporaryDirectory() as place:
-        printed = [Path(place, "out"), Path(place, "err")]
+        printed = [Path(place, "out"), Path(place, "out" if together else "err")]
         process = FORKS.Process(target=_begin, args=(words, directory, dict(environment), printed))
         process.start()
         process.join()

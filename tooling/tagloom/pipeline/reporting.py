@@ -124,7 +124,7 @@ def report(  # noqa: PLR0913 - what a report may be made of
         states=states,
         host_states=host_states,
         link_names=tuple(link_ends(after, i) for i in range(len(after.links))),
-        trees=_trees(build.fabric, state),
+        trees=vlan_trees(build.fabric, state),
         gaps=tuple(_gap(float(gap), curve) for gap in np.union1d(GAPS_SECONDS, _corners(curve))),
         loads=tuple(_load(float(at), curve) for at in LOADS),
         rollout={key: value for key, value in waves.items() if key != "waves"},
@@ -165,7 +165,7 @@ def _states(fabric: Fabric, state: FabricState, asleep: dict[str, set[int]]) -> 
     return tuple(found), tuple(SLEEPING if sleeps(host.switch, host.port) else ON for host in fabric.hosts)
 
 
-def _trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
+def vlan_trees(fabric: Fabric, state: FabricState) -> dict[int, tuple[int, ...]]:
     """Return the links that carry each of tagloom's VLANs: its ports are members at both ends, and up."""
     carried: dict[int, list[int]] = {}
     owned = [frozenset(state[switch.name].owned_vlans) if switch.up else frozenset() for switch in fabric.switches]

@@ -41,7 +41,7 @@ TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports over the printed maxi
 PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against watts per port, SF-420G and 6224
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
 MOST_MESSAGE_BYTES = 1e12
-REPLAY_ERROR = 0.014  # of the run time, the worst of all published sets of runs in docs/eee-errors.md
+REPLAY_ERROR = 0.014  # of the run time, the worst of all published sets of runs in benchmarks/results/eee-errors.md
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def _run_time(
         seconds + asleep["most"] + high,
     )  # fmt: skip
     if replayed is not None:
-        source = "the run's messages replayed over links that sleep; interval: the worst error of docs/eee-errors.md"
+        source = "the run's messages replayed over links that sleep; interval: the worst error measured (eee-errors.md)"
         ends = (seconds + added) * (1 - REPLAY_ERROR), (seconds + added) * (1 + REPLAY_ERROR)
         predicted = Figure(seconds + added, "s", source, *ends)
     found = {
