@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ SHAPE = "shape: {family: ring, dims: [4], parallel: 2}\nswitches: {s1: {model: p
 HEAD = f"# ours\nname: four\nmodel: powerconnect-5324\n{SHAPE}"
 MACS = {f"h{n}": f"00:1e:c9:00:00:0{n}" for n in range(4)}
 STRANGER = "00:1e:c9:00:00:09"
+MACHINE = "00:1e:c9:00:00:07"  # of a virtual machine on h3
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,8 @@ def test_hosts_without_an_address_get_the_one_that_is_learnt_and_the_rest_of_the
     path = file("hosts:\n  # the gateway\n  h2: {mac: 001e.c900.0002}   # card of May\n")
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert (status, page["findings"], page["changed"], page["unknown"], page["silent"]) == (0, [], [], [], [])
-    assert page["learned"][0] == {"host": "h0", "mac": MACS["h0"], "before": None, "where": "s0:g5", "moved": False}
+    learned = {"host": "h0", "mac": MACS["h0"], "macs": [MACS["h0"]], "before": None, "where": "s0:g5", "moved": False}
+    assert page["learned"][0] == learned
     assert [each["host"] for each in page["learned"]] == ["h0", "h1", "h3"]
     assert (page["wrote"], page["invented"], page["hosts"]) == (str(path), 0, 4)
     assert path.read_text() == (
@@ -85,9 +88,8 @@ def test_another_address_than_the_files_is_named_and_written_when_asked_for(rack
     path = file('hosts:\n  h1: {mac: "00:1e:c9:ff:ff:ff"}\n')
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert status == 1
-    assert page["changed"] == [
-        {"host": "h1", "mac": MACS["h1"], "before": "00:1e:c9:ff:ff:ff", "where": "s1:1/g5", "moved": False}
-    ]
+    changed = {"host": "h1", "mac": MACS["h1"], "macs": [MACS["h1"]], "before": "00:1e:c9:ff:ff:ff"}
+    assert page["changed"] == [{**changed, "where": "s1:1/g5", "moved": False}]
     assert [each["where"] for each in page["findings"]] == ["h1 at s1:1/g5"]
     assert macs_of(path) == WANTED | {"h1": 0x001E_C9FF_FFFF}
     status, shown, _ = run("hosts", "learn", path, "-i", rack, "--replace")
@@ -159,7 +161,7 @@ def test_a_host_that_moved_is_named_and_its_place_is_written_when_asked_for(rack
     path = file(MOVED, reserved="")
     status, page = answer("hosts", "learn", path, "-i", rack)
     assert (status, page["unknown"], page["silent"], page["wrote"]) == (1, [], [], "")
-    moved = {"host": "x", "mac": STRANGER, "before": STRANGER, "where": "s2:g20", "moved": True}
+    moved = {"host": "x", "mac": STRANGER, "macs": [STRANGER], "before": STRANGER, "where": "s2:g20", "moved": True}
     assert page["changed"] == [moved]
     assert [each["where"] for each in page["findings"]] == ["x at s3:g12"]
     assert answer("hosts", "learn", path, "-i", rack, "--replace")[0] == 0
@@ -207,12 +209,12 @@ def test_watching_ends_without_a_change_when_told_to(rack, file, answer, tmp_pat
 A, B, C = 0x001E_C900_000A, 0x001E_C900_000B, 0x001E_C900_000C
 
 
-def chosen(*rows, change=False, extra=""):
+def chosen(*rows, change=False, several=False, extra=""):
     """Give what addresses, as (host, MAC), change in a ring of three hosts, and who is spoken of in findings."""
     fabric = make_fabric("ring", 3, extra=extra)
     seen = [SeenAddress(mac, f"at-{host}", host) for host, mac in rows]
     at = {host.name: host.name for host in fabric.hosts}
-    changes = choose(fabric, seen, at, "an address", change=change)
+    changes = choose(fabric, seen, at, "an address", change=change, several=several)
     return (
         changes,
         {each.host: each.mac for each in changes.to_write(change=change)},
@@ -242,3 +244,44 @@ def test_no_host_takes_the_address_that_another_keeps():
     _, written, named = chosen(("h1", B), ("h2", A), extra=OWN, change=True)
     assert written == {}
     assert named == ["h2"]
+
+
+def test_several_takes_all_addresses_of_a_host_beside_those_of_the_file():
+    rows = [("h0", A), ("h0", C), ("h1", C + 1), ("h2", C + 3), ("h2", C + 2)]
+    changes, _, named = chosen(*rows, extra=OWN, several=True)
+    assert {each.host: each.macs for each in changes.learned} == {"h0": (A, C), "h1": (B, C + 1), "h2": (C + 3, C + 2)}
+    assert (changes.changed, changes.unknown, named) == ((), (), [])
+
+
+def test_of_a_host_with_several_addresses_any_may_be_silent_and_a_further_one_is_named():
+    own = "hosts: {h0: {mac: [00:1e:c9:00:00:0a, 00:1e:c9:00:00:0b]}}\n"
+    changes, written, named = chosen(("h0", B), ("h1", C), extra=own)
+    assert (written, named, changes.unknown) == ({"h1": C}, ["h2"], ())
+    assert chosen(("h0", C), ("h1", C + 1), ("h2", C + 2), extra=own)[1:] == ({"h1": C + 1, "h2": C + 2}, ["h0"])
+    assert chosen(("h0", C), ("h1", B), extra=own, several=True)[1:] == ({"h0": C}, ["h2", "h1"])
+
+
+def test_a_virtual_machine_is_learnt_beside_its_host_when_asked_for(rack, file, answer):
+    """The last test of this rack: a machine on h3 sends from now on."""
+    mine = read_fabric(rack / "fabric.yml").hosts
+    machine = int(MACHINE.replace(":", ""), 16)
+    process.plug(rack, [replace(host, also=(machine,)) if host.name == "h3" else host for host in mine])
+    answer("lab", "ping", "--dir", rack)
+    own = "".join(f'  {name}: {{mac: "{mac}"}}\n' for name, mac in MACS.items())
+    path = file(f"hosts:\n{own}")
+    status, page = answer("hosts", "learn", path, "-i", rack)
+    assert (status, page["learned"], page["unknown"][0]["mac"]) == (0, [], MACHINE)
+    status, page = answer("hosts", "learn", path, "-i", rack, "--several")
+    assert (status, page["unknown"], page["changed"]) == (0, [], [])
+    assert page["learned"] == [
+        {
+            "host": "h3",
+            "mac": MACHINE,
+            "macs": [MACS["h3"], MACHINE],
+            "before": MACS["h3"],
+            "where": "s3:g5",
+            "moved": False,
+        }
+    ]
+    assert f'h3: {{mac: ["{MACS["h3"]}", "{MACHINE}"]}}' in path.read_text()
+    assert answer("hosts", "learn", path, "-i", rack, "--several")[1]["learned"] == []

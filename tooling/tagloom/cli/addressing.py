@@ -31,7 +31,7 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
     settings = snmp_settings_of(args, args.inventory or LAB)
     agents = settings.agents(file.fabric)
     with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(file.fabric.live)} switches"):
-        changes = learn(file.fabric, agents, snmp.ask, change=args.replace)
+        changes = learn(file.fabric, agents, snmp.ask, change=args.replace, several=args.several)
     return _end(args, screen, file, changes)
 
 
@@ -65,7 +65,7 @@ def _watch(args: argparse.Namespace, screen: Screen) -> int:
     with snmp_reader(args, settings) as snmp:
         for reading in itertools.count(1):
             with screen.waiting(f"reading {len(file.fabric.live)} switches"):
-                changes = learn(file.fabric, agents, snmp.ask, change=True)
+                changes = learn(file.fabric, agents, snmp.ask, change=True, several=args.several)
             seen = changes.to_write(change=True)
             if (seen and seen == before) or reading == args.count or screen.unheard:
                 break
@@ -105,7 +105,9 @@ def _import(args: argparse.Namespace, screen: Screen) -> int:
     file = found.of(lambda: FabricText(args.fabric))
     listed = found.of(lambda: read_host_list(args.file, args.format))
     found.end()
-    return _end(args, screen, file, import_list(file.fabric, listed, change=args.replace), listed.kind)
+    return _end(
+        args, screen, file, import_list(file.fabric, listed, change=args.replace, several=args.several), listed.kind
+    )
 
 
 def _end(
@@ -137,6 +139,11 @@ def _file_words() -> Parser:
     words.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the new file here (default: in place)")
     words.add_argument("--check", action="store_true", help="show what would be written, and write nothing")
     words.add_argument("--replace", action="store_true", help="also replace addresses that the file has already")
+    words.add_argument(
+        "--several",
+        action="store_true",
+        help="take all addresses of a host (virtual machines, a BMC), beside the file's",
+    )
     return words
 
 

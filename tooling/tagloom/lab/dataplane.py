@@ -51,7 +51,7 @@ class Delivery:
 
 @dataclass(slots=True)
 class Flight:
-    """One frame under way from host `source` to host `target` ("" = all), at MAC address `mac`.
+    """One frame under way from host `source`, address `sender`, to host `target` ("" = all), at MAC address `mac`.
 
     `copies` are those still under way: switch, port it comes in by, tag, hops behind it. `broken` names the faults that
     the frame met, see `Dataplane.break_off`; the rest is as in `Delivery`.
@@ -60,6 +60,7 @@ class Flight:
     source: str
     target: str
     mac: int
+    sender: int
     copies: deque[tuple[int, int, int, int]]
     path: list[Hop] = field(default_factory=list)
     delivered: Counter[str] = field(default_factory=Counter)
@@ -264,9 +265,12 @@ class Dataplane:
         """Return a switch's dynamic entries, (VLAN, MAC) -> port, since the last `configure`."""
         return dict(self._bridges[self.fabric.index[switch]].learned)
 
-    def unicast(self, a: str, b: str, tag: int = UNTAGGED) -> Delivery:
-        """Send one frame from host `a` to host `b`, tagged by the host itself with `tag`. Raises KeyError."""
-        sent = self._send(a, b, tag)
+    def unicast(self, a: str, b: str, tag: int = UNTAGGED, *, mac: int = 0, sender: int = 0) -> Delivery:
+        """Send one frame from host `a` to host `b`, tagged by the host itself with `tag`. Raises KeyError.
+
+        `sender` and `mac` are the addresses in the frame, by default the hosts' own.
+        """
+        sent = self._send(a, b, tag, mac, sender)
         return Delivery(tuple(sent.path), dict(sent.delivered), sent.delivered[b], tuple(sent.flooded), sent.storm)
 
     def broadcast(self, a: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Delivery:
@@ -276,18 +280,24 @@ class Dataplane:
         return Delivery(tuple(sent.path), dict(sent.delivered), copies, tuple(sent.flooded), sent.storm)
 
     def ping_all(self) -> Ping:
-        """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops."""
-        pairs = [(a.name, b.name) for a in self.fabric.hosts for b in self.fabric.hosts if a is not b]
+        """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops.
+
+        Where a host has several addresses, there are as many frames, so that each sends and is sent to.
+        """
+        hosts = {host.name: host for host in self.fabric.hosts}
+        pairs = [(a, b) for a in hosts for b in hosts if a != b]
         lost, duplicated, overheard = [], [], []
         for a, b in pairs:
-            found = self.unicast(a, b)
-            if found.storm:
-                return Ping(len(pairs), 0, tuple(pairs), (), (), found.storm)
-            if not found.copies:
+            senders, macs = hosts[a].macs, hosts[b].macs
+            both = [(senders[i % len(senders)], macs[i % len(macs)]) for i in range(max(len(senders), len(macs)))]
+            sent = [self.unicast(a, b, sender=sender, mac=mac) for sender, mac in both]
+            if storm := next((found.storm for found in sent if found.storm), ""):
+                return Ping(len(pairs), 0, tuple(pairs), (), (), storm)
+            if not all(found.copies for found in sent):
                 lost.append((a, b))
-            if found.copies > 1:
+            if any(found.copies > 1 for found in sent):
                 duplicated.append((a, b))
-            if found.delivered_to.keys() - {b}:
+            if any(found.delivered_to.keys() - {b} for found in sent):
                 overheard.append((a, b))
         reached = len(pairs) - len(lost)
         return Ping(len(pairs), reached, tuple(lost), tuple(duplicated), tuple(overheard), "")
@@ -297,19 +307,21 @@ class Dataplane:
         cables = self._cables.get((switch, port), [port])
         return cables[(source ^ target) % len(cables)]
 
-    def _send(self, source: str, target: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Flight:
-        flight = self.launch(source, target, tag, mac)
+    def _send(self, source: str, target: str, tag: int = UNTAGGED, mac: int = 0, sender: int = 0) -> Flight:
+        flight = self.launch(source, target, tag, mac, sender)
         while flight.copies:
             self.step(flight)
         return flight
 
-    def launch(self, source: str, target: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Flight:
-        """Put a frame on the wire of host `source`, to host `target`, or to `mac` where that is "". Raises KeyError.
+    def launch(self, source: str, target: str, tag: int = UNTAGGED, mac: int = 0, sender: int = 0) -> Flight:
+        """Put a frame on the wire of host `source`, to host `target`, or to all where that is "". Raises KeyError.
 
-        Hosts send untagged unless they tag a frame themselves with `tag`.
+        `mac` and `sender` are addresses other than the host's own. Hosts send untagged unless they tag a frame
+        themselves with `tag`.
         """
         origin = self._host[source]
-        flight = Flight(source, target, self._host[target].mac if target else mac, deque())
+        address = mac or (self._host[target].mac if target else BROADCAST)
+        flight = Flight(source, target, address, sender or origin.mac, deque())
         if origin.switch in self._down:
             flight.broken.add(self._down[origin.switch])
         elif self._bridges[origin.switch].up(origin.port):
@@ -319,7 +331,7 @@ class Dataplane:
     def step(self, flight: Flight) -> None:
         """Lead the next copy of a frame through the switch it has come to, as that switch is now."""
         switch, in_port, tag, hops = flight.copies.popleft()
-        bridge, origin = self._bridges[switch], self._host[flight.source]
+        bridge = self._bridges[switch]
         if switch in self._down:
             flight.broken.add(self._down[switch])
             return
@@ -330,14 +342,14 @@ class Dataplane:
         vlan = bridge.classify(in_port, tag) if bridge.up(in_port) else None
         if vlan is None:
             return
-        bridge.learn(vlan, origin.mac, in_port)
+        bridge.learn(vlan, flight.sender, in_port)
         out, unknown = bridge.choose(vlan, flight.mac, in_port)
         if unknown and flight.target:
             flight.flooded[bridge.name] = None
         for port in out:
             if bridge.logical(port) != port:
                 continue  # its port-channel speaks for it
-            cable = self._cable(switch, port, origin.mac, flight.mac)
+            cable = self._cable(switch, port, flight.sender, flight.mac)
             host, peer = self._host_at.get((switch, port)), self._peer.get((switch, cable))
             if host is None and peer is None:  # nothing is plugged in, or the link is down: no carrier, nothing is sent
                 if fault := self._fault_at(switch, cable):

@@ -104,6 +104,11 @@ def write_order(directory: Path, order: Order) -> None:
     (directory / "fabric.json").write_text(json.dumps(plain) + "\n", "utf-8")
 
 
+def host_of(said: Mapping[str, Any]) -> Host:
+    """Return a host from its fields as JSON holds them."""
+    return Host(**{**said, "also": tuple(said["also"])})
+
+
 def read_order(directory: Path) -> Order:
     """Read the order back."""
     plain = json.loads((directory / "fabric.json").read_text("utf-8"))
@@ -115,7 +120,7 @@ def read_order(directory: Path) -> Order:
             Switch(**{**s, "at": tuple(s["at"]), "firmware": tuple(map(tuple, s["firmware"])), "templates": own})
             for s in raw["switches"]
         ),
-        hosts=tuple(Host(**h) for h in raw["hosts"]),
+        hosts=tuple(map(host_of, raw["hosts"])),
         links=tuple(Link(**{**link, "members": tuple(map(tuple, link["members"]))}) for link in raw["links"]),
         ports=tuple(raw["ports"]),
         shape=Shape(**{**shape, "dims": tuple(shape["dims"])}) if shape else None,

@@ -27,6 +27,7 @@ from tagloom.lab.directory import (
     USER,
     Order,
     RackInfo,
+    host_of,
     read_order,
     write_info,
     write_inventory,
@@ -36,7 +37,6 @@ from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
 from tagloom.lab.traffic import Traffic
-from tagloom.records.fabric import Host
 from tagloom.render import render_configuration
 
 if TYPE_CHECKING:
@@ -479,7 +479,7 @@ class Rack:
         if not isinstance(self.dataplane, Dataplane):
             raise InputError([Finding("plug", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
         self.traffic = None
-        self.fabric = replace(self.fabric, hosts=tuple(Host(**host) for host in order["hosts"]))
+        self.fabric = replace(self.fabric, hosts=tuple(map(host_of, order["hosts"])))
         self.dataplane.plug(self.fabric)
         return {}
 

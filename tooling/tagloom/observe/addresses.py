@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tagloom.records.addresses import HostList
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Host
     from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address, Ask
 
@@ -49,21 +49,29 @@ def learned_addresses(fabric: Fabric, seen: Mapping[str, Observation]) -> tuple[
     return found, missing
 
 
-def learn(fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bool = False) -> AddressChanges:
-    """Return what the addresses that switches have learnt at hosts' ports change; `change` takes other ones too."""
+def learn(
+    fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bool = False, several: bool = False
+) -> AddressChanges:
+    """Return what the addresses that switches have learnt at hosts' ports change.
+
+    `change` takes other ones than the file has, too, `several` all that a port shows.
+    """
     seen = observe_all(fabric, agents, ask, LEARNED)
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
     found, missing = learned_addresses(fabric, seen)
     at = {host.name: f"{host.name} at {port_name(fabric, host.switch, host.port)}" for host in fabric.hosts}
     unread = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
-    changes = choose(fabric, found, at, "an address, learnt when the host sends", unread=unread, change=change)
+    changes = choose(
+        fabric, found, at, "an address, learnt when the host sends", unread, change=change, several=several
+    )
     return replace(changes, findings=(*missing, *changes.findings), failed=failed)
 
 
-def import_list(fabric: Fabric, listed: HostList, *, change: bool = False) -> AddressChanges:
-    """Return what a list of hosts changes; `change` takes addresses that differ from the file's, too.
+def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, several: bool = False) -> AddressChanges:
+    """Return what a list of hosts changes.
 
-    A name that is no host's is tried without its domain. Of a list without addresses, only names are compared.
+    `change` takes addresses that differ from the file's, too, `several` all that it names of a host. A name
+    that is no host's is tried without its domain. Of a list without addresses, only names are compared.
     """
     hosts = {host.name for host in fabric.hosts}
 
@@ -78,7 +86,8 @@ def import_list(fabric: Fabric, listed: HostList, *, change: bool = False) -> Ad
     addresses = [replace(each, host=known(each.name)) for each in listed.addresses]
     unlike = {(each.name, each.mac): each for each in reversed(addresses)}  # a lease and a reservation are one
     at = {name: f"hosts.{name}" for name in hosts}
-    changes = choose(fabric, list(unlike.values())[::-1], at, "an address, of a list or of the file", change=change)
+    wanted = "an address, of a list or of the file"
+    changes = choose(fabric, list(unlike.values())[::-1], at, wanted, change=change, several=several)
     return replace(changes, findings=(*listed.remarks, *changes.findings))
 
 
@@ -87,74 +96,81 @@ def choose(
     found: list[SeenAddress],
     at: Mapping[str, str],
     wanted: str,
-    *,
     unread: frozenset[str] | set[str] = frozenset(),
+    *,
     change: bool = False,
+    several: bool = False,
 ) -> AddressChanges:
     """Return what found addresses change in a fabric: only what is beyond doubt.
 
-    A host with one address that no other host has takes it. The one that the file has is kept, whatever else is found
-    beside it; a host whose address a free port shows instead has moved there. `at` names each host in findings,
+    A host with one address that no other host has takes it. Those that the file has are kept, whatever else is found
+    beside them; a host whose addresses a free port shows instead has moved there. `at` names each host in findings,
     `wanted` says what is missing of one without any address; `unread` are hosts that nothing could be found of. Where
-    the file has another address or place, `change` takes the new one.
+    the file has another address or place, `change` takes the new one. With `several` a host takes all addresses that
+    are found of it, beside those that the file has.
     """
     hosts = {host.name: host for host in fabric.hosts}
-    owner = {host.mac: host.name for host in fabric.hosts}
+    owner = {mac: fabric.hosts[h].name for mac, h in fabric.host_of_mac.items()}
     of_host: dict[str, dict[int, str]] = {name: {} for name in hosts}
     of_mac: dict[int, dict[str, str]] = {}
     for each in found:
         of_mac.setdefault(each.mac, {}).setdefault(each.host or each.where, each.where)
         if each.host:
             of_host[each.host].setdefault(each.mac, each.where)
-    findings: list[Finding] = []
     away = {mac: name for mac, name in owner.items() if not of_host[name] and name not in unread}
-    chosen = _moved(found, away)
-    moved = {(each.mac, each.where) for each in chosen.values()}
+    chosen = _moved(hosts, found, away)
+    moved = {(mac, each.where) for each in chosen.values() for mac in each.macs}
     unknown = [each for each in found if not each.host and (each.mac, each.where) not in moved]
-    for each in unknown:
-        whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
-        said = f"{each.name}, {format_mac(each.mac)}" if each.name else format_mac(each.mac)
-        findings.append(Finding(each.where, "a host of the fabric", said + whose))
+    findings = [_stranger(each, owner) for each in unknown]
     twice = {mac: places for mac, places in of_mac.items() if len([n for n in places if n in hosts]) > 1}
     for mac, places in twice.items():
         findings.append(Finding(format_mac(mac), "one host", " and ".join(sorted({at.get(n, n) for n in places}))))
     silent: list[str] = []
     for name, host in hosts.items():
-        macs = of_host[name]
-        if not macs and name not in unread and name not in chosen:
+        new = {mac: where for mac, where in of_host[name].items() if mac not in host.macs}
+        sure = tuple(mac for mac in new if mac not in twice)
+        if not of_host[name] and name not in unread and name not in chosen:
             silent.append(name)
             if host.invented:
                 findings.append(Finding(at[name], wanted, "none"))
-        elif host.mac in macs or len(macs) > 1:
-            rest = [SeenAddress(mac, where, name) for mac, where in macs.items() if mac != host.mac]
-            unknown += rest
-            if host.mac not in macs:
-                several = " and ".join(format_mac(each.mac) for each in rest)
-                findings.append(Finding(at[name], "one address, or that of the fabric file among them", several))
-        elif macs.keys() - twice.keys():
-            [(mac, where)] = macs.items()
-            chosen[name] = AddressChange(name, mac, None if host.invented else host.mac, where)
+        elif several or len(new) == len(of_host[name]) == len(host.macs) == 1:
+            if sure:
+                macs = sure if host.invented else (*host.macs, *sure) if several else ()
+                before = None if host.invented else host.mac
+                chosen[name] = AddressChange(name, sure[0], before, new[sure[0]], several=macs if len(macs) > 1 else ())
+        elif new:
+            unknown += [SeenAddress(mac, where, name) for mac, where in new.items()]
+            if len(new) == len(of_host[name]):
+                found_macs = " and ".join(format_mac(mac) for mac in new)
+                expected = "one address, or that of the fabric file among them (--several takes all)"
+                findings.append(Finding(at[name], expected, found_macs))
     return _settle(fabric, chosen, AddressChanges((), (), tuple(unknown), tuple(silent), tuple(findings)), at, change)
 
 
-def _moved(found: list[SeenAddress], away: Mapping[int, str]) -> dict[str, AddressChange]:
-    """Return hosts whose own port shows nothing, and whose address is all that one other port shows; `away` by address.
+def _stranger(each: SeenAddress, owner: Mapping[int, str]) -> Finding:
+    whose = f" (that of {owner[each.mac]})" if each.mac in owner else ""
+    said = f"{each.name}, {format_mac(each.mac)}" if each.name else format_mac(each.mac)
+    return Finding(each.where, "a host of the fabric", said + whose)
 
-    That port is no host's: what a list names has no port at all.
+
+def _moved(hosts: Mapping[str, Host], found: list[SeenAddress], away: Mapping[int, str]) -> dict[str, AddressChange]:
+    """Return hosts whose own port shows nothing, and whose addresses are all that one other port shows.
+
+    `away` maps their addresses to them. That port is no host's: what a list names has no port at all.
     """
-    of_mac: dict[int, set[str]] = {}
-    of_port: dict[str, set[int]] = {}
+    of_host: dict[str, set[str]] = {}
+    of_port: dict[str, set[str]] = {}
     for each in found:
-        of_mac.setdefault(each.mac, set()).add(each.where)
-        of_port.setdefault(each.where, set()).add(each.mac)
-    return {
-        away[each.mac]: AddressChange(away[each.mac], each.mac, each.mac, each.where, moved=True)
-        for each in found
-        if each.mac in away
-        and not each.host
-        and not each.name
-        and len(of_mac[each.mac]) == len(of_port[each.where]) == 1
-    }
+        of_port.setdefault(each.where, set()).add(away.get(each.mac, ""))
+        if each.mac in away:
+            of_host.setdefault(away[each.mac], set()).add(each.where)
+    chosen = {}
+    for each in found:
+        name = away.get(each.mac, "")
+        if name and not each.host and not each.name and len(of_host[name]) == len(of_port[each.where]) == 1:
+            mac, macs = hosts[name].mac, hosts[name].macs
+            chosen[name] = AddressChange(name, mac, mac, each.where, moved=True, several=macs if len(macs) > 1 else ())
+    return chosen
 
 
 def _settle(
@@ -162,32 +178,35 @@ def _settle(
 ) -> AddressChanges:
     """Part what was chosen into learned and changed, without what would give two hosts one address."""
     findings = list(rest.findings)
-    if not change:
-        findings += [
-            Finding(
-                at[name],
-                f"{format_mac(each.before)}, as the fabric file has it",
-                f"{f'seen at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
-            )
-            for name, each in chosen.items()
-            if each.before is not None
-        ]
-    written = {name: each for name, each in chosen.items() if change or each.before is None}
+    added = {name for name, each in chosen.items() if each.before is None or each.adds}
+    findings += [
+        Finding(
+            at[name],
+            f"{format_mac(each.before)}, as the fabric file has it",
+            f"{f'seen at {each.where}' if each.moved else format_mac(each.mac)} (--replace writes it)",
+        )
+        for name, each in chosen.items()
+        if not change and each.before is not None and name not in added
+    ]
+    written = {name: each for name, each in chosen.items() if change or name in added}
     while True:
-        kept = {host.mac: host.name for host in fabric.hosts if host.name not in written}
-        clash = {name: kept[each.mac] for name, each in written.items() if each.mac in kept}
+        staying = (host for host in fabric.hosts if host.name not in written or written[host.name].adds)
+        kept = {mac: host.name for host in staying for mac in host.macs}
+        clash = {
+            name: (mac, kept[mac]) for name, each in written.items() for mac in each.macs if kept.get(mac, name) != name
+        }
         if not clash:
             break
-        for name, other in clash.items():
-            mac = written.pop(name).mac
+        for name, (mac, other) in clash.items():
+            written.pop(name)
             chosen.pop(name)
             findings.append(
                 Finding(at[name], "an address of its own", f"{format_mac(mac)} (that of {other} in the file)")
             )
     return replace(
         rest,
-        learned=tuple(each for each in chosen.values() if each.before is None),
-        changed=tuple(each for each in chosen.values() if each.before is not None),
+        learned=tuple(each for name, each in chosen.items() if name in added),
+        changed=tuple(each for name, each in chosen.items() if name not in added),
         findings=tuple(findings),
     )
 
@@ -195,7 +214,10 @@ def _settle(
 def refuse_other_hosts(fabric: Fabric, other: Fabric, where: str) -> None:
     """Raise InputError unless another fabric has the hosts of a fabric, at their places and with their addresses."""
     ours, theirs = (
-        {host.name: (port_name(each, host.switch, host.port), format_mac(host.mac)) for host in each.hosts}
+        {
+            host.name: (port_name(each, host.switch, host.port), " ".join(map(format_mac, host.macs)))
+            for host in each.hosts
+        }
         for each in (fabric, other)
     )
     unlike = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))

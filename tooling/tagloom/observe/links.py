@@ -79,8 +79,8 @@ def _cable(where: str, ports: list[Counters], wanted: bool, speed_mbps: int) -> 
 
 def _heard_elsewhere(fabric: Fabric, seen: Mapping[str, Observation]) -> Iterator[Finding]:
     """Find hosts whose address a switch has learnt at a port that leads neither to the host nor into the fabric."""
-    home = {host.mac: (host.switch, host.port) for host in fabric.hosts}
-    name = {host.mac: host.name for host in fabric.hosts}
+    home = {mac: (host.switch, host.port) for host in fabric.hosts for mac in host.macs}
+    name = {mac: host.name for host in fabric.hosts for mac in host.macs}
     for s, switch in enumerate(fabric.switches):
         if not switch.up or switch.name not in seen:
             continue

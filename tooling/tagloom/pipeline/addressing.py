@@ -32,7 +32,7 @@ def propose(old: Build, changes: Collection[AddressChange], templates: Path, dir
             name, _, word = each.where.partition(":")
             s = fabric.index[name]
             host = replace(host, switch=s, port=platforms.of(fabric.switches[s]).port_number(word) or host.port)
-        hosts[each.host] = replace(host, mac=each.mac)
+        hosts[each.host] = replace(host, mac=each.macs[0], also=each.macs[1:])
     fabric = replace(fabric, hosts=tuple(hosts.values()))
     new, proof, _ = plan(
         fabric,

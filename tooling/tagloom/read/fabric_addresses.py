@@ -44,10 +44,10 @@ class FabricText:
         """
         text = with_hosts(self.text, {each.host: each.keys for each in changes}, str(self.path))
         fabric = parse_fabric(text, str(self.path))
-        written = {host.name: (host.mac, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
+        written = {host.name: (host.macs, port_name(fabric, host.switch, host.port)) for host in fabric.hosts}
         for each in changes:
-            mac, place = written.get(each.host, (0, ""))
-            if mac != each.mac or (each.moved and place != each.where):
+            macs, place = written.get(each.host, ((), ""))
+            if macs != each.macs or (each.moved and place != each.where):
                 raise InputError(
                     [Finding(str(self.path), f"a file in which {each.host} can be edited", "another host")]
                 )
@@ -65,7 +65,7 @@ class FabricText:
         return mark + (text.replace("\n", "\r\n") if b"\r\n" in self._content else text)
 
 
-def with_hosts(text: str, keys: Mapping[str, Mapping[str, str]], source: str) -> str:
+def with_hosts(text: str, keys: Mapping[str, Mapping[str, str | list[str]]], source: str) -> str:
     """Return the text of a fabric file with these keys of hosts set; `source` names it in findings.
 
     Only values are replaced or added, at the places where the parser saw their hosts. The new text is read again:
@@ -128,12 +128,12 @@ class _Edits:
             self.put(end, end, "".join(margin + line for line in lines))
 
 
-def _edit(edits: _Edits, root: yaml.MappingNode, keys: Mapping[str, Mapping[str, str]]) -> None:
+def _edit(edits: _Edits, root: yaml.MappingNode, keys: Mapping[str, Mapping[str, str | list[str]]]) -> None:
     hosts = _under(root, "hosts")
     known = {key.value: value for key, value in hosts.value} if isinstance(hosts, yaml.MappingNode) else {}
     missing = []
     for name, said in keys.items():
-        words = [f"{key}: {quoted(value)}" for key, value in said.items()]
+        words = [f"{key}: {_value(value)}" for key, value in said.items()]
         if name not in known:
             missing.append(f"{word(name)}: {{{', '.join(words)}}}")
             continue
@@ -145,7 +145,7 @@ def _edit(edits: _Edits, root: yaml.MappingNode, keys: Mapping[str, Mapping[str,
                 if old is None:
                     added.append(both)
                 else:
-                    edits.put(old.start_mark.index, old.end_mark.index, quoted(value))
+                    edits.put(old.start_mark.index, _end(old), _value(value))
             if added:
                 edits.add(host, added, added)
         else:
@@ -165,6 +165,16 @@ def _edit(edits: _Edits, root: yaml.MappingNode, keys: Mapping[str, Mapping[str,
         edits.add(root, [], ["hosts:", *(" " * _INDENT + line for line in missing)])
     else:
         edits.put(hosts.start_mark.index, hosts.end_mark.index, block)
+
+
+def _value(said: str | list[str]) -> str:
+    return quoted(said) if isinstance(said, str) else f"[{', '.join(map(quoted, said))}]"
+
+
+def _end(node: yaml.Node) -> int:
+    """Return where the text of a value ends: of a list in a block, with its last item."""
+    end: int = _last(node).end_mark.index
+    return end
 
 
 def _under(mapping: yaml.MappingNode, name: str) -> Any:

@@ -70,7 +70,7 @@ class _Draft:
     """Gather a fabric while it is read: by name until the end, so that parts can override the family."""
 
     switches: dict[str, Switch] = field(default_factory=dict)
-    hosts: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # name -> switch, port, MAC
+    hosts: dict[str, tuple[str, int, tuple[int, ...]]] = field(default_factory=dict)  # name -> switch, port, MACs
     links: list[_Cable] = field(default_factory=list)
     link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
@@ -258,7 +258,7 @@ class _Reader:
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
-                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), FIRST_INVENTED_MAC + h)
+                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,))
                 h += 1
         return True
 
@@ -406,7 +406,7 @@ class _Reader:
         for name, given in form.hosts.items():
             part = given or HostForm()
             path: Path_ = ("hosts", name)
-            switch, port, mac = draft.hosts.get(name, ("", None, FIRST_INVENTED_MAC + len(draft.hosts)))
+            switch, port, macs = draft.hosts.get(name, ("", None, (FIRST_INVENTED_MAC + len(draft.hosts),)))
             if part.switch is not None and part.switch != switch:
                 switch, port = part.switch, None
             if switch not in draft.switches:
@@ -416,9 +416,20 @@ class _Reader:
                 port = self._port((*path, "port"), draft.switches[switch], part.port)
             elif port is None:
                 self.find((*path, "port"), f"the port of {switch} that the host is plugged in", "none")
-            own = self._mac((*path, "mac"), part.mac) if part.mac is not None else mac
-            if port is not None and own is not None:
+            own = self._macs((*path, "mac"), part.mac) if part.mac is not None else macs
+            if port is not None and own:
                 draft.hosts[name] = (switch, port, own)
+
+    def _macs(self, path: Path_, texts: list[str]) -> tuple[int, ...]:
+        """Return the addresses at a host's port, none where one of them is wrong."""
+        if not texts:
+            self.find(path, "a MAC address, or several", "none")
+        macs = [self._mac(path, text) for text in texts]
+        found = tuple(mac for mac in macs if mac is not None)
+        if len(found) == len(macs) and len(set(found)) < len(found):
+            twice = next(mac for mac in found if found.count(mac) > 1)
+            self.find(path, "addresses that differ", f"{format_mac(twice)} twice")
+        return found if len(found) == len(macs) else ()
 
     def _mac(self, path: Path_, text: str) -> int | None:
         try:
@@ -456,16 +467,15 @@ class _Reader:
             state = cable.speed_mbps, cable.up, parallel_link, members, cable.dead
             links.append(Link(index[a], p, index[b], q, *state))
         hosts: list[Host] = []
-        macs: dict[int, str] = {}
-        for name, (switch, port, mac) in draft.hosts.items():
+        owner: dict[int, str] = {}
+        for name, (switch, port, macs) in draft.hosts.items():
             label = f"hosts.{name}"
             self._take(taken, overfull, draft, switch, port, label)
-            if mac in macs:
-                self.find(
-                    ("hosts", name, "mac"), "a MAC address of its own", f"{format_mac(mac)} (that of {macs[mac]})"
-                )
-            macs.setdefault(mac, name)
-            hosts.append(Host(name, index[switch], port, mac))
+            for mac in macs:
+                if owner.setdefault(mac, name) != name:
+                    actual = f"{format_mac(mac)} (that of {owner[mac]})"
+                    self.find(("hosts", name, "mac"), "a MAC address of its own", actual)
+            hosts.append(Host(name, index[switch], port, macs[0], macs[1:]))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator
+from pydantic_core import PydanticCustomError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,12 +44,21 @@ class SwitchForm(Form):
     site: dict[str, JsonValue] = {}
 
 
+def _texts(said: object) -> list[str]:
+    """Return a text, or several, as a list."""
+    said = said if isinstance(said, list) else [said]
+    texts = [text for text in said if isinstance(text, str)]
+    if len(texts) < len(said):
+        raise PydanticCustomError("string_type", "a text, or a list of texts")
+    return texts
+
+
 class HostForm(Form):
     """What is said of one host."""
 
     switch: str | None = None
     port: str | None = None
-    mac: str | None = None
+    mac: Annotated[list[str], PlainValidator(_texts)] | None = None
 
 
 class LinkForm(Form):

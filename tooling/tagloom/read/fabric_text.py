@@ -17,7 +17,7 @@ from tagloom.records.fabric import Shape
 from tagloom.units import format_mac
 
 if TYPE_CHECKING:
-    from tagloom.records.fabric import Fabric, Link, Switch
+    from tagloom.records.fabric import Fabric, Host, Link, Switch
 
 
 def format_family(
@@ -66,9 +66,7 @@ def format_fabric(fabric: Fabric) -> str:
     for host in fabric.hosts:
         at = fabric.switches[host.switch].name
         port = model[at].port_name(host.port)
-        lines.append(
-            f'  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}, mac: "{format_mac(host.mac)}"}}'
-        )
+        lines.append(f"  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}, mac: {_macs(host)}}}")
     lines.append("links:" if fabric.links else "links: []")
     for link in fabric.links:
         a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
@@ -84,6 +82,11 @@ def format_fabric(fabric: Fabric) -> str:
             ends = f"[{sides[0][0]}, {sides[1][0]}]"
         lines.append(f"  - {{ends: {ends}{extra}}}" if extra else f"  - {ends}")
     return "\n".join(lines) + "\n"
+
+
+def _macs(host: Host) -> str:
+    macs = [f'"{format_mac(mac)}"' for mac in host.macs]
+    return macs[0] if len(macs) == 1 else f"[{', '.join(macs)}]"
 
 
 _LINK_STATE = {(True, False): "", (False, False): ", state: down", (False, True): ", state: dead"}

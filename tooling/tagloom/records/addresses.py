@@ -49,6 +49,7 @@ class AddressChange:
     """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why.
 
     `where` is the port that shows it, or the line that names it. A host that has `moved` is to be plugged in there.
+    `several` are all addresses that the host is to have, () where it is this one alone.
     """
 
     host: str
@@ -56,12 +57,24 @@ class AddressChange:
     before: int | None
     where: str
     moved: bool = False
+    several: tuple[int, ...] = ()
 
     @property
-    def keys(self) -> dict[str, str]:
+    def macs(self) -> tuple[int, ...]:
+        """List the addresses that the host is to have."""
+        return self.several or (self.mac,)
+
+    @property
+    def adds(self) -> bool:
+        """Return whether addresses come beside those that the fabric file has, which stay."""
+        return self.before in self.several and not self.moved
+
+    @property
+    def keys(self) -> dict[str, str | list[str]]:
         """Return what the fabric file is to say of the host."""
         if not self.moved:
-            return {"mac": format_mac(self.mac)}
+            macs = [format_mac(mac) for mac in self.macs]
+            return {"mac": macs if len(macs) > 1 else macs[0]}
         switch, _, port = self.where.partition(":")
         return {"switch": switch, "port": port}
 
@@ -71,6 +84,7 @@ class AddressChange:
         return {
             "host": self.host,
             "mac": format_mac(self.mac),
+            "macs": [format_mac(mac) for mac in self.macs],
             "before": before,
             "where": self.where,
             "moved": self.moved,
@@ -81,7 +95,7 @@ class AddressChange:
 class AddressChanges:
     """What addresses change in a fabric file.
 
-    learned   of hosts whose address tagloom had made up
+    learned   of hosts whose address tagloom had made up, and addresses beside those of the file where asked for
     changed   of hosts whose address in the file is another; written only where that was asked for
     unknown   addresses that are no host's, or one of several of a host
     silent    hosts of which no address is known from here, by name

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tagloom.units import format_mac
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -60,12 +62,22 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Name one host: the switch (index), the port number it is plugged in, its MAC address."""
+    """Name one host: the switch (index), the port number it is plugged in, its MAC address.
+
+    `also` are further addresses at the same port: of virtual machines, of a management controller beside the host. A
+    host with the address 0 is no destination of static entries (see `Fabric.by_further_addresses`).
+    """
 
     name: str
     switch: int
     port: int
     mac: int
+    also: tuple[int, ...] = ()
+
+    @property
+    def macs(self) -> tuple[int, ...]:
+        """List all addresses at the port, the host's own first."""
+        return (self.mac, *self.also) if self.mac else self.also
 
     @property
     def invented(self) -> bool:
@@ -227,8 +239,30 @@ class Fabric:
 
     @cached_property
     def host_mac(self) -> NDArray[np.uint64]:
-        """Return each host's MAC address, uint64[H]."""
+        """Return each host's own MAC address, uint64[H]."""
         return np.array([host.mac for host in self.hosts], np.uint64)
+
+    @cached_property
+    def host_of_mac(self) -> dict[int, int]:
+        """Map every address at a host's port to the host."""
+        return {mac: h for h, host in enumerate(self.hosts) for mac in host.macs}
+
+    @cached_property
+    def also(self) -> dict[int, tuple[int, ...]]:
+        """Map the own address of each host that has several to the others."""
+        return {host.mac: host.also for host in self.hosts if host.also}
+
+    @cached_property
+    def by_further_addresses(self) -> tuple[Fabric, ...]:
+        """List the fabric as its second, third ... addresses know it: frames to them go by entries of their own.
+
+        Each has one address a host, which its name says; where there is none it is 0.
+        """
+        most = max((len(host.also) for host in self.hosts), default=0)
+        return tuple(
+            replace(self, hosts=tuple(_known_by(host, *host.also[i : i + 1]) for host in self.hosts))
+            for i in range(most)
+        )
 
     @cached_property
     def used_ports(self) -> tuple[tuple[int, ...], ...]:
@@ -328,6 +362,10 @@ class Fabric:
             switches=tuple(replace(switch, up=switch.up and i not in dead) for i, switch in enumerate(self.switches)),
             hosts=tuple(host for host in self.hosts if host.switch not in dead),
         )
+
+
+def _known_by(host: Host, mac: int = 0) -> Host:
+    return replace(host, name=f"{host.name} ({format_mac(mac)})" if mac else host.name, mac=mac, also=())
 
 
 def _interleave(first: list[int], second: list[int]) -> NDArray[np.int32]:

@@ -21,8 +21,8 @@ class FabricPair:
     """Two fabrics, and who in the one is who in the other.
 
     A switch is the same where name and model are, a link where both its ends are. A host is the same where its port
-    is, and its address or its name: with another address it was given another card. Who moved to another port has left
-    the one and comes at the other.
+    is, and one of its addresses or its name: with another address it was given another card. Who moved to another port
+    has left the one and comes at the other.
     """
 
     old: Fabric
@@ -48,13 +48,16 @@ class FabricPair:
     def hosts(self) -> dict[Place, tuple[Host, Host]]:
         """Map the port of each host that both have to how the one and the other know it."""
         here, there = hosts_by_place(self.old), hosts_by_place(self.new)
-        elsewhere = {host.mac for host in self.old.hosts}
+        elsewhere = self.old.host_of_mac.keys()
         return {
             place: (here[place], host)
             for place, host in there.items()
             if place in here
             and place[0] in self.switches
-            and (here[place].mac == host.mac or (here[place].name == host.name and host.mac not in elsewhere))
+            and (
+                not set(here[place].macs).isdisjoint(host.macs)
+                or (here[place].name == host.name and elsewhere.isdisjoint(host.macs))
+            )
         }
 
     @cached_property
@@ -69,9 +72,14 @@ class FabricPair:
             not self.gone
             and not self.come
             and len(self.hosts) == len(self.old.hosts) == len(self.new.hosts)
-            and all(a.mac == b.mac for a, b in self.hosts.values())
+            and not self.readdressed
             and len(self.links) == len(self.old.links) == len(self.new.links)
         )
+
+    @property
+    def readdressed(self) -> int:
+        """Count the hosts of both that have not the same addresses in each."""
+        return sum(set(was.macs) != set(known.macs) for was, known in self.hosts.values())
 
     @cached_property
     def difference(self) -> str:
@@ -84,7 +92,7 @@ class FabricPair:
             (len(set(link_ends(self.old)) - self.links), "links go"),
             (len(there.keys() - self.hosts.keys()), "hosts come"),
             (len(here.keys() - self.hosts.keys()), "hosts go"),
-            (sum(was.mac != known.mac for was, known in self.hosts.values()), "addresses change"),
+            (self.readdressed, "addresses change"),
         )
         return ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing differs"
 
@@ -147,7 +155,7 @@ def alike(a: Fabric, b: Fabric) -> bool:
     return (
         a.ports == b.ports
         and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
-        and [(h.switch, h.port, h.mac) for h in a.hosts] == [(h.switch, h.port, h.mac) for h in b.hosts]
+        and [(h.switch, h.port, h.macs) for h in a.hosts] == [(h.switch, h.port, h.macs) for h in b.hosts]
         and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
         == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
     )
@@ -156,16 +164,18 @@ def alike(a: Fabric, b: Fabric) -> bool:
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
     """Return what two fabrics both have, and its transient ports: those of hosts that one alone has.
 
-    A host is the same where port and address are. `one` gives names, order and all that is not compared.
+    A host is the same where its port is, with the addresses that it has in both. `one` gives names, order and all that
+    is not compared.
     """
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
     index = {one.switches[s].name: i for i, s in enumerate(kept)}
-    there = {place: host.mac for place, host in hosts_by_place(other).items()}
+    there = {place: set(host.macs) for place, host in hosts_by_place(other).items()}
     stay = [
-        host
+        replace(host, mac=macs[0], also=macs[1:])
         for host in one.hosts
-        if (name := one.switches[host.switch].name) in index and there.get((name, host.port)) == host.mac
+        if (name := one.switches[host.switch].name) in index
+        and (macs := tuple(mac for mac in host.macs if mac in there.get((name, host.port), ())))
     ]
     at = [i for i, ends in enumerate(link_ends(one)) if ends in both.links and all(end[0] in index for end in ends)]
     links = tuple(_moved(one, one.links[i], index) for i in at)

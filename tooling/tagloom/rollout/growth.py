@@ -29,6 +29,7 @@ from tagloom.graph.numbering import owned, with_numbers
 from tagloom.platforms.factory import factory_state
 from tagloom.platforms.grammar import switchwide
 from tagloom.records.change import PORT_CELLS
+from tagloom.records.host_entries import with_copied_entries
 from tagloom.records.switch_state import (
     BROADCAST,
     DEFAULT_VLAN,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tagloom.platforms import Platform
-    from tagloom.records.fabric import Fabric, Switch
+    from tagloom.records.fabric import Fabric, Host, Switch
     from tagloom.records.fabric_pair import FabricPair
     from tagloom.records.switch_state import FabricState, SwitchState
 
@@ -112,7 +113,7 @@ class _Both:
     @cached_property
     def stays(self) -> NDArray[np.uint64]:
         """Return the addresses, as the old fabric has them, of hosts that stay, and the broadcast address."""
-        return np.array([*(was.mac for was, _ in self.fabrics.hosts.values()), BROADCAST], np.uint64)
+        return np.array([*(mac for was, _ in self.fabrics.hosts.values() for mac in was.macs), BROADCAST], np.uint64)
 
     def kept(self, switch: Switch) -> tuple[SwitchState, ...]:
         """Return the six states of a switch that both fabrics have."""
@@ -145,17 +146,12 @@ class _Both:
         return old, leave, add, change, _shut(clear, np.union1d(going, arriving)), end
 
     def renewed(self, state: SwitchState) -> SwitchState:
-        """Return `state` with an entry for the new address of a host wherever there is one for its old one."""
-        changed = {was.mac: known.mac for was, known in self.fabrics.hosts.values() if was.mac != known.mac}
-        rows = np.flatnonzero(np.isin(state.entry_mac, np.array(list(changed), np.uint64)))
-        rows = rows[np.isin(state.entry_vlan[rows], state.owned_vlans)]
-        if not len(rows):
-            return state
-        renewed = np.array([changed[mac] for mac in state.entry_mac[rows].tolist()], np.uint64)
-        vlan = np.concatenate([state.entry_vlan, state.entry_vlan[rows]])
-        mac, port = np.append(state.entry_mac, renewed), np.append(state.entry_port, state.entry_port[rows])
-        by = np.lexsort((port, mac, vlan))
-        return replace(state, entry_vlan=vlan[by], entry_mac=mac[by], entry_port=port[by])
+        """Return `state` with entries for the new addresses of a host wherever there is one for its old one."""
+        changed = {was.mac: new for was, known in self.fabrics.hosts.values() if (new := _new_addresses(was, known))}
+        rows = np.isin(state.entry_mac, np.array(list(changed), np.uint64)) & np.isin(
+            state.entry_vlan, state.owned_vlans
+        )
+        return with_copied_entries(state, np.flatnonzero(rows), changed)
 
     def coming(self, switch: Switch) -> tuple[SwitchState, ...]:
         """Return the six states of a switch that only the new fabric has: its ports are shut till others are ready."""
@@ -185,6 +181,19 @@ class _Both:
         port = np.concatenate([old.entry_port[rows], port])
         order = np.lexsort((port, mac))
         return members, mac[order], port[order]
+
+
+def _new_addresses(was: Host, known: Host) -> tuple[int, ...]:
+    return tuple(mac for mac in known.macs if mac not in was.macs)
+
+
+def _one_address(was: Host, known: Host) -> tuple[int, int]:
+    """Return an address by which the old fabric knows a host and one by which the new one does, the same if there is.
+
+    All addresses of a host have the same entries, so one of them stands for all.
+    """
+    both = next((mac for mac in was.macs if mac in known.macs), 0)
+    return (both, both) if both else (was.macs[0], known.macs[0])
 
 
 def _ports(by_switch: Mapping[str, set[int]], name: str) -> Ports:
@@ -245,7 +254,7 @@ class _Look:
 
     def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState) -> None:
         self.before, self.after = before, after
-        self.address = {was.mac: known.mac for was, known in fabrics.hosts.values()} | {BROADCAST: BROADCAST}
+        self.address = dict(_one_address(*both) for both in fabrics.hosts.values()) | {BROADCAST: BROADCAST}
         self.known = np.array(sorted(self.address.values()), np.uint64)
         self.was = np.array(sorted(self.address), np.uint64)
         self.will = np.array([self.address[mac] for mac in sorted(self.address)], np.uint64)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagloom.records.carrier import links_on
+from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.lines import port_bits
 from tagloom.records.switch_state import BROADCAST, OWNED_VLAN_NAME, Membership
 from tagloom.rollout.layers import beside, link_ports, taking_all, with_cells
@@ -82,7 +83,8 @@ def per_port(change: Change) -> list[Step] | None:
         at = ports.port[mine]
         for number, layer in enumerate(layers):
             chosen = np.array(ids[number::2], np.int32)
-            held = beside(held, _made(fabric, held, chosen, at, layer[mine], grouped=grouped), chosen.tolist())
+            made = _made(fabric, held, chosen, at, layer[mine], grouped=grouped)
+            held = beside(held, with_all_addresses(fabric, {name: made})[name], chosen.tolist())
         added[name] = held
         by_m[name], by_n[name] = (_named(held, at, ids[number::2]) for number in range(2))
         by_f[name] = with_cells(by_n[name], after, at[new.reached[mine].any(axis=1)] - 1, ("pvid",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -200,6 +200,15 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
         group_node=entries[3],
         group_port=entries[4],
     )
+
+
+def addressed(model: Forwarding, fabric: Fabric, state: FabricState) -> Forwarding:
+    """Return the model with the static entries for other addresses of its hosts: those of `fabric`."""
+    node_of = np.full((len(fabric.switches), MAX_VLAN + 2), NOWHERE, np.int32)
+    node_of[model.node_switch, model.node_vlan] = np.arange(model.nodes, dtype=np.int32)
+    states = [state[switch.name] for switch in fabric.switches]
+    node, host, port, _, _ = _entries(fabric, states, node_of, unicast=True)
+    return replace(model, fabric=fabric, entry_node=node, entry_host=host, entry_port=port)
 
 
 def _tagged(

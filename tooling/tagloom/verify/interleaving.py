@@ -54,6 +54,7 @@ class InterleavingModel(NamedTuple):
                   arrival c < C is an untagged frame on channel c
     usable        bool[C], whether frames may pass at some positions of the two ends
     doubtful      bool[C], whether frames that the positions of each end let pass may be lost for how they differ
+    host_named    bool[H], whether a host has an address that entries may name; others are no destination of unicasts
     loose         int64[X, 3], cables that are up and not bound at some positions: switch, port, the port-channel
     entry_lo      int64[H + 2], the entries for host d at position 0 are entry_lo[d] .. entry_lo[d + 1]; host H stands
                   for the broadcast address; entry_node, entry_ports: one row for each
@@ -92,6 +93,7 @@ class InterleavingModel(NamedTuple):
     loose: NDArray[np.int64]
     host_switch: NDArray[np.int32]
     host_port: NDArray[np.int32]
+    host_named: NDArray[np.bool_]
     entry_lo: NDArray[np.int64]
     entry_node: NDArray[np.int32]
     entry_ports: NDArray[np.uint64]
@@ -413,6 +415,7 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
         loose=np.array(carried.loose, np.int64).reshape(len(carried.loose), 3),
         host_switch=fabric.host_switch,
         host_port=fabric.host_port,
+        host_named=fabric.host_mac > 0,
         entry_lo=none[0],
         entry_node=none[1],
         entry_ports=np.empty(0, np.uint64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from tagloom.platforms.port_names import channel_name
 from tagloom.records.lines import FLOW_CONTROL
 from tagloom.records.switch_state import FlowControl
 from tagloom.records.wave_proof import AS_PLANNED, WaveProof
-from tagloom.verify.forwarding import forwarding
+from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
 from tagloom.verify.unicast import walk
@@ -34,12 +35,15 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     """Return the ordered pairs (source, destination) of which a frame arrives, bool[H, H]; the diagonal is False.
 
     A frame that no entry pins is flooded, and arrives where a copy does: so hosts in one VLAN that spanning tree keeps
-    a tree work, whichever links it blocks, since it leaves none apart that a link joins.
+    a tree work, whichever links it blocks, since it leaves none apart that a link joins. To a host with several
+    addresses it must arrive by each.
     """
     hosts = len(fabric.hosts)
     works = ~np.eye(hosts, dtype=np.bool_)
-    for trouble in walk(forwarding(fabric, state), None).lost:
-        works[trouble.source, trouble.destination] = False
+    model = forwarding(fabric, state)
+    for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
+        for trouble in walk(each, None).lost:
+            works[trouble.source, trouble.destination] = False
     return works
 
 
@@ -84,16 +88,18 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
     for address in (hosts, NOBODY):
         if found := goes_round(fabric, net, follow_frames(net, sending, turns, address), "a broadcast"):
             return none, str(found[0])
-    pinned, flooded = none.copy(), none.copy()
-    for d in range(hosts):
-        others = sending.copy()
-        others[d] = False
-        records = follow_frames(net, others, turns, d)
-        pinned[:, d] = others & _arriving(records, len(net.arrival_channel), hosts, d)
-        if found := goes_round(fabric, net, records, f"frames to {fabric.hosts[d].name}"):
-            return none, str(found[0])
-        heard, copies = copies_at(net, records, d)
-        flooded[:, d] = others & heard & (copies == 1)
+    pinned, flooded = ~none, ~none
+    further = ((known, interleaving(known, before, lines)) for known in fabric.by_further_addresses)
+    for known, each in chain([(fabric, net)], further):
+        for d in np.flatnonzero(each.host_named).tolist():
+            others = sending.copy()
+            others[d] = False
+            records = follow_frames(each, others, turns, d)
+            pinned[:, d] &= others & _arriving(records, len(each.arrival_channel), hosts, d)
+            if found := goes_round(fabric, each, records, f"frames to {known.hosts[d].name}"):
+                return none, str(found[0])
+            heard, copies = copies_at(each, records, d)
+            flooded[:, d] &= others & heard & (copies == 1)
     if _pausing(before, lines):
         held, out = np.nonzero(turns[:-1])
         wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)

@@ -18,7 +18,7 @@ from tagloom.verify.aggregation import misfits, unbound
 from tagloom.verify.broadcast import flood, flood_tagged
 from tagloom.verify.foreign import cycle_with_foreign, foreign_frames, host_vlans, outside_ports
 from tagloom.verify.foreign_reach import unguarded_vlans
-from tagloom.verify.forwarding import forwarding
+from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
 
@@ -57,25 +57,25 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     """Prove what a fabric does from the states of its switches.
 
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
-    is given; nothing flooded storms; every broadcast reaches every other host exactly once and never its sender; the
-    dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE 802.3x
-    flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts send tagged frames as well;
-    the ends of every cable fit, and those of an aggregated link are bound at both; no other port that could be up is in
-    the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over the fabric's links or reaches
-    a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric declares down
-    carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not those of the
-    fabric, give `Fabric.with_links_up`.
+    is given, to each address of the host; nothing flooded storms; every broadcast reaches every other host exactly once
+    and never its sender; the dependencies between channels, of unicasts and floods together, are acyclic, hence no
+    deadlock under IEEE 802.3x flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts
+    send tagged frames as well; the ends of every cable fit, and those of an aggregated link are bound at both; no other
+    port that could be up is in the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over
+    the fabric's links or reaches a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric
+    declares down carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not
+    those of the fabric, give `Fabric.with_links_up`.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
     model, ports = forwarding(fabric, state), max(fabric.ports, default=0) + 1
-    sent = walk(model, routes)
+    sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
     flooded = flood(model, repeats=not plan.duplicates_allowed)
     plain = _plain(model, flooded)
     floods = [flooded, plain, *_visits(fabric, state, plan)]
     storm = next((each.storm for each in floods if each.storm), [])
     channels = len(fabric.tail)
-    steps = [(sent.held, sent.wanted), *((each.held, each.wanted) for each in floods)]
+    steps = [*((each.held, each.wanted) for _, each in sent), *((each.held, each.wanted) for each in floods)]
     keys = np.unique(np.concatenate([held * channels + wanted for held, wanted in steps]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
@@ -91,8 +91,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     )
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
-    findings += _pairs(fabric, sent.lost, "delivery")
-    findings += _pairs(fabric, sent.off_path, "its own path, pinned at every switch")
+    for known, each in sent:
+        findings += _pairs(known, each.lost, "delivery")
+        findings += _pairs(known, each.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_hop_names(model, storm))))
     findings += _foreign(model, foreign)
@@ -110,8 +111,8 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
-        reachable_pairs=hosts * (hosts - 1) - count(sent.lost, hosts),
-        off_path_pairs=count(sent.off_path, hosts),
+        reachable_pairs=hosts * (hosts - 1) - count([lost for _, each in sent for lost in each.lost], hosts),
+        off_path_pairs=count([off_path for _, each in sent for off_path in each.off_path], hosts),
         storm_free=not storm and not foreign.storm,
         broadcast_exactly_once=not storm and flooded.once,
         deadlock_free=not cycle and not waits,
@@ -136,8 +137,17 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
     """List the channel dependencies of all unicasts and floods that states allow, as (held, wanted), each once."""
     model = forwarding(fabric, state)
     flooded = flood(model)
-    all_frames = (walk(model, None), flooded, _plain(model, flooded))
-    return np.concatenate([each.held for each in all_frames]), np.concatenate([each.wanted for each in all_frames])
+    unicasts = [walk(each, None) for _, each in _by_each_address(model, state)]
+    floods = [flooded, _plain(model, flooded)]
+    held = [*(each.held for each in unicasts), *(each.held for each in floods)]
+    wanted = [*(each.wanted for each in unicasts), *(each.wanted for each in floods)]
+    return np.concatenate(held), np.concatenate(wanted)
+
+
+def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric, Forwarding]]:
+    """List the fabric as each of its hosts' addresses knows it, and its model with the entries for those."""
+    further = model.fabric.by_further_addresses
+    return [(model.fabric, model), *((known, addressed(model, known, state)) for known in further)]
 
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
@@ -268,7 +278,7 @@ def _strangers(fabric: Fabric, state: FabricState, transient_ports: Collection[t
 
 def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
     findings: list[Finding] = []
-    macs = set(fabric.host_mac.tolist())
+    macs = fabric.host_of_mac
     for i, switch in enumerate(fabric.switches):
         platform, held = platforms.load(switch.model), state[switch.name]
         if len(held.vlans) > platform.max_vlans:

@@ -63,7 +63,7 @@ def count(troubles: list[Trouble], hosts: int) -> int:
 
 
 def walk(model: Forwarding, routes: Routes | None) -> Unicast:
-    """Follow the static entries from every host to every other.
+    """Follow the static entries from every host to every other, but to those without an address.
 
     A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as
     on its path. With `routes`, each frame must cross exactly the channels planned for it. A frame that is sent on
@@ -73,11 +73,12 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
     channels, ports = max(1, len(fabric.tail)), max(fabric.ports, default=0) + 1
     table = model.egress_table()
     # A fabric this small is walked pair by pair at once; its program starts in less time than compiled loops.
-    bad, held, wanted = list(range(len(fabric.hosts))), np.empty(0, np.int64), np.empty(0, np.int64)
+    named = fabric.host_mac > 0
+    bad, held, wanted = np.flatnonzero(named).tolist(), np.empty(0, np.int64), np.empty(0, np.int64)
     pin = _pinned(model, np.uint8 if ports <= np.iinfo(np.uint8).max else np.uint16)
     if len(fabric.hosts) ** 2 >= COMPILED_FROM and len(fabric.tail):
         good, turns = _climbed(model, table, pin, routes)
-        bad = np.flatnonzero(~good).tolist()
+        bad = np.flatnonzero(~good & named).tolist()
         held, out = np.nonzero(turns)
         wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
         held, wanted = held[wanted >= 0], wanted[wanted >= 0]  # what leaves to a host waits for no channel

@@ -41,7 +41,7 @@ from tagloom.verify.interleaving import NOWHERE, InterleavingModel, interleaving
 from tagloom.verify.transient_ports import transient_ports_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -96,10 +96,14 @@ def prove_frames(
     turns = turns_of(net)
     findings = _loose(fabric, net)
     learns = np.isin(net.node_vlan, list(assumptions.learning))
-    trouble, count, states = _unicasts(net, sending, turns, learns, assumptions.paused)
-    findings += _pairs(fabric, net, trouble, count)
-    if (assumptions.learning or assumptions.lossy) and not findings:
-        findings += _each_destination(fabric, net, sending, turns, paused=assumptions.paused)
+    addressed = [(fabric, net), *_by_further_addresses(fabric, before, lines, assumptions)]
+    states = 0
+    for known, each in addressed:
+        trouble, count, more = _unicasts(each, sending, turns, learns, assumptions.paused)
+        findings += _pairs(known, each, trouble, count)
+        states += more
+    for known, each in addressed if (assumptions.learning or assumptions.lossy) and not findings else ():
+        findings += _each_destination(known, each, sending, turns, paused=assumptions.paused)
     floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
     findings += _visits(fabric, before, lines, turns, assumptions)
@@ -124,6 +128,14 @@ def prove_frames(
             floods[0] = _entered(net, floods[0])
         findings += _copies(fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed)
     return WaveProof(states, held, wanted, cycle, tuple(findings))
+
+
+def _by_further_addresses(
+    fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], assumptions: ProofAssumptions
+) -> Iterator[tuple[Fabric, InterleavingModel]]:
+    """Yield the fabric as its hosts' further addresses know it, with the model of entries for those."""
+    for known in fabric.by_further_addresses:
+        yield known, _unblocked(known, interleaving(known, before, lines), assumptions)
 
 
 def _unblocked(fabric: Fabric, net: InterleavingModel, assumptions: ProofAssumptions) -> InterleavingModel:
@@ -201,9 +213,8 @@ def _each_destination(
     fabric: Fabric, net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
 ) -> list[Finding]:
     """Prove of frames to each host, flooded or not, that none goes round and every choice brings one there, once."""
-    hosts = len(fabric.hosts)
     found: list[Finding] = []
-    for d in range(hosts):
+    for d in np.flatnonzero(net.host_named).tolist():
         others = sending.copy()
         others[d] = False
         records = follow_frames(net, others, turns, d)
@@ -527,6 +538,8 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
     found = np.empty(_most_positions(net), np.int64)
     plain = _plain(net, last)
     for d in range(hosts):
+        if not net.host_named[d]:
+            continue
         for i in range(net.entry_lo[d], net.entry_lo[d + 1]):
             pin[net.entry_node[i]] |= net.entry_ports[i]
         for i in range(net.event_lo[d], net.event_lo[d + 1]):

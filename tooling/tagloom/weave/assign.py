@@ -10,6 +10,7 @@ import numpy as np
 from tagloom import platforms
 from tagloom.errors import Finding, InputError, PlanError
 from tagloom.graph.numbering import renumbered
+from tagloom.records.host_entries import with_all_addresses
 from tagloom.records.switch_state import Frames
 from tagloom.records.vlan_plan import VlanPlan
 from tagloom.weave.broadcast import broadcast_tree
@@ -81,10 +82,10 @@ def weave(
 def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
     """Return the state of every switch and the count of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
-        state = renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False)
+        state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
     draft, vlans, _ = fixed(fabric, routes, fabric.first_vlan)
-    return draft.states(tagged_links=True), vlans
+    return with_all_addresses(fabric, draft.states(tagged_links=True)), vlans
 
 
 def weave_detours(
@@ -96,7 +97,7 @@ def weave_detours(
     limits are exceeded.
     """
     draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
-    state = draft.states(tagged_links=True)
+    state = with_all_addresses(fabric, draft.states(tagged_links=True))
     if hosts_tag:
         state = _taking_tagged(fabric, state)
     if over := _excess(fabric, state, vlans):
@@ -145,7 +146,9 @@ def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] |
                 f"{switch.name} would need {len(held.vlans)} with VLAN 1, up to id {int(held.vlans.max())}",
             )
         if len(held.entry_vlan) > platform.mac_table:
-            needed = f"{len(held.entry_vlan)} static entries for {len(fabric.hosts)} hosts in {vlans} VLANs"
+            addresses = sum(len(host.macs) for host in fabric.hosts)
+            several = f" with {addresses} addresses" if addresses > len(fabric.hosts) else ""
+            needed = f"{len(held.entry_vlan)} static entries for {len(fabric.hosts)} hosts{several} in {vlans} VLANs"
             learnt = f"learning would hold {platform.mac_table // max(1, vlans)} hosts"
             return (
                 f"a {platform.title} holds at most {platform.mac_table} MAC addresses",
