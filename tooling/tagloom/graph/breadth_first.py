@@ -1,4 +1,4 @@
-"""Search breadth first in compiled loops: neighbours of vertex v stand at near[start[v] : start[v + 1]]."""
+"""Breadth-first search in compiled loops; the neighbours of vertex v are near[start[v] : start[v + 1]]."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _search(
     distance: NDArray[np.integer],
     queue: NDArray[np.int32],
 ) -> int:
-    """Write the distance of all that the root reaches (others keep their -1) and the order they are met in.
+    """Write the distance of every vertex that the root reaches, and the order in which they are found.
 
-    Return how many they are.
+    Unreached vertices keep their -1. Return how many are reached.
     """
     distance[root], queue[0] = 0, root
     begin, end = 0, 1
@@ -40,7 +40,7 @@ def _search(
 
 @kernel
 def ranks_as_met(start: NDArray[np.int32], near: NDArray[np.int32], root: int) -> NDArray[np.int32]:
-    """Rank the vertices by distance from `root`, then as they are met, int32[n]; -1 where no path leads."""
+    """Rank the vertices by distance from `root`, then by the order of the search, int32[n]; -1 if unreachable."""
     n = len(start) - 1
     rank, queue = np.full(n, -1, np.int32), np.empty(n, np.int32)
     met = _search(start, near, root, rank, queue)
@@ -71,7 +71,7 @@ def ranks_by_number(start: NDArray[np.int32], near: NDArray[np.int32], roots: ND
 
 @kernel
 def distances(start: NDArray[np.int32], near: NDArray[np.int32], roots: NDArray[np.int32]) -> NDArray[np.int16]:
-    """Count the steps from each root to each vertex, int16[roots, n]; -1 where no path leads."""
+    """Return the number of edges from each root to each vertex, int16[roots, n]; -1 if unreachable."""
     n = len(start) - 1
     distance, queue = np.full((len(roots), n), -1, np.int16), np.empty(n, np.int32)
     for k in range(len(roots)):

@@ -1,4 +1,4 @@
-"""Decide whether dependencies between channels can close a cycle: rank the channels, or show the cycle."""
+"""Cycles in dependencies between channels: rank the channels if there is none, else return one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tagloom.graph.search import matrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-AT_ONCE = 4096  # vertices whose walks are followed at once when a shortest cycle is looked for
+AT_ONCE = 4096  # start vertices whose walks are followed at once in the search for a shortest cycle
 
 
 def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> list[int]:
-    """Return the channels of a shortest cycle of all, or [] where the dependencies are acyclic.
+    """Return the channels of a shortest cycle, or [] if the dependencies are acyclic.
 
-    `before[i] -> after[i]` is a dependency: a frame may hold channel `before[i]` while it waits for `after[i]`.
-    An acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Acyclic
-    ones are found in O(channels + dependencies) by strongly connected components.
+    `before[i] -> after[i]` is a dependency: a frame may hold channel `before[i]` while it waits for `after[i]`. An
+    acyclic graph means no deadlock (Dally and Seitz, IEEE Trans. Computers C-36(5), 1987, theorem 1). Strongly
+    connected components decide that in O(channels + dependencies).
     """
     if len(before) == 0:
         return []
@@ -46,12 +46,12 @@ def on_cycles(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]
 
 
 def shortest_through(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64], start: int) -> list[int]:
-    """Return a shortest cycle through `start`, which lies on one, as vertices from `start` on."""
+    """Return a shortest cycle through `start`, which must lie on one, as vertices from `start` on."""
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - as above
 
     _, parent = breadth_first_order(matrix(vertices, before, after), start, directed=True)
     paths: list[list[int]] = []
-    for last in before[after == start].tolist():  # what leads back to the start: the nearest closes a shortest cycle
+    for last in before[after == start].tolist():  # edges back to the start: the nearest tail closes a shortest cycle
         path = [last]
         while path[-1] != start:
             path.append(int(parent[path[-1]]))
@@ -62,16 +62,16 @@ def shortest_through(vertices: int, before: NDArray[np.int64], after: NDArray[np
 def _renamed(
     before: NDArray[np.int64], after: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the vertices of some dependencies, ascending, and the dependencies between their places there."""
+    """Return the vertices of some dependencies, ascending, and the dependencies renumbered by their indices there."""
     vertices, number = np.unique(np.concatenate([before, after]), return_inverse=True)
     return vertices, (number[: len(before)], number[len(before) :])
 
 
 def _on_a_shortest(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
-    """Find a vertex on a shortest cycle, where every vertex lies on some cycle.
+    """Return a vertex on a shortest cycle; every vertex must lie on some cycle.
 
-    Row v of a table of bits says where walks of exactly k steps from v lead; the first k at which some v is led back
-    to itself is the length of a shortest cycle. The table is cut into columns of AT_ONCE vertices to bound memory.
+    Row v of a bit table marks where walks of exactly k edges from v end. The first k at which some v reaches itself is
+    the length of a shortest cycle. The table is cut into columns of AT_ONCE vertices to bound memory.
     """
     order = np.argsort(before, kind="stable")
     to, first = after[order], np.searchsorted(before[order], np.arange(vertices))
@@ -90,11 +90,11 @@ def _on_a_shortest(vertices: int, before: NDArray[np.int64], after: NDArray[np.i
 
 
 def ranks(channels: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Rank the channels so that every dependency climbs: rank[before[i]] < rank[after[i]], int32[channels].
+    """Rank the channels so that every dependency ascends: rank[before[i]] < rank[after[i]], int32[channels].
 
     A channel's rank is the length of the longest chain of dependencies that ends at it (longest-path layering; Kahn,
-    CACM 5(11), 1962, one whole layer at a time), so O(channels + dependencies). Whoever holds the ranks can check
-    deadlock freedom one dependency at a time, without a graph. Raises ValueError where the dependencies close a cycle.
+    CACM 5(11), 1962, one whole layer at a time), in O(channels + dependencies). With the ranks, deadlock freedom can be
+    checked one dependency at a time, without a graph. Raises ValueError if the dependencies close a cycle.
 
     >>> ranks(4, np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
     [0, 1, 2, 0]

@@ -1,4 +1,4 @@
-"""What crosses a fabric at once: a flow for every pair of hosts that send, with the channels on its way."""
+"""The traffic of a fabric at one time: a flow per pair of hosts that send, with the channels of its path."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-HOST_BPS = 1e9  # every host is joined by one cable of a gigabit, as in all of the papers' clusters
-TARGETS_AT_ONCE = 64  # bounds memory at pairs of sources and so many switches, times the longest path
+HOST_BPS = 1e9  # every host has one link of 1 Gb/s, as in all of the papers' clusters
+TARGETS_AT_ONCE = 64  # bounds memory: sources times this many switches times the longest path
 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """F flows over K channels: first the H hosts' links, sending, then receiving, then the fabric's channels.
+    """F flows over K channels: the H hosts' links (sending, then receiving), then the channels of the fabric.
 
     source, destination  int32[F], hosts, ordered by source, then by destination
     volume_bytes         float64[F]
     first                int64[F + 1]; flow f crosses channel[first[f]:first[f + 1]], in order of the path
     channel              int32[first[F]]
-    capacity_bps         float64[K], 0 where a link is down
+    capacity_bps         float64[K], 0 if the link is down
     """
 
     source: NDArray[np.int32]
@@ -42,16 +42,16 @@ class Flows:
 
     @property
     def hops(self) -> NDArray[np.int64]:
-        """Count the switches on every path, int64[F]."""
+        """Return the number of switches on every path, int64[F]."""
         return np.diff(self.first) - 1
 
     def add_up(self, of_flow: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what all flows bring to each channel, float64[K]."""
+        """Return the sum over each channel of the values of the flows that cross it, float64[K]."""
         of_step = np.repeat(of_flow, np.diff(self.first))
         return np.bincount(self.channel, of_step, len(self.capacity_bps)).astype(np.float64)
 
     def along(self, of_channel: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what the channels of every flow's path hold, float64[F]."""
+        """Return the sum over each flow's path of the values of its channels, float64[F]."""
         if not len(self):
             return np.zeros(0)
         return np.add.reduceat(of_channel[self.channel], self.first[:-1])
@@ -60,9 +60,9 @@ class Flows:
 def flows_of(
     fabric: Fabric, routes: Routes, volume_bytes: NDArray[np.float64], messages: NDArray[np.float64] | None = None
 ) -> Flows:
-    """Lead every pair of hosts that send each other bytes, or empty messages, over its planned path.
+    """Return the flows of all pairs of hosts that send each other bytes or empty messages, on their planned paths.
 
-    Both are float64[H, H], with nothing on the diagonal. Raises ValueError where a path is missing.
+    `volume_bytes` and `messages` are float64[H, H], zero on the diagonal. Raises ValueError if a path is missing.
     """
     hosts = len(fabric.hosts)
     targets = np.unique(fabric.host_switch)
@@ -94,7 +94,7 @@ def flows_of(
 
 
 def one_switch(flows: Flows, hosts: int) -> Flows:
-    """Return the same flows over one ideal switch that holds all hosts: only their own links are left."""
+    """Return the same flows over one ideal switch that connects all hosts: only the hosts' own links remain."""
     first = 2 * np.arange(len(flows) + 1)
     channel = np.stack([flows.source, hosts + flows.destination], axis=1).astype(np.int32).ravel()
     return Flows(flows.source, flows.destination, flows.volume_bytes, first, channel, flows.capacity_bps[: 2 * hosts])

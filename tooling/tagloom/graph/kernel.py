@@ -12,17 +12,17 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def kernel(function: F) -> F:
-    """Compile `function` with numba at its first call, and keep the result on disk where there is a place for it.
+    """Compile `function` with numba at its first call, and cache the result on disk if a folder can be written.
 
-    A division by zero gives inf, as in numpy: a test for it would keep loops from being done several numbers at once.
-    No fastmath: sums come out alike on every processor, so a seed gives the same routes everywhere. numba notices a
-    change of the file a kernel stands in, not of the kernels it calls, so kernels call only kernels of their own file.
+    A division by zero gives inf, as in numpy: a test for zero would prevent vectorisation. No fastmath: sums are the
+    same on every processor, so a seed gives the same routes everywhere. numba notices a change of a kernel's own file
+    but not of the kernels it calls, so kernels call only kernels of their own file.
     """
     return cast("F", _Kernel(function))
 
 
 class _Kernel:
-    """A function that numba compiles; numba itself, a third of a second, is loaded when the first of them is called."""
+    """A function that numba compiles; numba itself takes a third of a second and is loaded at the first call of any."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
@@ -33,7 +33,7 @@ class _Kernel:
         return self.compiled(*arguments)
 
     def _first_call(self, *arguments: Any) -> Any:
-        """Replace the kernels of its file by what numba makes of them, which can call nothing else, and call it."""
+        """Compile all kernels of the function's file, since they can call only compiled ones, and call this one."""
         names = self.py_func.__globals__
         for name, value in list(names.items()):
             if isinstance(value, _Kernel) and value.py_func.__globals__ is names:
@@ -46,5 +46,5 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
 
     try:
         return cast("Callable[..., Any]", numba.njit(cache=True, error_model="numpy")(function))
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
         return cast("Callable[..., Any]", numba.njit(error_model="numpy")(function))

@@ -1,4 +1,4 @@
-"""Number VLANs so that an id never names two different trees: unchanged ones keep theirs, others get fresh ones."""
+"""Number VLANs so that an id never names two different trees: unchanged VLANs keep their ids, others get new ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VlanFingerprint = tuple[tuple[str, bytes, bytes], ...]
 
 
 def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> FabricState:
-    """Return `after` with ids that can stand beside `before` on the same switches.
+    """Return `after` with ids that can coexist with those of `before` on the same switches.
 
-    A VLAN whose members and static entries are on every switch what an old VLAN's are takes that VLAN's id. Any other
-    id that `before` uses is replaced by a fresh one from `first_vlan` up: old and new halves of a tree under one id
-    may close a loop (9 of 25 mixed states storm on two switches with two links). Raises PlanError where a switch of
+    A VLAN takes the id of an old one if its members and static entries are equal on every switch. Any other id that
+    `before` uses is replaced by an unused one from `first_vlan` up: old and new halves of a tree under one id may close
+    a loop (9 of 25 mixed states flood endlessly on two switches with two links). Raises PlanError if a switch of
     `after` has entries in a VLAN that it does not have.
     """
     old_ids = {v for state in before.values() for v in state.vlans.tolist()}
@@ -28,35 +28,35 @@ def renumbered(before: FabricState, after: FabricState, first_vlan: int) -> Fabr
     mine = sorted(owned(after))
     number = {v: known[c] for v in mine if (c := vlan_fingerprint(after, v)) in known}
     taken = old_ids | set(number.values()) | {v for v in mine if v not in old_ids}
-    fresh = first_vlan
+    unused = first_vlan
     for v in mine:
         if v in number:
             continue
         if v not in old_ids:
             number[v] = v
             continue
-        while fresh in taken:
-            fresh += 1
-        number[v] = fresh
-        taken.add(fresh)
+        while unused in taken:
+            unused += 1
+        number[v] = unused
+        taken.add(unused)
     if all(v == n for v, n in number.items()):
         return after
     return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
 def new_numbers(before: FabricState, after: FabricState) -> dict[int, int]:
-    """Map the VLANs of `before` to what `after` calls those of the same members and entries."""
+    """Return the id in `after` of each VLAN of `before` whose members and entries `after` also has."""
     known = {vlan_fingerprint(after, v): v for v in sorted(owned(after))}
     return {v: known[c] for v in sorted(owned(before)) if (c := vlan_fingerprint(before, v)) in known}
 
 
 def owned(state: FabricState) -> set[int]:
-    """Collect the VLAN ids that tagloom owns on any switch."""
+    """Return the VLAN ids that tagloom owns on any switch."""
     return {v for switch in state.values() for v in switch.owned_vlans}
 
 
 def vlan_fingerprint(state: FabricState, vlan: int) -> VlanFingerprint:
-    """Return what a VLAN is fabric-wide, without its number: by switch its members and its entries."""
+    """Return a VLAN without its number: each switch that has it, with the members and entries there."""
     return tuple((name, *_part(switch, vlan)) for name, switch in state.items() if vlan in switch.vlan_index)
 
 
@@ -67,9 +67,9 @@ def _part(switch: SwitchState, vlan: int) -> tuple[bytes, bytes]:
 
 
 def with_numbers(name: str, state: SwitchState, number: dict[int, int]) -> SwitchState:
-    """Return a switch's state with other VLAN ids; those that `number` does not have stay.
+    """Return a switch's state with other VLAN ids; ids that `number` lacks stay.
 
-    Raises PlanError where it has entries in a VLAN that it does not have.
+    Raises PlanError if the switch has entries in a VLAN that it does not have.
     """
     absent = np.setdiff1d(state.entry_vlan, state.vlans)
     if len(absent):

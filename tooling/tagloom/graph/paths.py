@@ -1,4 +1,4 @@
-"""Follow all paths of a fabric at once: lengths, dependencies, loads, and the ports by which frames leave."""
+"""All paths of a fabric at once: lengths, dependencies, loads and egress ports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-COMPILED_FROM = 65_536  # pairs of source and switch from which compiled loops pay for a second's start-up
+COMPILED_FROM = 65_536  # pairs of source and switch from which compiled loops are worth a second of start-up
 
 
 def _large(routes: Routes) -> bool:
@@ -25,7 +25,7 @@ def _large(routes: Routes) -> bool:
 
 
 def path_lengths(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
-    """Count the channels from each source to each switch, int32[S, N]; -1 where no path goes."""
+    """Return the number of channels from each source to each switch, int32[S, N]; -1 without a path."""
     if routes.parent is not None and _large(routes):
         return walks.depths(fabric.tail, routes.root, routes.parent)
     if routes.parent is not None:
@@ -38,7 +38,7 @@ def path_lengths(fabric: Fabric, routes: Routes) -> NDArray[np.int32]:
 
 
 def average_hops(fabric: Fabric, routes: Routes) -> float:
-    """Count switches on a path, averaged over all ordered host pairs, a host with itself included (Avg.H)."""
+    """Return the mean number of switches on a path over all ordered host pairs, host to itself included (Avg.H)."""
     hosts = len(fabric.hosts)
     of_source = np.bincount(routes.source_of_host, minlength=routes.sources)
     at_switch = np.bincount(fabric.host_switch, minlength=len(fabric.switches)).astype(np.int32)
@@ -46,7 +46,7 @@ def average_hops(fabric: Fabric, routes: Routes) -> float:
 
 
 def paths_to(fabric: Fabric, routes: Routes, targets: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the n-th channel from every source to `targets`, int32[S, T, longest + 1], -1 after the last."""
+    """Return the channels of every path from a source to `targets`, int32[S, T, longest + 1], padded with -1."""
     if routes.parent is None:
         assert routes.relation is not None  # noqa: S101 - Routes has one of the two
         return _along(routes.relation, targets)
@@ -54,7 +54,7 @@ def paths_to(fabric: Fabric, routes: Routes, targets: NDArray[np.int32]) -> NDAr
     path = np.full((*depth.shape, max(0, int(depth.max(initial=0))) + 1), -1, np.int32)
     source, column = (g.ravel() for g in np.meshgrid(*map(np.arange, depth.shape), indexing="ij"))
     here, step_of = targets[column], depth.ravel()
-    while len(source):  # walk back from every target at once
+    while len(source):  # walk back from all targets at once
         channel = routes.parent[source, here]
         going = channel >= 0
         source, column, channel, step_of = source[going], column[going], channel[going], step_of[going] - 1
@@ -75,7 +75,7 @@ def _along(relation: Relation, targets: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def check_routes(fabric: Fabric, routes: Routes) -> None:
-    """Check that these are routes of a fabric: shapes, numbers, and that no path goes round. Raises ValueError."""
+    """Raise ValueError unless `routes` fit the fabric: shapes and ranges right, trees rooted, no path in a circle."""
     hosts, switches, channels = len(fabric.hosts), len(fabric.switches), len(fabric.tail)
     _check_range("source_of_host", routes.source_of_host, (hosts,), 0, len(routes.root))
     _check_range("root", routes.root, (len(routes.root),), 0, switches)
@@ -108,7 +108,7 @@ def _check_range(name: str, array: NDArray[np.int32], shape: tuple[int, ...], le
 
 
 def _walk(fabric: Fabric, routes: Routes) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
-    """Take all paths of a relation one step at a time: the (source, target switch, channel) still on their way."""
+    """Yield the (source, target switch, channel) of all unfinished paths of a relation, one hop at a time."""
     assert routes.relation is not None  # noqa: S101 - the callers asked
     targets = np.unique(fabric.host_switch)
     source = np.repeat(np.arange(routes.sources, dtype=np.int64), len(targets))
@@ -125,12 +125,12 @@ def _walk(fabric: Fabric, routes: Routes) -> Iterator[tuple[NDArray[np.int64], N
 
 
 def _depth(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Count steps to the root by pointer doubling, O(S N log N)."""
+    """Return the distance of each switch from its root by pointer doubling, O(S N log N); -1 outside the tree."""
     sources, switches = parent.shape
     here = np.arange(switches, dtype=np.int32)
     rows = np.arange(sources)[:, None]
-    # One step towards the root; roots, and switches outside the tree, point at themselves. There may be no channel at
-    # all.
+    # The next switch towards the root; roots and switches outside the tree point at themselves. There may be no
+    # channel at all.
     up = np.where(parent >= 0, np.append(tail, 0)[parent], here)
     steps = (parent >= 0).astype(np.int32)
     for _ in range(max(1, int(switches).bit_length())):
@@ -141,7 +141,7 @@ def _depth(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
 
 
 def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the channel dependencies of all paths, as (channel held, channel wanted), each once."""
+    """Return the channel dependencies of all paths, as (channel held, channel wanted), each once."""
     channels = max(1, len(fabric.tail))
     if _large(routes):
         turn = walks.turns(fabric.tail, fabric.tail_port, routes.trees, fabric.port_channel.shape[1])
@@ -164,10 +164,10 @@ def dependencies(fabric: Fabric, routes: Routes) -> tuple[NDArray[np.int64], NDA
 
 
 def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Add up what crosses each channel, float64[C].
+    """Return the load of each channel, float64[C].
 
-    `volume` is bytes by ordered host pair, and the load is scaled to 1 Gb/s of capacity; without it every ordered
-    pair of different hosts counts 1, unscaled. Raises ValueError where a path that carries something is missing.
+    `volume` is bytes by ordered host pair, and the load is scaled to 1 Gb/s of capacity. Without it every ordered pair
+    of different hosts counts 1, unscaled. Raises ValueError if a pair with traffic has no path.
     """
     flow = _flow(fabric, routes, volume)
     load = np.zeros(len(fabric.tail))
@@ -179,7 +179,7 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
         if routes.parent is None:
             for source, target, channel in _walk(fabric, routes):
                 load += np.bincount(channel, flow[source, target], len(load))
-        # Of a tree, leaves first: a channel carries all that lies beyond it.
+        # Trees are added up from the leaves: a channel carries the traffic of all switches behind it.
         for level in range(int(depth.max(initial=0)), 0, -1) if routes.parent is not None else ():
             source, switch = np.nonzero(depth == level)
             channel = routes.trees[source, switch]
@@ -195,9 +195,9 @@ def channel_load(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | N
 
 
 def _flow(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Add up what each source sends to each switch, float64[S, N]; without `volume` hosts count 1 each."""
+    """Return what each source sends to each switch, float64[S, N]; without `volume` each host pair counts 1."""
     switches = len(fabric.switches)
-    if volume is None:  # a host with itself counts along: it crosses no channel
+    if volume is None:  # a host with itself may count, as it crosses no channel
         of_source = np.bincount(routes.source_of_host, minlength=routes.sources)
         return np.outer(of_source, np.bincount(fabric.host_switch, minlength=switches)).astype(np.float64)
     to_switch = np.zeros((len(fabric.hosts), switches))
@@ -208,7 +208,7 @@ def _flow(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) ->
 
 
 def relation(fabric: Fabric, routes: Routes) -> Relation | None:
-    """Return the relation C x N -> C of the routes, or None where two paths over one channel part ways."""
+    """Return the relation C x N -> C of the routes, or None if two paths over one channel to one target diverge."""
     if routes.relation is not None:
         return routes.relation
     leaving = departures(fabric, routes)
@@ -225,10 +225,10 @@ def relation(fabric: Fabric, routes: Routes) -> Relation | None:
 
 
 def departures(fabric: Fabric, routes: Routes) -> Departures | None:
-    """Return the relation C x N -> C of the routes in ports, or None where two paths over one channel part ways.
+    """Return the relation C x N -> C of the routes as egress ports, or None if two paths over one channel diverge.
 
-    Renamed assignment can only realise such routes: the next switch knows a frame's in-port, not its source.
-    The answer is kept with the routes, since both choosing and weaving ask.
+    Renamed assignment can only realise routes that have one: the next switch knows a frame's in-port, not its source.
+    The result is cached with the routes, since both choosing and weaving need it.
     """
     kept: tuple[Fabric, Departures | None] | None = routes.__dict__.get("_departures")
     if kept is None or kept[0] is not fabric:
@@ -241,7 +241,9 @@ def _departures(fabric: Fabric, routes: Routes) -> Departures | None:
     kind: type[np.unsignedinteger] = np.uint8 if fabric.port_channel.shape[1] < np.iinfo(np.uint8).max else np.uint16
     here = int(np.iinfo(kind).max)
     if routes.relation is not None:
-        port_of = np.append(fabric.tail_port, [0, here]).astype(kind)  # UNUSED -2 and DELIVERED -1 find the last two
+        port_of = np.append(fabric.tail_port, [0, here]).astype(
+            kind
+        )  # UNUSED (-2) and DELIVERED (-1) index the last two
         given = routes.relation.first[:, targets], routes.relation.following[: len(fabric.tail), targets]
         return Departures(targets, port_of[given[0]], port_of[given[1]], here)
     first = np.zeros((routes.sources, len(targets)), kind)
@@ -253,7 +255,7 @@ def _departures(fabric: Fabric, routes: Routes) -> Departures | None:
     grid = np.meshgrid(np.arange(routes.sources), np.arange(len(targets)), indexing="ij")
     source, column = (axis.ravel() for axis in grid)
     switch, out = targets[column], np.full(len(column), here, kind)
-    while len(source):  # walk all paths back from their ends at once
+    while len(source):  # walk all paths back from their targets at once
         channel = routes.trees[source, switch]
         at_root = switch == routes.root[source]
         first[source[at_root], column[at_root]] = out[at_root]

@@ -1,4 +1,4 @@
-"""Search graphs given as arrays of edges, in numpy and scipy: nothing here waits for a compiler."""
+"""Search graphs given as arrays of edges, with numpy and scipy and without compilation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def hops_from(vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer], root: int) -> NDArray[np.int64]:
-    """Count the edges on a shortest path from `root` to each vertex, int64[vertices]; `vertices` where none leads.
+    """Return the number of edges from `root` to each vertex, int64[vertices]; `vertices` if unreachable.
 
     >>> hops_from(4, np.array([0, 1]), np.array([1, 2]), 0).tolist()
     [0, 1, 2, 4]
@@ -30,7 +30,7 @@ def hops_from(vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer
 def all_hops(
     vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer], sources: NDArray[np.integer] | None = None
 ) -> NDArray[np.float64]:
-    """Count the edges on a shortest path from each vertex, or from `sources`, to each; inf where none leads."""
+    """Return the number of edges from each vertex, or from each of `sources`, to each vertex; inf if unreachable."""
     from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415 - a third of a second that few commands need
 
     found = shortest_path(matrix(vertices, tail, head), unweighted=True, indices=sources)
@@ -40,10 +40,10 @@ def all_hops(
 def reached(
     vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer], start: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Return which vertices edges lead to from any of `start`, those included, bool[vertices]."""
+    """Return which vertices can be reached from any of `start`, those included, bool[vertices]."""
     from scipy.sparse.csgraph import breadth_first_order  # noqa: PLC0415 - a third of a second that few commands need
 
-    before = np.concatenate([tail, np.full(len(start), vertices)])  # one more vertex that leads to all of `start`
+    before = np.concatenate([tail, np.full(len(start), vertices)])  # one more vertex with an edge to each of `start`
     graph = matrix(vertices + 1, before, np.concatenate([head, start]))
     found = np.zeros(vertices + 1, np.bool_)
     found[breadth_first_order(graph, vertices, return_predecessors=False)] = True
@@ -51,7 +51,7 @@ def reached(
 
 
 def matrix(vertices: int, tail: NDArray[np.integer], head: NDArray[np.integer]) -> csr_matrix:
-    """Return the edges of a graph as a sparse matrix."""
+    """Return the edges of a graph as a sparse adjacency matrix."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 
     return csr_matrix((np.ones(len(tail), np.int8), (tail, head)), (vertices, vertices))

@@ -1,4 +1,4 @@
-"""Root spanning trees at switches, and keep of them what leads to a host."""
+"""Spanning trees rooted at switches, and their part that leads to hosts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rooted(fabric: Fabric, links: Iterable[int], root: int) -> NDArray[np.int32]:
-    """Turn a tree of links to hang from `root`: the channel into each switch, int32[N], -1 where it does not go."""
+    """Return a tree of links rooted at `root`: the channel into each switch, int32[N], -1 if it has none."""
     around: dict[int, list[int]] = {}
     for i in links:
         link = fabric.links[i]
@@ -34,9 +34,9 @@ def rooted(fabric: Fabric, links: Iterable[int], root: int) -> NDArray[np.int32]
 
 
 def rooted_at(fabric: Fabric, links: Iterable[int], roots: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Turn a tree of links to hang from each of `roots`, int32[R, N]; all of them lie on it.
+    """Return a tree of links rooted at each of `roots`, int32[R, N]; all roots must lie on it.
 
-    Two of these differ only on the way between their roots, where channels run the other way.
+    Two rows differ only on the path between their roots, where the channels are reversed.
     """
     first = rooted(fabric, links, int(roots[0]))
     parent = np.tile(first, (len(roots), 1))
@@ -51,13 +51,13 @@ def rooted_at(fabric: Fabric, links: Iterable[int], roots: NDArray[np.integer]) 
 
 
 def per_switch(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Make one source per switch that has hosts: (source of each host int32[H], root of each source int32[S])."""
+    """Return one source per switch that has hosts: (source of each host int32[H], root of each source int32[S])."""
     root, source_of_host = np.unique(fabric.host_switch, return_inverse=True)
     return source_of_host.astype(np.int32), root.astype(np.int32)
 
 
 def pruned(fabric: Fabric, parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Cut the branches of each tree that lead to no host, int32[S, N]."""
+    """Return trees without the branches that lead to no host, int32[S, N]."""
     needed = np.zeros(parent.shape, np.bool_)
     needed[:, fabric.host_switch] = True
     here = np.arange(parent.shape[1])

@@ -1,4 +1,4 @@
-"""Walk the trees of all sources in loops compiled to machine code; `records.routes` asks for it on large fabrics."""
+"""Walk the trees of all sources in loops compiled to machine code; `graph.paths` uses them on large fabrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN, ON_THE_WAY = -2, -3
 
 @kernel
 def _depths(tail: NDArray[np.int32], root: int, parent: NDArray[np.int32], depth: NDArray[np.int32]) -> None:
-    """Write to `depth` how many channels lead from the root to each switch, -1 where the tree does not go."""
+    """Write to `depth` the number of channels from the root to each switch, -1 outside the tree."""
     trail = np.empty(len(parent), np.int32)
     depth[:] = UNKNOWN
     depth[root] = 0
@@ -37,7 +37,7 @@ def _depths(tail: NDArray[np.int32], root: int, parent: NDArray[np.int32], depth
 
 @kernel
 def depths(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Count the channels from each source to each switch, int32[S, N]; -1 where no path goes."""
+    """Return the number of channels from each source to each switch, int32[S, N]; -1 without a path."""
     depth = np.empty(parent.shape, np.int32)
     for s in range(len(root)):
         _depths(tail, root[s], parent[s], depth[s])
@@ -48,7 +48,7 @@ def depths(tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.
 def turns(
     tail: NDArray[np.int32], tail_port: NDArray[np.int32], parent: NDArray[np.int32], ports: int
 ) -> NDArray[np.bool_]:
-    """Return by which ports frames leave that came in by a channel, bool[C, ports], from one look at each entry."""
+    """Return by which ports frames leave after arriving by each channel, bool[C, ports], in one pass over the trees."""
     turn = np.zeros((len(tail), ports), np.bool_)
     for s in range(len(parent)):
         row = parent[s]
@@ -65,9 +65,9 @@ def turns(
 def loads(
     tail: NDArray[np.int32], root: NDArray[np.int32], parent: NDArray[np.int32], flow: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], bool]:
-    """Add up what crosses each channel, float64[C], of `flow` from every source to every switch, which is used up.
+    """Return the sum of `flow` from every source to every switch over each channel, float64[C]; overwrite `flow`.
 
-    Also return whether all flow has a path. Leaves come first: a channel carries all that lies beyond it.
+    Also return whether all flow has a path. Leaves come first: a channel carries the traffic of all switches behind it.
     """
     n = parent.shape[1]
     load = np.zeros(len(tail))
@@ -106,11 +106,12 @@ def departures(
     following: NDArray[np.unsignedinteger],
     here: int,
 ) -> bool:
-    """Write by which port each source, and what came in by each channel, leaves towards each of `targets`.
+    """Write the egress port towards each of `targets`, per source and per channel of arrival.
 
-    first     uint[S, T], following uint[C, T], zero before; `here` stands at the target itself
-    Return False as soon as two paths over one channel to one target part ways. Paths are walked back from their ends,
-    64 targets at a time, so that what is written stays in the cache.
+    first     uint[S, T], following uint[C, T], zero on entry; `here` marks the target itself
+
+    Return False as soon as two paths over one channel to one target diverge. Paths are walked back from their targets,
+    64 targets at a time, so that the table stays in the cache.
     """
     table = np.zeros((len(tail), 64), following.dtype)
     for low in range(0, len(targets), 64):

@@ -1,4 +1,4 @@
-"""Weigh ways to route one fabric against each other: VLANs, switches on a path, load."""
+"""Compare the ways to route one fabric: VLANs, switches on a path, load."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What a method costs: VLANs as route.cost counts them, Avg.H, host pairs on the busiest channel."""
+    """The costs of a method: VLANs as counted by route.cost, Avg.H, host pairs on the busiest channel."""
 
     method: str
     vlans: int
@@ -25,7 +25,7 @@ class Alternative:
 
 
 def alternatives(fabric: Fabric, assignment: str = "fixed") -> list[Alternative]:
-    """List what every method that can route the fabric costs, fewest VLANs first, then shortest paths."""
+    """Return the costs of every method that can route the fabric, fewest VLANs first, then shortest paths."""
     rows: list[Alternative] = []
     for method in METHODS:
         if method == "auto":

@@ -1,4 +1,4 @@
-"""Choose the routing a fabric's shape allows, and say why."""
+"""Choose the routing that a fabric's shape allows, and give the reason."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
-# Switches; below, up*/down* is nearly as good, and the search's kernels take half a minute to compile once.
+# Switches; up to here up*/down* is nearly as good, and the search's kernels take half a minute to compile once.
 SEARCHED_ABOVE = 8
-# Channels times destinations up to which all paths around what is down are weighed, a second's work; beyond, the first.
+# Channels times destinations up to which all detours around what is down are compared, in about a second; above, the
+# first one is taken.
 WEIGHED = 500_000
 
 METHODS: dict[str, str] = {
@@ -51,9 +52,9 @@ def _unknown(method: str) -> list[Finding]:
 
 
 def chosen_root(fabric: Fabric, method: str, root: str | None) -> int | None:
-    """Return the switch of that name, to root up*/down* at; None for "best" or None, where the best root is looked for.
+    """Return the switch named `root`, to root up*/down* at, or None to search for the best root ("best" or None).
 
-    Raises InputError where the method has no root to choose or there is no such switch that is up.
+    Raises InputError if the method has no root to choose or no such switch is up.
     """
     if root is None:
         return None
@@ -75,11 +76,12 @@ def route(
 
     `top` is the root of up*/down*, the best one if None; other methods have none.
 
-    `auto` takes the closed form of the shape, moved off links that are down where that stays deadlock-free. Otherwise
-    it searches for an order of all channels (`any`), on a handful of switches it takes up*/down*. Renamed assignment
-    needs the next channel to follow from the in-port alone; where up*/down* trees do not give that, their paths are
-    chosen by in-port.
-    Raises InputError for a method there is not and PlanError where the method cannot be deadlock-free.
+    `auto` takes the closed form of the shape, moved off links that are down if that stays deadlock-free. Otherwise it
+    searches for an order of all channels (`any`), or takes up*/down* on up to SEARCHED_ABOVE switches. Renamed
+    assignment needs the next channel to follow from the in-port alone. If up*/down* trees do not satisfy that, their
+    paths are chosen by in-port.
+
+    Raises InputError for an unknown method and PlanError if the method cannot be deadlock-free.
     """
     if unknown := _unknown(method):
         raise InputError(unknown)
@@ -134,7 +136,7 @@ def _by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
 
 
 def _closed_form(fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
-    """Return the closed form of the fabric's shape, led around what is down, or None and why there is none."""
+    """Return the closed form of the fabric's shape, moved off links that are down, or None and the reason."""
     family = fabric.shape.family if fabric.shape is not None else ""
     grid = is_grid(fabric)
     try:

@@ -1,4 +1,4 @@
-"""Estimate what routes cost before they are woven: VLANs, then switches on a path."""
+"""Estimate the cost of routes before they are woven: VLANs, then switches on a path."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def cost(fabric: Fabric, routes: Routes, assignment: str) -> tuple[int, float]:
-    """Return (VLANs, Avg.H); the VLANs are those of sources with equal trees, or in-ports with equal members, merged.
+    """Return (VLANs, Avg.H); sources with equal trees, or in-ports with equal members, count as one VLAN.
 
-    Weaving may merge more trees (those of few links) and fewer in-ports (where entries disagree).
+    Weaving may merge more trees (those of few links) and fewer in-ports (if their entries disagree).
     """
     return (_trees(routes) if assignment == "fixed" else _members(fabric, routes)), average_hops(fabric, routes)
 
@@ -27,9 +27,9 @@ def _trees(routes: Routes) -> int:
 
 
 def _members(fabric: Fabric, routes: Routes) -> int:
-    """Count, at the switch that needs most, the different sets of an in-port with the links its frames leave by."""
+    """Return the most different sets of in-port and egress links at any one switch."""
     rel = relation(fabric, routes)
-    assert rel is not None  # noqa: S101 - the caller asks for routes that renamed assignment can take
+    assert rel is not None  # noqa: S101 - callers pass routes that renamed assignment can realise
     leaves: dict[int, set[int]] = {}
     for held, wanted in zip(*(side.tolist() for side in dependencies(fabric, routes)), strict=True):
         leaves.setdefault(held, {held // 2}).add(wanted // 2)

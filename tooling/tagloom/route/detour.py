@@ -1,4 +1,4 @@
-"""Move trees off links that are wanted down, one link at a time, keeping everything else where it is."""
+"""Move trees off links that are wanted down, one link at a time, and keep all other links."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MAX_TRIES = 12  # links tried per broken tree, nearest first
 
 
 def detour(fabric: Fabric, routes: Routes) -> Routes | None:
-    """Return the same routes around the links that are wanted down, or None where that closes a dependency cycle.
+    """Return the routes moved off the links that are wanted down, or None if that closes a dependency cycle.
 
-    Each tree that uses such a link loses it and takes another link that joins the two halves: a parallel one first,
-    then those nearest to the gap. Sources with equal trees move together, so no VLAN is added for them.
+    Each tree that uses such a link replaces it by another link between the two halves: a parallel one first, then those
+    nearest to the gap. Sources with equal trees move together, so no VLAN is added.
     """
     if fabric.channel_up.all():
         return routes
@@ -44,7 +44,7 @@ def detour(fabric: Fabric, routes: Routes) -> Routes | None:
 
 
 def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
-    """List the different trees as sets of links, and the tree of each source."""
+    """Return the different trees as sets of links, and the tree of each source."""
     sets: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
     for source, row in enumerate(routes.trees):
@@ -54,11 +54,11 @@ def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
 
 
 def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]) -> Routes | None:
-    """Rejoin one tree, gap by gap, with the first choice that leaves all dependencies acyclic."""
+    """Reconnect one tree, gap by gap, with the first link that keeps all dependencies acyclic; None if none does."""
     for gap in sorted(links & down):
         kept = links - {gap}
         if any(_hostless(fabric, kept, end) for end in (fabric.links[gap].a, fabric.links[gap].b)):
-            links = kept  # nothing to reach beyond, as beyond a dead switch
+            links = kept  # no host on that side, as behind a dead switch
             continue
         for choice in _joins(fabric, kept, gap, down)[:MAX_TRIES]:
             candidate = kept | {choice}
@@ -74,14 +74,14 @@ def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.i
 
 
 def _hostless(fabric: Fabric, kept: set[int], end: int) -> bool:
-    """Return whether the part of a tree that hangs together with `end` has no hosts."""
+    """Return whether the component of a tree that contains `end` has no hosts."""
     here = rooted(fabric, kept, end) >= 0
     here[end] = True
     return not here[fabric.host_switch].any()
 
 
 def _joins(fabric: Fabric, kept: set[int], gap: int, down: set[int]) -> list[int]:
-    """List the links that are up and join the two halves a tree falls into without `gap`, nearest to it first."""
+    """Return the links that are up and reconnect the two halves of a tree without `gap`, nearest to it first."""
     ends = (fabric.links[gap].a, fabric.links[gap].b)
     distance: list[dict[int, int]] = []
     for end in ends:

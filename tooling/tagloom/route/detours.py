@@ -1,4 +1,4 @@
-"""Find detours beside given trees: an order that all their paths climb, and trees along it round each failure."""
+"""Detours beside given trees: an order that all their paths ascend, and trees along it around each failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-ROOTS, TRIED = 64, 1_000_000  # switches from which shared trees are tried: that many, or so many (source, failure)
+ROOTS, TRIED = (
+    64,
+    1_000_000,
+)  # roots tried for shared trees: at most ROOTS, and about TRIED in all over (source, failure)
 
 
 def order_beside(
@@ -30,10 +33,10 @@ def order_beside(
     effort: int = 1,
     seed: int = 0,
 ) -> tuple[NDArray[np.int32], int]:
-    """Return the channels in an order that climbs along given dependencies and leaves room for detours, int32[m].
+    """Return the channels in an order that ascends along given dependencies and leaves room for detours, int32[m].
 
-    Returned with it is how many pairs of switches it leaves unprotected over all failures. `dependencies` are (held,
-    wanted) and stay allowed. Raises ValueError where they close a cycle.
+    Also return how many pairs of switches it leaves unprotected, over all failures. `dependencies` are (held, wanted)
+    and stay allowed. Raises ValueError if they close a cycle.
     """
     net = lay_out(fabric)
     held, wanted = dependencies
@@ -54,11 +57,12 @@ def order_beside(
 def find_detours(
     fabric: Fabric, routes: Routes, order: NDArray[np.int32], kind: str, most: int, parts: int = 0
 ) -> DetourTrees:
-    """Return detours for each source whose tree a single failure breaks, along an order that all its paths climb.
+    """Return detours for each source whose tree breaks at a single failure, along an order that all its paths ascend.
 
-    `order` lists the channels that are up; `kind` is "link" or "switch". At most `most` trees are added: shared by
-    sources and failures, those of other sources too, or with `parts` made for each source alone, with short paths: the
-    more parts, the more trees and the less load after a failure. Raises PlanError where the routes are no trees.
+    `order` lists the channels that are up; `kind` is "link" or "switch". At most `most` trees are added. Without
+    `parts`, sources and failures share them, and those of other sources too. With `parts` they are made for each source
+    alone, with short paths: more parts mean more trees and less load after a failure. Raises PlanError if the routes
+    are not trees.
     """
     net = lay_out(fabric)
     what = failures(net, kind)

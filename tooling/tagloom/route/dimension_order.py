@@ -23,7 +23,7 @@ MINUS, PLUS = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One dimension's rule: direction and parallel link of the last hop into y from a source at x, int[k, k]."""
+    """The rule of one dimension: direction and parallel link of the last hop into y from a source at x, int[k, k]."""
 
     rule: str
     direction: NDArray[np.int8]
@@ -31,7 +31,7 @@ class _Line:
 
 
 def is_grid(fabric: Fabric) -> bool:
-    """Return whether the switches stand on every point of a mesh, torus, ring or hypercube."""
+    """Return whether the switches occupy every point of a mesh, torus, ring or hypercube."""
     shape = fabric.shape
     if shape is None or shape.family not in {"mesh", "torus", "ring", "hypercube"}:
         return False
@@ -43,7 +43,7 @@ def is_grid(fabric: Fabric) -> bool:
 
 
 def refusal(fabric: Fabric) -> str:
-    """Return why dimension order cannot be deadlock-free here; "" where it can."""
+    """Return why dimension order cannot be deadlock-free here, or "" if it can."""
     if not is_grid(fabric):
         return "dimension order needs a mesh, torus, ring or hypercube with a switch on every point"
     return _closed_ring(fabric, _channels(fabric).shape[3])
@@ -61,24 +61,24 @@ def _closed_ring(fabric: Fabric, parallel_links: int) -> str:
 
 
 def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -> Routes:
-    """Return every switch with hosts its dimension-order tree, whether or not a link is wanted down.
+    """Return the dimension-order tree of every switch with hosts, whether or not a link is wanted down.
 
     On a line the path is the straight one. On a ring of k switches:
-
-    - one link, k <= 4: the short path; at distance 2 of 4, sources on even points go plus, on odd ones minus. With the
-      tie so split no chain of dependencies closes a ring.
+    - one link, k <= 4: the short path; at distance 2 of 4, sources on even points go plus, on odd ones minus. With ties
+      split this way no chain of dependencies closes a ring.
     - two links, rule R7: parallel link 0 is a line cut between points k-1 and 0, parallel link 1 one cut between k/2-1
       and k/2; the source takes the parallel link with the shorter paths. Two trees, minimal at k = 4, up to k^2/16
       longer in sum beyond.
     - two links, rule R1: the short path, ties split as above, in one parallel link until the hop between k-1 and 0 and
       in the other from that hop on, so neither parallel link closes the ring. k/2 trees for even k, k for odd.
 
-    `rule` "r1" or "r7" holds in every dimension. Else R7 holds in the dimension travelled first and, for fixed
-    assignment, R1 in the others, but of size 4, where R7 is minimal too: only the first ring's cut multiplies the
-    trees, as the source's other coordinates tell them apart anyway. For renamed assignment R7 holds everywhere: R1's
-    broadcasts come twice (k > 4). The dimension with the fewest trees by point goes first, which makes (trees of its
-    line / its size) N trees.
-    Raises PlanError where no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
+    `rule` "r1" or "r7" applies to every dimension. Without it R7 applies to the first dimension and, for fixed
+    assignment, R1 to the others, except those of size 4, where R7 is minimal too. Only the cut of the first ring
+    multiplies the trees, since the source's other coordinates distinguish them anyway. For renamed assignment R7
+    applies everywhere, because broadcasts by R1 arrive twice (k > 4). The dimension with the fewest trees per point
+    goes first, which makes (trees of its line / its size) N trees.
+
+    Raises PlanError if no such rule is deadlock-free (k > 4 with one link) or `rule` has no ring with two links.
     """
     if not is_grid(fabric):
         raise PlanError(refusal(fabric), next_step="use --routing up-down")
@@ -112,18 +112,18 @@ def _ordered(
     into: NDArray[np.int32],
     lines: list[tuple[int, _Line]],
 ) -> NDArray[np.int32] | None:
-    """Lay the tree of every root out, int32[S, N], or return None where a link it needs is not cabled.
+    """Return the tree of every root, int32[S, N], or None if a link that it needs is not cabled.
 
-    A path enters a switch along the last dimension travelled in which the switch and the root differ. So with the
-    switches in the order of their points, the last dimension slowest, a row is written whole as if all differed there;
-    then the part that agrees with the root in it is written over as if all of that differed in the dimension before.
-    Of `into` no more is read than the channels along one dimension, so a row costs little more than its copy.
+    A path enters a switch along the last dimension travelled in which switch and root differ. With the switches ordered
+    by point, last dimension slowest, a row is first written as if all switches differed there. Then the part that
+    agrees with the root in that dimension is overwritten as if all of it differed in the one before. Only the channels
+    along one dimension of `into` are read, so a row costs little more than its copy.
     """
     order = [d for d, _ in lines]
     by_point = np.lexsort(at[:, order].T)  # the last key is the primary one
     sorted_already = bool(np.all(by_point[1:] > by_point[:-1]))
     parent = np.empty((len(root), len(at)), np.int32)
-    sources, outer = np.arange(len(root)), np.zeros(len(root), np.int64)  # the part that agrees so far, by its number
+    sources, outer = np.arange(len(root)), np.zeros(len(root), np.int64)  # the number of the part that agrees so far
     for d, line in reversed(lines):
         parts = math.prod(dims[e] for e in order[order.index(d) + 1 :])
         entering = into[by_point, d].reshape(len(at), -1)  # [switch, direction and parallel link]
@@ -135,7 +135,7 @@ def _ordered(
         channel = entering.ravel()[row + column.T[y].transpose(0, 2, 1)]  # [part, x, in part]
         mine = outer, at[root, d]
         if parts == 1:
-            np.take(channel[0], mine[1], axis=0, out=parent, mode="clip")  # "raise" would buffer it all
+            np.take(channel[0], mine[1], axis=0, out=parent, mode="clip")  # "raise" would buffer the whole result
         else:
             parent.reshape(len(root), parts, -1)[sources, outer] = channel[mine]
         requested = np.zeros(channel.shape[:2], np.bool_)
@@ -151,7 +151,7 @@ def _ordered(
 
 
 def travelled(fabric: Fabric) -> list[int]:
-    """List the dimensions of a grid in the order paths travel them: fewest trees by point first, then by number."""
+    """Return the dimensions of a grid in the order paths travel them: fewest trees per point, then by number."""
     return _travelled(fabric, _channels(fabric).shape[3])
 
 
@@ -179,7 +179,7 @@ def _straight(k: int) -> _Line:
 
 
 def _two_lines(k: int) -> _Line:
-    """Lay rule R7 out: each source takes the line, of two cut opposite each other, with the shorter paths."""
+    """Return rule R7: each source takes the line, of two cut opposite each other, with the shorter paths."""
     x, y = np.indices((k, k))
     turned = (np.arange(k) - k // 2) % k  # positions along parallel link 1's line
     length = np.stack([np.abs(x - y), np.abs(turned[x] - turned[y])])
@@ -189,9 +189,9 @@ def _two_lines(k: int) -> _Line:
 
 
 def _dateline(k: int) -> _Line:
-    """Lay rule R1 out: minimal, in parallel link 0, and in parallel link 1 from the hop between k-1 and 0 on.
+    """Return rule R1: minimal, in parallel link 0, and in parallel link 1 from the hop between k-1 and 0 on.
 
-    Lane 0 holds no crossing, and nothing in parallel link 1 goes half the ring and comes to the crossing again.
+    Parallel link 0 has no crossing, and no path in parallel link 1 goes half the ring to reach the crossing again.
     """
     x, y = np.indices((k, k))
     plus = _short(k).direction == PLUS
@@ -207,7 +207,7 @@ def _short(k: int) -> _Line:
 
 
 def directions(fabric: Fabric) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return every channel's dimension and direction of travel (0 minus, 1 plus), int64[C] each; -1 beyond the grid."""
+    """Return each channel's dimension and direction of travel (0 minus, 1 plus), int64[C]; -1 outside the grid."""
     into = _channels(fabric)
     dim, sign = np.full(len(fabric.tail), -1, np.int64), np.full(len(fabric.tail), -1, np.int64)
     _, d, s, _ = np.nonzero(into >= 0)
@@ -219,23 +219,23 @@ def _strides(dims: tuple[int, ...]) -> NDArray[np.int64]:
     return np.cumprod([1, *dims[:-1]], dtype=np.int64)
 
 
-@lru_cache(maxsize=4)  # asked several times while one fabric is routed
+@lru_cache(maxsize=4)  # called several times while one fabric is routed
 def _channels(fabric: Fabric) -> NDArray[np.int32]:
-    """Return the channel into [switch, dimension, direction of travel, parallel link], -1 where none is cabled."""
+    """Return the channel into [switch, dimension, direction of travel, parallel link], -1 if none is cabled."""
     dims, at, parallel_link = np.array(_dims(fabric), np.int64), fabric.points, fabric.parallel_link
     parallel_links = int(parallel_link.max(initial=0)) + 1
     into = np.full((len(fabric.switches), len(dims), 2, parallel_links), -1, np.int32)
     step = at[fabric.head] - at[fabric.tail]
     dim = np.argmax(step != 0, axis=1)
     size = step[np.arange(len(step)), dim]
-    # what joins no neighbours is beyond the grid; dimension order does not use it
+    # links between switches that are not neighbours are outside the grid; dimension order does not use them
     closing = (np.abs(size) == dims[dim] - 1) & (np.abs(size) > 1) & _wraps(fabric)
     size = np.where(closing, -np.sign(size), size)
     used = (np.count_nonzero(step, axis=1) == 1) & (np.abs(size) == 1)
     into[fabric.head[used], dim[used], np.where(size[used] > 0, PLUS, MINUS), parallel_link[used]] = np.flatnonzero(
         used
     )
-    # a grid with fewer parallel links somewhere has only as many as its thinnest pair
+    # only parallel links that every pair of neighbours has are used
     full = [
         parallel_link
         for parallel_link in range(parallel_links)

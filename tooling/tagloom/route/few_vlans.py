@@ -1,4 +1,4 @@
-"""Route as a plan does: for few VLANs, for little load, or along the paths of another build."""
+"""Route for a plan: for few VLANs, for low load, or along the paths of another build."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-SEARCHED_UP_TO = 1_500  # switches, up to which a lower load is looked for among orders of all channels
+SEARCHED_UP_TO = 1_500  # switches up to which orders of all channels are searched for a lower load
 
 
 def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = None) -> Routes:
-    """Route for few VLANs: with fixed assignment, sources share trees where no path gets longer."""
+    """Return routes with few VLANs: with fixed assignment, sources share trees if no path gets longer."""
     routes = route(fabric, routing, assignment, top=top)
     return gather(fabric, routes, top) if assignment == "fixed" else routes
 
@@ -34,8 +34,8 @@ def balanced(
 ) -> list[tuple[Routes, Routes, float | None]]:
     """Spread load over parallel links and trees; return (routes, spread routes, bound), the least loaded first.
 
-    Where the routing is `free` to choose and no distance explains the load of the shape's own, an order of all channels
-    is tried as well: it takes paths that a closed form for few VLANs does not.
+    If the routing is `free` to choose and the load of the shape's own routing exceeds what distances require, an order
+    of all channels is tried too: it uses paths that a closed form for few VLANs does not.
     """
     chosen = spread(fabric, plain, assignment, volume)
     choices: list[tuple[Routes, Routes, float | None]] = [(plain, chosen.routes, chosen.bound)]
@@ -54,7 +54,7 @@ def balanced(
 
 
 def kept_routes(old: Build, fabric: Fabric, assignment: str) -> tuple[Routes | None, str]:
-    """Return the paths of a build as paths of another fabric, or None and why that is not possible."""
+    """Return the paths of a build as paths of another fabric, or None and the reason why that is impossible."""
     if old.assignment != assignment:
         return None, f"the paths of {old.fabric.name} are not kept: they are for --assignment {old.assignment}"
     try:

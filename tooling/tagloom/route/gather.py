@@ -1,4 +1,4 @@
-"""Share trees among up*/down* sources where a tree is as short as its own for each, so that fewer VLANs are needed."""
+"""Share trees among up*/down* sources without longer paths, so that fewer VLANs are needed."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-WORK = 3_000_000  # channels looked at in all; the same on every machine, unlike seconds
+WORK = 3_000_000  # channels examined in all; a limit that is the same on every machine, unlike seconds
 
 
 def gather(fabric: Fabric, routes: Routes, top: int | None = None) -> Routes:
-    """Return routes with as many hops for every pair, and with fewer different trees where one can be found.
+    """Return routes with as many hops for every pair, and with fewer different trees if any are found.
 
-    `top` is the root the routes were made from, None for the best one.
+    `top` is the root that the routes were made from, None for the best one.
 
-    A spanning tree is as short for several sources at once when, seen from each of them, every switch hangs below one
-    that is a step nearer. Off the paths between the sources this asks for channels that are such a step for all of
-    them; on these paths the tree is theirs by turns. Groups grow greedily, nearest source first, and a tree only
-    turns from up to down, as before, so no dependency cycle can close. Odd cycles leave no freedom: two neighbours at
-    one distance from a third switch can never share. Routes of other methods come back as they are.
+    A spanning tree is shortest for several sources at once if, seen from each of them, every switch hangs below one
+    that is a hop nearer. Away from the paths between the sources, every channel of the tree must be such a hop for all
+    of them; on those paths its direction depends on the source. Groups grow greedily, nearest source first. As before,
+    a tree only turns from up to down, so no dependency cycle can close. Odd cycles leave no choice: two neighbours at
+    equal distance from a third switch can never share. Routes of other methods are returned unchanged.
     """
     if routes.method != "up-down" or routes.parent is None or routes.sources < 2:
         return routes
@@ -56,7 +56,7 @@ def _distinct(routes: Routes) -> set[frozenset[int]]:
 
 
 def _order(fabric: Fabric, routes: Routes, root: int | None) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
-    """Find a ranking of switches that allows the routes and no shorter ones, and its whole trees int32[S, N]."""
+    """Return a ranking of switches that allows the routes and no shorter ones, with its whole trees int32[S, N]."""
     held, wanted = dependencies(fabric, routes)
     needed = np.unique(fabric.host_switch)
     depth = path_lengths(fabric, routes)[:, needed]
@@ -72,7 +72,7 @@ def _order(fabric: Fabric, routes: Routes, root: int | None) -> tuple[NDArray[np
 
 
 class _Grower:
-    """Grow groups of sources that can share a tree, and remember how much work that has been."""
+    """Grows groups of sources that can share a tree, and counts the work done."""
 
     def __init__(self, fabric: Fabric, routes: Routes, rank: NDArray[np.int64], full: NDArray[np.int32]) -> None:
         self.fabric, self.root, self.work = fabric, routes.root.tolist(), 0
@@ -101,12 +101,12 @@ class _Grower:
         return set(group), links
 
     def _with(self, group: list[int], core: set[int], links: set[int], s: int) -> tuple[set[int], set[int]] | None:
-        """Return the core (links between the sources) and a tree for the group and `s`, None where none is found."""
+        """Return the core (links between the sources) and a tree for the group and `s`, or None if none is found."""
         self.work += len(self.tail)
         here, path = self.root[s], set[int]()
         towards = rooted(self.fabric, links, self.root[group[0]])
         inside = {self.root[g] for g in group} | {e for i in core for e in (self.tail[2 * i], self.head[2 * i])}
-        while here not in inside:  # the way from the group to s, along its tree
+        while here not in inside:  # the path from the group to s, along the group's tree
             if towards[here] < 0:
                 return None
             path.add(int(towards[here]) // 2)
@@ -119,11 +119,11 @@ class _Grower:
         found = set(core)
         order = np.flatnonzero(steps)
         for c in order[np.argsort(self.depth[group[0], self.fabric.head[order]], kind="stable")].tolist():
-            # all channels into one switch come together, those from the level above being settled
+            # channels into one switch are consecutive, after those into the level above
             tail, head = self.tail[c], self.head[c]
             if tail not in arrives_down or head in self._fixed:
                 continue
-            # An up channel may lead on both ways, so it takes the place of a down channel.
+            # A path may go on up or down after an up channel, so it replaces a down channel.
             up_fits = self.up[c] and not arrives_down[tail] and arrives_down.get(head, True)
             if up_fits or (not self.up[c] and head not in arrives_down):
                 self._take(found, arrives_down, head, c)
@@ -137,7 +137,7 @@ class _Grower:
         arrives_down[head] = not self.up[channel]
 
     def _between(self, core: set[int], members: list[int]) -> dict[int, bool] | None:
-        """Return where in the core a member's frame may come down; None where the core is too long."""
+        """Return for each core switch whether a member's frames may arrive down; None if the core is too long."""
         self._via = {}
         arrives: dict[int, bool] = {}
         for s in members:

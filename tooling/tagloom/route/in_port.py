@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def up_down_by_in_port(fabric: Fabric, top: int | None = None) -> Routes:
-    """Return every pair a shortest up*/down* path from the switch `top` or the best root, as a relation C x N -> C.
+    """Return a shortest up*/down* path for every pair, from root `top` or the best one, as a relation C x N -> C.
 
-    What a frame may do next depends on whether it has gone down already, which its in-port tells; so each switch
-    keeps two tables, one for frames from hosts and up channels, one for frames from down channels. The trees of
-    `up_down` do not give that on larger graphs: two sources whose up-reachable sets differ part ways below (0 of 30
-    random graphs with 24 switches, 5 of 30 with 32, 12 of 12 with 96).
+    The next hop of a frame depends on whether it has gone down already, which its in-port shows. So each switch has two
+    tables: one for frames from hosts and up channels, one for frames from down channels. The trees of `up_down` do not
+    give that on larger graphs: paths of two sources whose up-reachable sets differ diverge below (0 of 30 random graphs
+    with 24 switches, 5 of 30 with 32, 12 of 12 with 96).
     """
     source_of_host, root = per_switch(fabric)
     chosen = best_root(fabric) if top is None else top
@@ -67,7 +67,7 @@ def _choice(
 
 
 def _used(fabric: Fabric, relation: Relation) -> Relation:
-    """Keep of a relation what a path from a host to a host needs."""
+    """Return the part of a relation that paths between hosts need."""
     first, following = np.full_like(relation.first, UNUSED), np.full_like(relation.following, UNUSED)
     targets = np.unique(fabric.host_switch)
     first[:, targets] = relation.first[:, targets]

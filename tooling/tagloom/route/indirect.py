@@ -1,4 +1,4 @@
-"""Route fat trees, Clos networks and complete graphs from the source's side, every source's paths a tree."""
+"""Route fat trees, Clos networks and complete graphs so that the paths of every source form a tree."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 
 def fat_tree(fabric: Fabric) -> Routes:
-    """Send every host up its own way: digit 1 by its number on the leaf, digit l + 1 by the branch it comes from.
+    """Return routes of a fat tree: up by the source's digits, then down.
 
-    With these digits (w_1 .. w_r) the tree is every leaf's way up by them, so all sources with equal digits share it:
-    u^r VLANs for fixed assignment. The choice at a switch depends only on the in-port, hence u VLANs per switch for
-    renamed (Koibuchi et al. 2011, Table 3; a destination-based choice is not a tree). Up, then down: no cycle.
+    Digit 1 is the host's number on its leaf, digit l + 1 the number of its branch at level l. A tree is every leaf's
+    path up by the same digits (w_1 .. w_r), so all sources with equal digits share it: u^r VLANs for fixed assignment.
+    The choice at a switch depends only on the in-port, hence u VLANs per switch for renamed (Koibuchi et al. 2011,
+    Table 3; a destination-based choice is not a tree). Up, then down: no cycle.
     """
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
     up, down, levels = fabric.shape.dims
@@ -64,9 +65,9 @@ def fat_tree(fabric: Fabric) -> Routes:
 def double_star(fabric: Fabric) -> Routes:
     """Route a complete bipartite graph by double stars: A_i reaches A_k over B_i, B_j reaches B_l over A_j.
 
-    A_i and B_i share a tree, so K(n,n) needs n VLANs fixed. Minimal. The longest chain of dependencies is
-    B_j -> A_j -> B_l, which ends there: A_j goes on only from B_j itself. (Myri-clos; the paper's Sect. 5.2 takes any
-    minimal routing there for deadlock-free, which fails for (s + d) mod n.)
+    A_i and B_i share a tree, so K(n,n) needs n VLANs fixed. Paths are minimal. The longest chain of dependencies is B_j
+    -> A_j -> B_l; it ends there, since A_j forwards only frames from B_j itself. (Myri-clos; the paper's Sect. 5.2
+    takes any minimal routing there for deadlock-free, which is wrong for (s + d) mod n.)
     """
     assert fabric.shape is not None  # noqa: S101 - the chooser asked for this family
     a, b = fabric.shape.dims
@@ -90,9 +91,10 @@ def double_star(fabric: Fabric) -> Routes:
 
 
 def direct(fabric: Fabric) -> Routes:
-    """Route a complete graph by its direct links: one way takes parallel link 0, the other the last parallel link.
+    """Route a complete graph by its direct links.
 
-    No path passes a third switch, so there is no dependency at all.
+    One direction takes parallel link 0, the other the last parallel link. No path passes a third switch, so there is no
+    dependency.
     """
     parallel_links: dict[tuple[int, int], list[int]] = {}
     for i, link in enumerate(fabric.links):

@@ -1,4 +1,4 @@
-"""Keep the paths of a fabric in one that has grown or shrunk: what comes hangs on the trees that are there."""
+"""Keep the paths of a fabric in one that has grown or shrunk: new switches are attached to the existing trees."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
     """Return the paths of `old` as paths of `new`, the same between all hosts that both have.
 
-    A switch that comes is hung on each tree by the same one of its links; its hosts, and the first host of a switch,
-    send along a tree that is there, so that no tree is added. Raises PlanError where a tree loses a link that it needs,
-    where paths are no trees, or where what hangs on would close a dependency cycle.
+    A new switch is attached to all trees by the same one of its links. Its hosts, and the first host of a switch, send
+    along an existing tree, so no tree is added. Raises PlanError if a tree loses a link that it needs, if the paths are
+    not trees, or if the additions would close a dependency cycle.
     """
     if routes.parent is None:
         raise _refusal(f"those of {routes.method} are none")
@@ -83,13 +83,13 @@ def _switches(old: Fabric, new: Fabric) -> NDArray[np.int64]:
 
 
 def _links(old: Fabric, new: Fabric) -> NDArray[np.int64]:
-    """Return the link of `new` that each link of `old` is, -1 where it has gone or is wanted down, int64[L]."""
+    """Return the link of `new` for each link of `old`, -1 if it has gone or is wanted down, int64[L]."""
     there = {ends: i for i, ends in enumerate(link_ends(new)) if new.links[i].up}
     return np.array([there.get(ends, -1) for ends in link_ends(old)], np.int64)
 
 
 def _tree(old: Fabric, parent: NDArray[np.int32], new: Fabric, link: NDArray[np.int64]) -> frozenset[int]:
-    """Return the links of `new` that are left of a tree, by what of it leads to a host that stays."""
+    """Return the links of `new` that remain of a tree, on its paths to switches with hosts that stay."""
     stay = {new.switches[s].name for s in np.unique(new.host_switch).tolist()}
     taken: set[int] = set()
     for s, each in enumerate(old.switches):
@@ -104,7 +104,7 @@ def _tree(old: Fabric, parent: NDArray[np.int32], new: Fabric, link: NDArray[np.
 
 
 def _nearest(fabric: Fabric, trees: list[frozenset[int]], root: list[int], switch: int) -> frozenset[int]:
-    """Return the tree that hosts of a switch without a source shall send along: that of a neighbour, else the first."""
+    """Return the tree for the hosts of a switch without a source: that of a neighbour, else the first."""
     for link in fabric.links:
         if link.up and switch in (link.a, link.b):
             other = link.b if link.a == switch else link.a
@@ -114,7 +114,7 @@ def _nearest(fabric: Fabric, trees: list[frozenset[int]], root: list[int], switc
 
 
 def _grown(fabric: Fabric, links: frozenset[int], needed: NDArray[np.int32], root: int) -> frozenset[int]:
-    """Hang every switch that is needed and not on a tree on it, by the first link that leads there."""
+    """Return the tree with every needed switch attached that is not on it, by the first link that reaches it."""
     on = {s for i in links for s in (fabric.links[i].a, fabric.links[i].b)} | ({root} if not links else set())
     taken, grown = set(links), True
     while grown and not on.issuperset(needed.tolist()):

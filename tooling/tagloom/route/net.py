@@ -1,4 +1,4 @@
-"""Lay a fabric out as the arrays that the kernels read."""
+"""Convert a fabric to the arrays that the kernels read."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
-Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]  # by destination; loads of channels
+Tables = tuple[
+    "NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"
+]  # (first, following) by destination, then the load of each channel
 
 
 class Net(NamedTuple):
-    """The part of a fabric that its hosts are connected by, with numbers of its own.
+    """The part of a fabric that connects its hosts, with its own numbers.
 
     With n switches, m channels (those that are up), D switches with hosts:
 
@@ -45,10 +47,10 @@ class Net(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """The channels of a net renamed to their positions in an order, with the turns the order allows.
+    """The channels of a net renumbered by their positions in an order, with the turns that the order allows.
 
-    A path may go from channel c to channel c' where c' leaves the switch that c enters, does not lead straight back,
-    and c < c'. So every path climbs, and the dependencies cannot close a cycle.
+    A path may go from channel c to channel c' if c' leaves the switch that c enters, does not lead straight back, and c
+    < c'. So every path ascends, and the dependencies cannot close a cycle.
 
     channel  int32[m], the fabric's number of the channel at each position
     tail, head  int32[m]
@@ -72,9 +74,9 @@ class Ordered(NamedTuple):
 
 
 def lay_out(fabric: Fabric) -> Net:
-    """Take the switches that the hosts are connected by, over links that are up.
+    """Return the switches that connect the hosts over links that are up, as arrays.
 
-    Raises PlanError where two hosts are not connected. Without hosts the net is empty.
+    Raises PlanError if two hosts are not connected. Without hosts the net is empty.
     """
     n = len(fabric.switches)
     channel = np.flatnonzero(fabric.channel_up).astype(np.int32)
@@ -100,14 +102,14 @@ def lay_out(fabric: Fabric) -> Net:
 
 
 def by_switch(n: int, where: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Sort channels by the switch `where` they are: (start int32[n + 1], channels int32[m], ascending per switch)."""
+    """Return channels sorted by their switch `where`: (start int32[n + 1], channels int32[m], ascending per switch)."""
     start = np.zeros(n + 1, np.int32)
     np.cumsum(np.bincount(where, minlength=n), out=start[1:])
     return start, np.argsort(where, kind="stable").astype(np.int32)
 
 
 def _parallel_links(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the parallel links between two switches numbers from 0, int32[m]."""
+    """Return the number of each channel's link among the parallel links between two switches, int32[m], from 0."""
     number = np.zeros(len(tail), np.int32)
     pair = np.minimum(tail, head)[::2].astype(np.int64) * n + np.maximum(tail, head)[::2]
     order = np.argsort(pair, kind="stable")
@@ -120,6 +122,6 @@ def _parallel_links(n: int, tail: NDArray[np.int32], head: NDArray[np.int32]) ->
 
 
 def relation_table(order: Ordered, channels: int, switches: int) -> Tables:
-    """Return room for a relation in the fabric's numbers, all UNUSED, and for the loads of the ordered channels."""
+    """Return tables for a relation in the fabric's numbers, all UNUSED, and for the loads of the ordered channels."""
     first = np.full((len(order.target), switches), UNUSED, np.int32)
     return first, np.full((max(1, channels), switches), UNUSED, np.int32), np.zeros(len(order.tail))

@@ -1,4 +1,4 @@
-"""Refuse a fabric that cannot be planned."""
+"""Reject a fabric that cannot be planned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plannable(fabric: Fabric, *, spoken: bool = True) -> None:
-    """Raise InputError for a fabric that cannot be planned; `spoken` asks for models whose command line is known."""
+    """Raise InputError for a fabric that cannot be planned; `spoken` requires models whose command line is known."""
     speaking = [m for m in platforms.models() if platforms.load(m).grammar]
     known = ", ".join(speaking)
     findings = [

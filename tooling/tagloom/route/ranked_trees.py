@@ -19,38 +19,41 @@ if TYPE_CHECKING:
 # Ranks are a permutation of the switches; up is towards the lower rank. A path goes up, then down (up*/down*, Schroeder
 # et al., Autonet, 1991). Up channels in descending order of the ranks they leave, then down channels in ascending
 # order, settle all paths in one sweep: no queue, and every step is done for BATCH or SAMPLE sources at once.
-# Neighbours of switch v stand at start[v] : start[v + 1] everywhere. Tables are indexed by two numbers and not by
-# rows: numba counts references to every row it cuts, which takes longer than the row's arithmetic.
+# The neighbours of switch v are at start[v] : start[v + 1] everywhere. Tables are indexed by two numbers, not by
+# rows: numba counts references to every row view, which takes longer than the row's arithmetic.
 
-BATCH = 64  # sources whose trees grow at once: their tables stay in a processor's cache
-SAMPLE = 64  # sources that roots are compared by, at most
-NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
-LEVEL = np.int32(1 << 14)  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
+BATCH = 64  # sources whose trees grow at once: their tables fit in a processor's cache
+SAMPLE = 64  # most sources by which roots are compared
+NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add to the cost of a channel
+LEVEL = np.int32(1 << 14)  # the cost of one more channel; the additions that break ties stay below it for 128 channels
 FAR = np.int32(1 << 30)
-NEEDED, LENGTH = np.int32(-(1 << 31)), np.int32((1 << 31) - 1)  # a mark on a length, and what is left without it
+NEEDED, LENGTH = (
+    np.int32(-(1 << 31)),
+    np.int32((1 << 31) - 1),
+)  # the sign bit marks a length as needed; LENGTH masks it out
 NO_WAY = np.int16(30_000)
 
-# Ones of a word are counted in pairs, then in fours, then in bytes, which a product adds up.
+# The ones of a word are counted in pairs, then in fours, then in bytes; a multiplication adds up the bytes.
 PAIRS, FOURS, BYTES, ONES = (np.uint64(0x0101010101010101 * byte) for byte in (0x55, 0x33, 0x0F, 0x01))
 ONE, TWO, FOUR, SUM = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
 def total_distance(net: Net) -> NDArray[np.int64]:
-    """Add up the channels from each switch to all hosts, int64[n]."""
+    """Return the sum of the distances from each switch to all hosts, in channels, int64[n]."""
     return _total_distance(net.out_start, net.head[net.out], net.weight.astype(np.int64))
 
 
 def by_distance(net: Net) -> NDArray[np.int32]:
-    """List the switches in the fabric's numbers, int32[n], the one nearest to all hosts first."""
+    """Return the switches in the fabric's numbers, int32[n], the one nearest to all hosts first."""
     return net.switch[np.argsort(total_distance(net), kind="stable")]
 
 
 @kernel
 def _total_distance(start: NDArray[np.int32], near: NDArray[np.int32], hosts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Add up the channels from each switch to all hosts (`hosts` int64[n] counts them), int64[n].
+    """Return the sum of the distances from each switch to all hosts (`hosts` int64[n] counts them), int64[n].
 
-    All switches widen what they reach by a channel at a time, as sets of bits. Raises nothing, and never ends where a
-    host is not reached: `near` must connect all switches.
+    All switches extend the set of switches they reach, as bits, by one channel at a time. This never ends if a host is
+    unreachable: `near` must connect all switches.
     """
     n = len(start) - 1
     words = (n + 63) // 64
@@ -97,7 +100,7 @@ def _total_distance(start: NDArray[np.int32], near: NDArray[np.int32], hosts: ND
 
 
 def ranks(net: Net, top: int) -> NDArray[np.int32]:
-    """Rank the switches by distance from the switch the fabric numbers `top`, then by number, int32[n]."""
+    """Rank the switches by distance from the switch that the fabric numbers `top`, then by number, int32[n]."""
     rank: NDArray[np.int32] = _ranks(net, [top])[0]
     return rank
 
@@ -115,11 +118,11 @@ def _parted(
     slot: NDArray[np.int32],
     middle: NDArray[np.int32],
 ) -> None:
-    """Part every switch's slots: those of higher neighbours up to `middle`, ascending, then the others, descending."""
+    """Sort every switch's slots: neighbours of higher rank up to `middle`, ascending, the others then descending."""
     for v in range(len(rank)):
         by_rank[rank[v]] = v
         front, back = start[v], start[v + 1] - 1
-        for j in range(start[v], start[v + 1]):  # without a branch: no processor could foresee it
+        for j in range(start[v], start[v + 1]):  # without a branch, which no processor could predict
             higher = rank[near[j]] > rank[v]
             slot[front] = slot[back] = j
             front += higher
@@ -128,9 +131,9 @@ def _parted(
 
 
 def compare(net: Net, tops: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Add up the channels of the shortest up*/down* paths from each of the roots `tops`, int64[len(tops)].
+    """Return the total length of the shortest up*/down* paths for each of the roots `tops`, int64[len(tops)].
 
-    The sum goes over pairs of hosts, the first of them at SAMPLE switches at most, evenly taken.
+    The sum is over pairs of hosts, the first of them at one of at most SAMPLE switches, evenly taken.
     """
     some = net.target[:: max(1, -(-len(net.target) // SAMPLE))]
     return _compared(net.out_start, net.head[net.out], net.weight.astype(np.int64), some, _ranks(net, tops))
@@ -145,7 +148,7 @@ def _compared(
     ranks: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     n, whole = len(start) - 1, hosts.sum()
-    after = np.empty((n, SAMPLE), np.int16)  # channels to a switch, and one more
+    after = np.empty((n, SAMPLE), np.int16)  # channels to a switch, plus one
     best = np.empty(SAMPLE, np.int16)
     total = np.empty(SAMPLE, np.int32)
     slot_of = np.full(n, -1, np.int32)
@@ -188,17 +191,17 @@ def _compared(
 
 
 def grown_rows(net: Net, rank: NDArray[np.int32], switches: int, *, spread: bool) -> NDArray[np.int32]:
-    """Grow a tree from every switch with hosts, in the fabric's numbers and without branches to no host, int32[D, N].
+    """Return a tree from every switch with hosts, in the fabric's numbers, without hostless branches, int32[D, N].
 
-    A switch hangs on a shortest up path, or on a down channel where that is shorter and no switch above it needs its
-    up path: paths are never longer than where all that can be is climbed to, and the tree stays a tree. Of equals it
-    takes the channel of lowest number; with `spread` the path that carries least so far, and chance decides within
-    BATCH sources.
+    A switch is reached by a shortest up path, or by a down channel if that is shorter and no switch above it needs its
+    up path. So the result is a tree, and no path is longer than if every switch that can be reached upwards were. Ties
+    go to the channel of lowest number; with `spread` to the path with the least load so far, and to chance within BATCH
+    sources.
     """
     parent = np.empty((len(net.target), switches), np.int32)
     if len(net.switch) < switches:
         parent[:] = -1
-    into = net.out ^ 1  # the other direction of every link that leaves
+    into = net.out ^ 1  # the opposite direction of every channel that leaves
     hosts = net.weight.astype(np.int64)
     _grown(net.out_start, net.tail[into], net.channel[into], rank, net.target, hosts, net.switch, parent, spread)
     return parent
@@ -274,7 +277,7 @@ def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split,
                     path_cost = np.int32(deep[u, i] + step + chance[luck, i])
                     chosen[i] = q if path_cost < best[i] else chosen[i]
                     best[i] = min(best[i], path_cost)
-            for i in range(BATCH):  # a length that is marked lies below all that are not
+            for i in range(BATCH):  # a marked length is negative, so less than every unmarked one
                 falls = best[i] < deep[v, i]
                 pick[v, i] = chosen[i] if falls else pick[v, i]
                 deep[v, i] = best[i] if falls else deep[v, i] & LENGTH
@@ -289,7 +292,10 @@ def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split,
             heaviest = 0.0
             for v in range(n):
                 for q in range(start[v], start[v + 1]):
-                    a, b = np.float32(0.0), np.float32(0.0)  # two sums that need not wait for each other
+                    a, b = (
+                        np.float32(0.0),
+                        np.float32(0.0),
+                    )  # two independent sums, which the processor adds in parallel
                     for i in range(0, BATCH, 2):
                         a += below[v, i] if pick[v, i] == q else np.float32(0.0)
                         b += below[v, i + 1] if pick[v, i + 1] == q else np.float32(0.0)
@@ -298,7 +304,7 @@ def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split,
             for q in range(m):
                 x = load[q] / max(heaviest, 1.0)
                 cost[q] = LEVEL + np.int32(PRICE * x * x)
-        for at in range(0, n, 16):  # by blocks, as reading goes by switches and writing by sources
+        for at in range(0, n, 16):  # by blocks, as reads go by switch and writes by source
             for i in range(width):
                 for v in range(at, min(n, at + 16)):
                     q = pick[v, i]
@@ -319,7 +325,7 @@ def _gathered(  # noqa: PLR0913 - the arrays of one compiled loop
     pairs: NDArray[np.float32],
     below: NDArray[np.float32],
 ) -> None:
-    """Add up the host pairs at and below each switch, float32[n, BATCH]: of fallen switches first, then of climbed."""
+    """Write the host pairs at and below each switch, float32[n, BATCH]: along down channels first, then up channels."""
     n = len(by_rank)
     for v in range(n):
         here = np.float32(hosts[v])

@@ -1,9 +1,8 @@
 """Spread load over parallel links and trees, host by host, without closing a dependency cycle.
 
-Which switches a path crosses stays what the routing chose. Free are the parallel link of each hop (which of the
-parallel links), and for each host which of the trees as short as its own it takes. Channels that may stand for one
-another form a class; where the dependencies between classes are acyclic, those between any channels chosen from them
-are too, since a cycle of channels would be one of classes.
+The switches on a path stay as the routing chose them. Free are the parallel link of each hop, and for each host the
+choice among trees as short as its own. Interchangeable channels form a class. If the dependencies between classes are
+acyclic, those between any channels chosen from them are too, since a cycle of channels would be a cycle of classes.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 CLOSE_ENOUGH = 1.05  # of the bound: no more VLANs are spent beyond this
-POWER = 8  # hosts choose by the sum of load^8: nearly the maximum, and never flat
+POWER = 8  # hosts choose by the sum of load^8: nearly the maximum, yet every load counts
 PASSES = 8  # times every host may choose again
-WORK = 50_000_000  # path steps looked at in all; the same on every machine, unlike seconds
+WORK = 50_000_000  # hops examined in all; a limit that is the same on every machine, unlike seconds
 CYCLE_CHECKS = 256  # searches for a cycle, each linear in the dependencies
 TREE_PAIRS = 4_096  # (source, tree) pairs tried for trees that other sources use
-LARGEST = 2_000_000  # paths between a source and a switch; a larger fabric keeps the parallel links it was given
-PROGRAM_TERMS = 200_000  # coefficients of the program for the bound
-EXACT_TERMS = 20_000  # coefficients up to which choices in it are whole
-PROGRAM_NODES = 200  # branches of it
+LARGEST = 2_000_000  # paths from sources to switches; a fabric with more keeps its parallel links
+PROGRAM_TERMS = 200_000  # most coefficients of the linear program for the bound
+EXACT_TERMS = 20_000  # coefficients up to which its variables are integers
+PROGRAM_NODES = 200  # its branch-and-bound nodes
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Spread routes, and a load that no choice left free could bring the busiest channel below."""
+    """Spread routes, and a lower bound on the load of the busiest channel over all choices left free."""
 
     routes: Routes
     bound: float
@@ -48,9 +47,9 @@ class Spread:
 class _ParallelLinks:
     """The classes of channels, K of them.
 
-    of       int32[C], the class of each channel, -1 where the link is down
+    of       int32[C], the class of each channel, -1 if the link is down
     index    int32[C], its number in the class
-    members  int32, the channels class by class; those of class k start at start[k], size[k] of them
+    members  int32, the channels class by class; those of class k begin at start[k], size[k] of them
     """
 
     of: NDArray[np.int32]
@@ -62,10 +61,10 @@ class _ParallelLinks:
 
 @dataclass(frozen=True, eq=False)
 class _PathChoices:
-    """The paths hosts may send, O of them: a root and the path to each of the T switches with hosts.
+    """The paths that hosts may use, O of them: a root and the path to each of the T switches with hosts.
 
     root     int32[O]
-    source   int32[O], the source of the given routes it comes from, -1 for a tree of another source
+    source   int32[O], its source in the given routes, -1 for a tree of another source
     path     int32[O, T, D], the channels in turn, -1 after the last
     targets  int32[T]
     """
@@ -81,13 +80,12 @@ def spread(
 ) -> Spread:
     """Choose parallel links and trees for every host so that the busiest channel carries little.
 
-    volume  float64[H, H], bytes by ordered host pair; without it every pair of different hosts counts 1
+    `volume` is float64[H, H], bytes by ordered host pair; without it every pair of different hosts counts 1.
 
-    Every host takes one tree and starts on one parallel link; a frame keeps the number of its parallel link, so the
-    next channel follows from the in-channel as it did before and both assignments can realise it. Fixed assignment may
-    also change single hops of single hosts, where the load is still more than CLOSE_ENOUGH times the bound. With
-    `volume` the result is never worse than what is chosen without, nor than `routes` themselves. Deterministic, bounded
-    by WORK.
+    Every host takes one tree and starts on one parallel link. A frame keeps the number of its parallel link, so the
+    next channel still follows from the channel of arrival and both assignments can realise it. Fixed assignment may
+    also change single hops of single hosts if the load still exceeds CLOSE_ENOUGH times the bound. With `volume` the
+    result is never worse than the choice without it, nor than `routes`. Deterministic, bounded by WORK.
     """
     if _too_large(routes, fabric):
         return Spread(routes, _mean_bound(fabric, routes, volume))
@@ -114,12 +112,12 @@ def spread(
 def load_bound(
     fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
 ) -> float:
-    """Return a load that the busiest channel carries at least, whatever `spread` may choose; units of channel_load.
+    """Return a lower bound on the load of the busiest channel over all choices of `spread`; units of channel_load.
 
-    Where every host has one tree: for each hop, the mean over its parallel links, and what follows from a host's share
-    of it staying whole (VLAN trees hold one parallel link of a hop; renamed in-ports flood to one, or copies double).
-    Where hosts may choose among trees, a program with fractional choices, parallel links pooled and, without `volume`,
-    whole shares in a parallel link.
+    If every host has one tree, it is for each hop the mean over its parallel links, and the consequence of a host's
+    share staying whole (VLAN trees hold one parallel link of a hop; renamed in-ports flood to one, or frames are
+    duplicated). If hosts may choose among trees, it is a program with fractional choices, parallel links pooled and,
+    without `volume`, whole shares on a parallel link.
     """
     if _too_large(routes, fabric):
         return _mean_bound(fabric, routes, volume)
@@ -133,18 +131,18 @@ def load_bound(
 
 
 def _hops(fabric: Fabric) -> NDArray[np.int64]:
-    """Return each channel the number of its ordered neighbour pair, int64[C]; parallel channels share it."""
+    """Return the number of each channel's ordered neighbour pair, int64[C]; parallel channels share it."""
     pair = fabric.tail.astype(np.int64) * len(fabric.switches) + fabric.head
     _, hop = np.unique(pair, return_inverse=True)
     return np.asarray(hop, np.int64)
 
 
 def _classes(fabric: Fabric, routes: Routes, *, merge: bool) -> _ParallelLinks:
-    """Find which channels may stand for one another.
+    """Return the classes of interchangeable channels.
 
-    Best all parallel links of a hop. Where dependencies between whole hops would close a cycle (a ring cut at two
-    places, one per parallel link), or with `merge` off where a hop has several used parallel links, used ones stay
-    apart and take the unused ones; then hop by hop they are joined, with `merge`, where that closes no cycle.
+    At best a class is all parallel links of a hop. If dependencies between whole hops would close a cycle (a ring cut
+    at two places, one per parallel link), or with `merge` off if a hop uses several parallel links, used ones stay
+    separate and take the unused ones. With `merge`, hop by hop, they are then joined if that closes no cycle.
     """
     held, wanted = dependencies(fabric, routes)
     hop, channels = _hops(fabric), len(fabric.tail)
@@ -179,10 +177,10 @@ def _numbered(fabric: Fabric, of: NDArray[np.int64]) -> _ParallelLinks:
 
 
 def _path_choices(fabric: Fabric, routes: Routes, parallel_links: _ParallelLinks, *, others: bool) -> _PathChoices:
-    """List the paths open to hosts: those of the sources at their switch and, with `others`, trees of other sources.
+    """Return the paths that hosts may use: those of their switch's sources and, with `others`, other sources' trees.
 
-    Another source's tree is open where it reaches every switch with hosts in as few hops and the dependencies of all
-    paths between classes stay acyclic. Renamed assignment cannot take those: an in-port's flood would widen.
+    Another source's tree qualifies if it reaches every switch with hosts in as few hops and the dependencies of all
+    paths between classes stay acyclic. Renamed assignment cannot use those: an in-port's flooding would widen.
     """
     targets = np.unique(fabric.host_switch)
     extra = _other_trees(fabric, routes, parallel_links, targets) if others and routes.parent is not None else []
@@ -242,7 +240,7 @@ def _acyclic(
     before: NDArray[np.int64],
     after: NDArray[np.int64],
 ) -> list[tuple[int, NDArray[np.int32]]]:
-    """Keep the trees whose dependencies fit with all others: all of them at once, else one by one."""
+    """Return the trees whose dependencies close no cycle with all others: all at once if possible, else one by one."""
     classes = max((int(x.max(initial=-1)) for x in (before, after, *(n for pair in needed for n in pair))), default=-1)
     everything = [np.concatenate([x, *(pair[i] for pair in needed)]) for i, x in enumerate((before, after))]
     if not find_cycle(classes + 1, *everything):
@@ -260,9 +258,9 @@ def _acyclic(
 
 
 def _towards(fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Add up what each host sends to each switch with hosts: float64[H, T], or [1, T] where all send alike.
+    """Return what each host sends to each switch with hosts: float64[H, T], or [1, T] if all send alike.
 
-    Without `volume` a host counts one for itself at its own switch too, which crosses no channel.
+    Without `volume` a host also counts one for itself at its own switch, which crosses no channel.
     """
     column = np.searchsorted(targets, fabric.host_switch)
     if volume is None:
@@ -273,7 +271,7 @@ def _towards(fabric: Fabric, targets: NDArray[np.int32], volume: NDArray[np.floa
 
 
 def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return what a unit on each channel counts for: with bytes, at 1 Gb/s of capacity."""
+    """Return the weight of a unit on each channel: for bytes, scaled to 1 Gb/s of capacity."""
     if volume is None:
         return np.ones(len(fabric.tail))
     return 1000.0 / np.repeat(np.array([link.capacity_mbps() for link in fabric.links], np.float64), 2)
@@ -282,7 +280,7 @@ def _scale(fabric: Fabric, volume: NDArray[np.float64] | None) -> NDArray[np.flo
 def _bound(
     fabric: Fabric, routes: Routes, choices: _PathChoices, volume: NDArray[np.float64] | None
 ) -> tuple[float, NDArray[np.int64] | None]:
-    """Return the bound and, with `volume` and several paths, which of its ways each host takes where it is reached."""
+    """Return the bound and, with `volume` and several paths, the path of each host in a solution that attains it."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     hops = int(hop.max(initial=-1)) + 1
     if not hops:
@@ -291,7 +289,7 @@ def _bound(
     parallel_links, fastest = np.bincount(hop[up], minlength=hops), np.full(hops, np.inf)
     np.minimum.at(fastest, hop[up], scale[up])
     sent = _towards(fabric, choices.targets, volume)
-    # Without bytes the hosts of a switch are alike: `count` of them. A share is [path, hop]: what crosses each hop.
+    # Without bytes the `count` hosts of a switch are alike. A share is [path, hop]: what crosses each hop.
     kinds, count = np.unique(fabric.host_switch, return_counts=True)
     if volume is not None:
         kinds, count = fabric.host_switch, np.ones(len(fabric.hosts), np.int64)
@@ -304,7 +302,7 @@ def _bound(
         )
         for i, s in enumerate(kinds.tolist())
     ]
-    certain = np.stack([rows.min(axis=0) for rows in share])  # whatever path a host takes
+    certain = np.stack([rows.min(axis=0) for rows in share])  # on any path that the host may take
     best = float(np.max(count @ certain / np.where(room > 0, room, np.inf)))
     for h in np.flatnonzero(parallel_links).tolist() if routes.parent is not None else ():
         best = max(best, _whole_shares(np.repeat(certain[:, h], count), int(parallel_links[h])) * float(fastest[h]))
@@ -320,9 +318,9 @@ def _bound(
 
 
 def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) -> float:
-    """Return a load that no routing brings the busiest channel below: all shortest paths, spread evenly over all links.
+    """Return a lower bound on the load of the busiest channel over all routings; units of channel_load.
 
-    Units of channel_load.
+    It assumes shortest paths everywhere, spread evenly over all links.
     """
     up, n = fabric.channel_up, len(fabric.switches)
     if not up.any():
@@ -334,7 +332,7 @@ def distance_bound(fabric: Fabric, volume: NDArray[np.float64] | None = None) ->
 
 
 def _mean_bound(fabric: Fabric, routes: Routes, volume: NDArray[np.float64] | None) -> float:
-    """Return the largest mean of a hop over its parallel links: all that is asked of a fabric too large for more."""
+    """Return the largest mean of a hop over its parallel links: the only bound for fabrics too large for the others."""
     hop, up, scale = _hops(fabric), fabric.channel_up, _scale(fabric, volume)
     carried = np.bincount(hop, channel_load(fabric, routes, volume) / scale)
     room = np.bincount(hop[up], 1.0 / scale[up], len(carried))
@@ -370,12 +368,11 @@ def _program(
     *,
     whole: bool,
 ) -> tuple[float, NDArray[np.float64] | None]:
-    """Minimise the busiest hop's mean over the choices of paths: a bound (0 where the program is too large to ask).
+    """Minimise the busiest hop's mean over the choices of paths; return (bound, hosts of each group on each path).
 
-    Besides it gives how many hosts of each group take each way, groups in turn, where a solution was found.
-
-    With `whole` every host takes one way. With `parallel_links` also shares stay whole: where n of them cross a hop of
-    m parallel links, one parallel link holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it
+    The bound is 0 if the program is too large, and the counts, group by group, are None without a solution. With
+    `whole` every host takes one path. With `parallel_links` shares stay whole too: if n of them cross a hop of m
+    parallel links, one parallel link holds a whole number of them, n/m or more. Stopped at PROGRAM_NODES branches it
     still gives a bound.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
@@ -386,7 +383,7 @@ def _program(
         return 0.0, None
     used = np.flatnonzero(rows.any(axis=0))
     choices, hops = len(rows), len(used)
-    # Variables: hosts of each group on each way, shares in the fullest parallel link of each hop, the aim.
+    # Variables: hosts of each group on each path, shares on the fullest parallel link of each hop, the objective.
     group = np.repeat(np.arange(len(share)), [len(r) for r in share])
     each = csr_matrix((np.ones(choices), (group, np.arange(choices))), (len(share), choices + hops + 1))
     minus_aim, nothing = csr_matrix(-np.ones((hops, 1))), csr_matrix((hops, hops))
@@ -430,7 +427,10 @@ def _chosen(
     bound: float,
     start: NDArray[np.int64] | None = None,
 ) -> Routes:
-    """Choose a path and a first parallel link for each host, again while it helps; paths from `start` if given."""
+    """Return routes with a path and a first parallel link chosen per host, repeated while it helps.
+
+    `start` gives paths to begin with.
+    """
     layers = int(parallel_links.size.max(initial=1))
     if choices.path.size * layers > WORK or not len(fabric.tail):
         return routes
@@ -440,7 +440,7 @@ def _chosen(
     uses: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.float64]]] = {}
 
     def usage(h: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the channels and scaled loads of every (path, layer) of a host, padded with a channel that is none."""
+        """Return the channels and scaled loads of every (path, layer) of a host, padded with channel number C."""
         key = (h if volume is not None else -1, int(fabric.host_switch[h]))
         if key not in uses:
             mine = np.flatnonzero(choices.root == fabric.host_switch[h])
@@ -500,7 +500,7 @@ def _chosen(
 
 
 def _placed(parallel_links: _ParallelLinks, choices: _PathChoices, layers: int) -> NDArray[np.int32]:
-    """Lay every path out in every layer, int32[O, layers, T, D]: a frame keeps its parallel link's number, wrapped."""
+    """Return every path in every layer, int32[O, layers, T, D]: a frame keeps its parallel link's number, wrapped."""
     placed = np.repeat(choices.path[:, None], layers, axis=1)
     index = np.broadcast_to(np.arange(layers)[None, :, None], placed.shape[:3]).copy()
     for step in range(placed.shape[3]):
@@ -525,7 +525,7 @@ def _parents(
 
 
 def _gathered(fabric: Fabric, routes: Routes, rows: NDArray[np.int32]) -> Routes:
-    """Make one source of the hosts of a switch that have one tree."""
+    """Return routes in which hosts of a switch with equal trees are one source."""
     keyed = np.concatenate([fabric.host_switch[:, None], rows], axis=1)
     distinct, source_of_host = np.unique(keyed, axis=0, return_inverse=True)
     reason = f"{routes.reason}; parallel links and trees chosen host by host"
@@ -540,9 +540,9 @@ def _related(
     chosen_path: NDArray[np.int64],
     layer: NDArray[np.int64],
 ) -> Routes:
-    """Make the relation in which a frame keeps its parallel link's number; sources are (source, first link)."""
+    """Return the relation in which a frame keeps its parallel link's number; sources are (source, first link)."""
     given = routes.relation
-    assert given is not None  # noqa: S101 - the caller saw that there are no trees
+    assert given is not None  # noqa: S101 - the caller checked that there are no trees
     if not len(parallel_links.members):
         return routes  # all hosts on one switch, and no link is up
     following = np.full_like(given.following, UNUSED)
@@ -578,7 +578,7 @@ def _hop_by_hop(
     """Move single hops of single hosts from the busiest channel to another of its class while that helps."""
     rows = rows.copy()
     hosts, switches = rows.shape
-    beyond = np.zeros((hosts, switches))  # what enters each switch by its tree
+    beyond = np.zeros((hosts, switches))  # the traffic that enters each switch along the host's tree
     beyond[:, targets] = sent
     steps = path_lengths(fabric, Routes("", "", np.arange(hosts, dtype=np.int32), fabric.host_switch, rows))
     for level in range(int(steps.max(initial=0)), 0, -1):
@@ -597,7 +597,7 @@ def _hop_by_hop(
         head = int(fabric.head[busiest])
         mine = np.flatnonzero(rows[:, head] == busiest)
         best: tuple[float, int, int, int] | None = (
-            None  # the larger of both loads, host, parallel link, host that swaps
+            None  # (the larger of both loads, host, parallel link, host to swap with)
         )
         for parallel_link in others[others != busiest].tolist():
             theirs = np.append(np.flatnonzero(rows[:, head] == parallel_link), -1)

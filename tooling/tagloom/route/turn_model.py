@@ -1,4 +1,4 @@
-"""Lead dimension order around dead links and switches of a grid by turn models, as trees or as a relation."""
+"""Route a grid around dead links and switches by turn models, as trees or as a relation."""
 
 from __future__ import annotations
 
@@ -21,26 +21,23 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 MODELS = ("north-last", "west-first", "negative-first")
-TRIES = 8  # orders of local turns; most dead links need one or two
+TRIES = 8  # orders of local turns to try; most dead links need one or two
 FAR = np.iinfo(np.int16).max
 
 
 def by_turn_model(fabric: Fabric, straight: Routes, assignment: str, models: tuple[str, ...]) -> Iterator[Routes]:
-    """Yield every way in which one of `models`, mirrored in each way, leads the paths of `straight` past what is down.
+    """Yield the routes around what is down by each mirror image of each of `models`, if they reach every host.
 
-    A turn model (Glass and Ni, ISCA 1992) orders the directions into phases that a path never goes back on. A phase
+    A turn model (Glass and Ni, ISCA 1992) orders the directions into phases that a path never leaves backwards. A phase
     holds both directions of one dimension at most. A cycle would stay in one phase, where all other dimensions go one
-    way only, so it would turn about on a line, which no path does: no dependency cycle. In the order o of dimension
-    order, the two directions of each dimension in either order,
-
+    way only, so it would have to turn back on a line, which no path does: no dependency cycle. In the order o of
+    dimension order, with the two directions of each dimension in either order,
     - north-last   o0 o0 o1 | o1 o2 o2 o3 | ..., in two dimensions everything but north, then north,
     - west-first   o0 | o0 o1 o1 o2 | ..., in two dimensions west, then everything else,
+    contain all turns of dimension order, so paths that cross nothing dead stay unchanged. negative-first (one direction
+    of every dimension, then the others) does not, and routes every path anew.
 
-    contain all turns of dimension order, so paths that meet nothing dead stay as they are. negative-first (one
-    direction of every dimension, then the others) does not, and routes every path anew.
-
-    Fixed assignment gets trees, renamed a relation. Models that do not reach every host are left out, and a grid with
-    rings has none: there straight ahead leads back.
+    Fixed assignment gets trees, renamed a relation. A grid with rings has none: there a straight line leads back.
     """
     if fabric.shape is not None and fabric.shape.family in {"torus", "ring"} and max(fabric.shape.dims) > 2:
         return
@@ -61,10 +58,10 @@ def by_turn_model(fabric: Fabric, straight: Routes, assignment: str, models: tup
 
 
 def by_local_turns(fabric: Fabric, straight: Routes) -> Routes | None:
-    """Return a relation that leaves `straight` only for turns near what is down, None where that leaves a host out.
+    """Return a relation that differs from `straight` only by turns near what is down; None if a host stays unreached.
 
-    The turns are those that keep the dependencies acyclic, taken one by one, nearest first and else by chance, which
-    is seeded. Works on rings too.
+    Turns are added one by one if the dependencies stay acyclic, nearest first, then in seeded random order. Works on
+    rings too.
     """
     dim, _ = directions(fabric)
     rel = relation(fabric, straight)
@@ -101,21 +98,21 @@ def by_local_turns(fabric: Fabric, straight: Routes) -> Routes | None:
 
 
 def _phases(model: str, order: list[int]) -> Iterator[NDArray[np.int64]]:
-    """List a model's mirror images, each the phase of every [dimension, direction], int[n, 2]."""
+    """Yield a model's mirror images, each as the phase of every [dimension, direction], int[n, 2]."""
     for firsts in product((0, 1), repeat=len(order)):
         phase = np.zeros((len(order), 2), np.int64)
         for place, (d, first) in enumerate(zip(order, firsts, strict=True)):
             if model == "negative-first":
                 phase[d, [first, 1 - first]] = 0, 1
                 continue
-            head = 3 if model == "north-last" else 1  # directions in the first phase; every later one has four
+            head = 3 if model == "north-last" else 1  # directions in the first phase; every later phase has four
             for sign, position in ((first, 2 * place), (1 - first, 2 * place + 1)):
                 phase[d, sign] = 0 if position < head else 1 + (position - head) // 4
         yield phase
 
 
 def _rank(order: list[int], dim: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each channel's dimension in the order of travel, int[C]; links beyond the grid come last."""
+    """Return the place of each channel's dimension in the order of travel, int[C]; links outside the grid come last."""
     place = np.empty(len(order) + 1, np.int64)
     place[order] = np.arange(len(order))
     place[-1] = len(order)  # dimension -1
@@ -128,13 +125,13 @@ Found = tuple["NDArray[np.int32] | None", "Relation | None"]
 def _trees(
     fabric: Fabric, straight: Routes, phase: NDArray[np.int64], rank: NDArray[np.int64], *, keep: bool
 ) -> Found | None:
-    """Keep what of each tree is whole, and grow the rest phase by phase, shortest first within a phase."""
+    """Return the intact part of each tree, and the rest grown phase by phase, shortest first within a phase."""
     parent = straight.trees.copy()
     switches = np.arange(len(fabric.switches))
     whole = (parent < 0) | fabric.channel_up[parent]
     up = np.where(parent >= 0, fabric.tail[parent], switches)
     rows = np.arange(len(parent))[:, None]
-    for _ in range(len(switches).bit_length()):  # whole up to the root, by pointer doubling
+    for _ in range(len(switches).bit_length()):  # intact up to the root, by pointer doubling
         whole &= whole[rows, up]
         up = up[rows, up]
     depth = np.where(whole if keep else straight.root[:, None] == switches, path_lengths(fabric, straight), -1)
@@ -143,7 +140,7 @@ def _trees(
     depth, last = depth[broken], last[broken]
     grown = np.where(depth >= 0, parent[broken], -1)
     for p in range(int(phase.max(initial=0)) + 1):
-        # of equal choices the last written stays: the dimension travelled last, in the first parallel link
+        # among equal choices the last one written remains: the dimension travelled last, on the first parallel link
         group = np.flatnonzero(fabric.channel_up & (phase == p))[::-1]
         group = group[np.argsort(rank[group], kind="stable")]
         tail, head = fabric.tail[group], fabric.head[group]
@@ -163,7 +160,7 @@ def _trees(
 def _turns(
     fabric: Fabric, phase: NDArray[np.int64], dim: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the steps (channel, next channel) that go back on no phase and do not turn about."""
+    """Return the turns (channel, next channel) that go back to no earlier phase and make no U-turn."""
     good = np.flatnonzero(fabric.channel_up & (phase >= 0))
     good = good[np.argsort(fabric.tail[good], kind="stable")]
     start = np.searchsorted(fabric.tail[good], np.arange(len(fabric.switches) + 1))
@@ -177,14 +174,14 @@ def _turns(
 
 
 def _alive(fabric: Fabric, rel: Relation) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which [channel, destination] still arrives, and after how many channels more, (bool[C, N], int[C, N])."""
+    """Return which [channel, destination] still arrives, and after how many more channels, (bool[C, N], int[C, N])."""
     switches = rel.following.shape[1]
     going = (rel.following >= 0).ravel()
     alive = ((rel.following != UNUSED) & fabric.channel_up[:, None]).ravel()
     steps = going.astype(np.int64)
     here = np.arange(len(going))
     onward = np.where(going, rel.following.ravel().astype(np.int64) * switches + here % switches, here)
-    for _ in range(len(fabric.tail).bit_length()):  # pointer doubling: no path is longer than there are channels
+    for _ in range(len(fabric.tail).bit_length()):  # pointer doubling: no path has more channels than there are
         alive &= alive[onward]
         steps += np.where(onward != here, steps[onward], 0)
         if np.array_equal(after := onward[onward], onward):
@@ -201,10 +198,10 @@ def _relation(
     *,
     keep: bool,
 ) -> Found | None:
-    """Return every in-channel and destination the straight path on where it is whole, else the shortest by `turns`.
+    """Return the straight path onward for every in-channel and destination if intact, else the shortest by `turns`.
 
-    Of equal paths the dimension travelled first is taken. What no path uses is left out, or in-ports would get members
-    nobody needs.
+    Ties go to the dimension travelled first. Entries that no path uses are left out: they would add needless members to
+    in-ports.
     """
     channels, switches = len(fabric.tail), len(fabric.switches)
     targets = np.unique(fabric.host_switch)
@@ -244,7 +241,7 @@ def _spread(
     distance: NDArray[np.int64],
     following: NDArray[np.int32],
 ) -> None:
-    """Search back from all destinations at once, and fill `distance` and `following` where they are not known."""
+    """Search back from all destinations at once; fill `distance` and `following` where they are unknown."""
     channels, switches = distance.shape
     held, wanted = turns
     by_wanted = np.argsort(wanted, kind="stable")
@@ -253,10 +250,10 @@ def _spread(
     known = np.flatnonzero(distance.ravel() < FAR)
     known = known[np.argsort(distance.ravel()[known], kind="stable")]
     bounds = np.searchsorted(distance.ravel()[known], np.arange(FAR + 1))
-    fresh = np.empty(0, np.int64)
+    frontier = np.empty(0, np.int64)
     level = 0
-    while len(fresh) or bounds[level] < len(known):
-        keys = np.concatenate([known[bounds[level] : bounds[level + 1]], fresh])
+    while len(frontier) or bounds[level] < len(known):
+        keys = np.concatenate([known[bounds[level] : bounds[level + 1]], frontier])
         channel, target = keys // switches, keys % switches
         count = start[channel + 1] - start[channel]
         index = np.repeat(np.arange(len(keys)), count)
@@ -264,16 +261,18 @@ def _spread(
         before, after, target = held[step], channel[index], target[index]
         new = distance[before, target] == FAR
         before, after, target = before[new], after[new], target[new]
-        order = np.lexsort((after, rank[after]))[::-1]  # of equal choices the last written stays: the lowest rank
+
+        # among equal choices the last one written remains: the lowest rank
+        order = np.lexsort((after, rank[after]))[::-1]
         before, after, target = before[order], after[order], target[order]
         following[before, target] = after
         distance[before, target] = level + 1
-        fresh = _distinct(before * switches + target)
+        frontier = _distinct(before * switches + target)
         level += 1
 
 
 def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return each key once, by sorting: numpy's hash table takes minutes for keys that lie as regularly as these."""
+    """Return each key once, by sorting: numpy's hash table takes minutes for keys as regular as these."""
     keys = np.sort(keys)
     new = np.ones(len(keys), np.bool_)
     new[1:] = keys[1:] != keys[:-1]
@@ -289,7 +288,7 @@ def _begin(
     first: NDArray[np.int32],
     targets: NDArray[np.int32],
 ) -> None:
-    """Fill `first` where it is UNUSED: the channel, rank >= 0, of a shortest path, of equal ones the lowest rank's."""
+    """Fill UNUSED entries of `first` with the first channel (rank >= 0) of a shortest path, of the lowest rank."""
     for source, root in enumerate(straight.root.tolist()):
         out = np.flatnonzero((rank >= 0) & (fabric.tail == root))
         out = out[np.argsort(rank[out], kind="stable")]

@@ -1,4 +1,4 @@
-"""Route any connected graph by up*/down*, with the paths of every source a tree."""
+"""Route any connected graph by up*/down* so that the paths of every source form a tree."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from tagloom.route.net import Net
 
 CANDIDATE_ROOTS = 16  # the most central switches; the best root is nearly always among them
-COMPILED = 128  # switches from which compiled loops earn the second that loading them takes
+COMPILED = 128  # switches from which compiled loops are worth the second that loading them takes
 FAR = 1 << 20  # more hops than any path has
 
 
 def up_down(fabric: Fabric, top: int | None = None) -> Routes:
-    """Return every source an up*/down* tree of short paths, from the switch `top` or else from the best root.
+    """Return an up*/down* tree of short paths for every source, from the switch `top` or the best root.
 
     Switches are ranked by distance from the root, then by number; up is towards the lower rank. Arbitrary shortest
-    up*/down* paths of one source need not be a tree (527 of 1,600 sources on random 16-switch graphs); here a switch
-    that others are climbed to through hangs on its up path, even where a way down to it is shorter, so these always
-    are. No path goes down and up again, so no dependency cycle exists (Schroeder et al., Autonet, 1991). Raises
-    PlanError where two hosts are not connected.
+    up*/down* paths of one source need not form a tree (527 of 1,600 sources on random 16-switch graphs). Here a switch
+    whose up path others need keeps it, even if a down path to it is shorter, so the paths always form one. No path goes
+    down and up again, so there is no dependency cycle (Schroeder et al., Autonet, 1991). Raises PlanError if two hosts
+    are not connected.
     """
     source_of_host, root = per_switch(fabric)
     if len(fabric.switches) < COMPILED:
@@ -45,17 +45,17 @@ def up_down(fabric: Fabric, top: int | None = None) -> Routes:
 
 
 def root_words(fabric: Fabric, chosen: int, requested: int | None) -> str:
-    """Name the root, and say why it is the root where nobody asked for it."""
+    """Return the root's name, and why it was chosen unless it was requested."""
     tried = min(CANDIDATE_ROOTS, len(fabric.live))
     why = f", the best of the {tried} most central roots" if requested is None else ""
     return fabric.switches[chosen].name + why
 
 
 def best_root(fabric: Fabric) -> int:
-    """Return the switch with the shortest up*/down* paths between hosts on average, of CANDIDATE_ROOTS central ones.
+    """Return the switch with the shortest mean up*/down* paths between hosts, among CANDIDATE_ROOTS central ones.
 
-    Large fabrics compare them by the paths from a part of the switches with hosts, evenly taken. Raises PlanError
-    where two hosts are not connected.
+    Large fabrics compare the paths from a sample of the switches with hosts, evenly taken. Raises PlanError if two
+    hosts are not connected.
     """
     if len(fabric.switches) >= COMPILED:
         return _compiled_best(lay_out(fabric))
@@ -70,7 +70,7 @@ def _compiled_best(net: Net) -> int:
 
 
 def shared_tree(fabric: Fabric) -> Routes:
-    """Send everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
+    """Route everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
     parent = whole_trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0]
@@ -81,9 +81,9 @@ def shared_tree(fabric: Fabric) -> Routes:
 
 
 def central(fabric: Fabric) -> list[int]:
-    """List the switches from which all hosts are reached over links that are up, the one nearest to them first.
+    """Return the switches that reach all hosts over links that are up, the one nearest to them first.
 
-    Raises PlanError where there is none.
+    Raises PlanError if there is none.
     """
     hosts = _hosts(fabric)
     if len(hosts) < COMPILED:
@@ -97,7 +97,7 @@ def central(fabric: Fabric) -> list[int]:
 
 
 def _hosts(fabric: Fabric) -> NDArray[np.int64]:
-    """Count the hosts at each switch, int64[N]."""
+    """Return the number of hosts at each switch, int64[N]."""
     return np.bincount(fabric.host_switch, minlength=len(fabric.switches))
 
 
@@ -111,7 +111,7 @@ def ranked(fabric: Fabric, top: int) -> NDArray[np.int64]:
 
 
 def hops(fabric: Fabric, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the hops from each switch to each, (by down channels only, by up and then down channels), int[N, N]."""
+    """Return the hops between all switches, (by down channels only, by up and then down channels), int[N, N]."""
     down = np.full((len(rank), len(rank)), FAR, np.int64)
     np.fill_diagonal(down, 0)
     ups, downs = _channels_by(fabric, rank, fabric.tail)
@@ -129,7 +129,7 @@ def hops(fabric: Fabric, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], ND
 def _channels_by(
     fabric: Fabric, rank: NDArray[np.int64], where: NDArray[np.int32]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """List the up channels and the down channels that are switched on by the switch at the end `where`, ascending."""
+    """Return the up channels and the down channels that are switched on by the switch at the end `where`, ascending."""
     ups: list[list[int]] = [[] for _ in fabric.switches]
     downs: list[list[int]] = [[] for _ in fabric.switches]
     is_up = rank[fabric.head] < rank[fabric.tail]
@@ -139,9 +139,9 @@ def _channels_by(
 
 
 def whole_trees(fabric: Fabric, root: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Grow the trees of all sources at once, to switches without hosts, too: the channel into each, int32[S, N].
+    """Return the trees of all sources, switches without hosts included: the channel into each switch, int32[S, N].
 
-    In one sweep up the ranks and one down them, as `ranked_trees.grown` does.
+    They grow in one sweep up the ranks and one down, as in `ranked_trees.grown_rows`.
     """
     n, sources = len(rank), np.arange(len(root))
     deep = np.full((n, len(root)), FAR, np.int64)

@@ -1,4 +1,4 @@
-"""Set which ports sleep in the states of switches."""
+"""Set EEE in the states of switches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def asleep(fabric: Fabric, state: FabricState, ports: Mapping[str, Collection[int]]) -> FabricState:
-    """Turn EEE on at some ports, by switch, and off at the fabric's others; at all where one line sets them all."""
+    """Return `state` with EEE on at `ports`, by switch, and off at the fabric's others; unchanged if `ports` has none.
+
+    If one line sets all ports of a switch, EEE is on at all of them when any of its `ports` is listed.
+    """
     changed = dict(state)
     for s, switch in enumerate(fabric.switches if any(ports.values()) else ()):
         platform, editor = platforms.of(switch), SwitchEditor.of(state[switch.name])

@@ -1,4 +1,4 @@
-"""Choose VLAN numbers, keep within what the models hold, and number unchanged VLANs as before."""
+"""Choose VLAN numbers within the limits of the models, and keep those of unchanged VLANs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASSIGNMENTS = ("fixed", "renamed")
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A way out to propose where a plan does not fit: its words, its assignment, and what makes its routes."""
+    """A proposal if a plan does not fit: the option to give, its assignment, and a function that makes its routes."""
 
     words: str
     assignment: str
@@ -51,13 +51,14 @@ def weave(
 ) -> VlanPlan:
     """Assign VLANs to routes and return every switch's target state.
 
-    With `previous`, a VLAN whose members and entries are all as before keeps its number, and every other gets one that
-    `previous` uses nowhere. Where `broadcasts_once` denies that flooding alone brings each broadcast once, broadcasts
-    get a tree of their own, by group entries; where a switch cannot hold those, or `static_arp` asks for it, hosts
-    shall know each other's addresses beforehand instead. Without `broadcasts_once` that is not looked into.
-    With `hosts_tag` the ports of hosts take tagged frames, too, which `render.learning` needs.
-    Raises PlanError where no tree fits, and where a model's limits are exceeded, with the first of `alternatives` (by
-    default the other assignment of the same routes) that has been woven and counted and does fit.
+    With `previous`, a VLAN with unchanged members and entries keeps its number, and every other gets one that
+    `previous` uses nowhere. If `broadcasts_once` denies that flooding alone delivers each broadcast once, broadcasts
+    get a tree of their own, by group entries. If a switch cannot hold those, or with `static_arp`, hosts must know each
+    other's addresses beforehand instead. Without `broadcasts_once` this is not checked. With `hosts_tag` the ports of
+    hosts accept tagged frames too, which `render.learning` needs.
+
+    Raises PlanError if no tree fits, or if a model's limits are exceeded. The error proposes the first of
+    `alternatives` (by default the other assignment of the same routes) that was woven, counted and fits.
     """
     if assignment not in ASSIGNMENTS:
         raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
@@ -80,7 +81,7 @@ def weave(
 
 
 def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
-    """Return the state of every switch and the count of VLANs, whether or not the models can hold them."""
+    """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
         state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))
         return state, max((len(held.vlans) - 1 for held in state.values()), default=0)
@@ -93,7 +94,7 @@ def weave_detours(
 ) -> tuple[FabricState, NDArray[np.int64]]:
     """Return every switch's target state with the VLANs of detours too, and the VLAN of each detour, int64[X].
 
-    VLANs of fixed assignment are numbered as by `weave`, those of detours after them. Raises PlanError where a model's
+    VLANs of fixed assignment are numbered as by `weave`, those of detours after them. Raises PlanError if a model's
     limits are exceeded.
     """
     draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
@@ -116,7 +117,7 @@ def _taking_tagged(fabric: Fabric, state: FabricState) -> FabricState:
 
 
 def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ...]]:
-    """Choose between group entries and static ARP, by what the models can hold, and say what that asks of people."""
+    """Return "tree" (group entries) or "static-arp", by what the models can hold, and remarks for operators."""
     models = {switch.model: platforms.load(switch.model) for switch in fabric.switches}
     unable = sorted(p.title for p in models.values() if p.group_entries == "none")
     unproven = sorted(p.title for p in models.values() if p.group_entries == "unproven")
@@ -137,7 +138,7 @@ def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ..
 
 
 def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:
-    """Return which limit of a model is exceeded and by what, None where everything fits; VLAN 1 takes a place too."""
+    """Return the exceeded limit of a model and the need, or None if everything fits; VLAN 1 counts too."""
     for switch in fabric.switches:
         platform, held = platforms.load(switch.model), state[switch.name]
         if len(held.vlans) > platform.max_vlans or int(held.vlans.max()) > platform.max_vlan_id:
@@ -158,7 +159,7 @@ def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] |
 
 
 def _next_step(fabric: Fabric, alternatives: Sequence[Alternative]) -> str:
-    """Propose the first alternative that fits, counted and not guessed; else say that none does."""
+    """Return the first alternative that fits, by counting, or a text that none does."""
     for alternative in alternatives:
         try:
             state, vlans = _woven(fabric, alternative.routes(), alternative.assignment)

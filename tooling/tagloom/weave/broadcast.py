@@ -1,4 +1,4 @@
-"""Find a spanning tree for broadcasts whose turns fit the routing: together they close no dependency cycle."""
+"""Find a spanning tree for broadcasts whose turns close no dependency cycle with those of the routing."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 ROOTS = (
     32  # breadth-first orders tried, from the switches nearest to all hosts; up*/down* trees fit from their own root
 )
-CHANCES = 32  # seeded random orders tried after those
+CHANCES = 32  # seeded random orders tried after them
 
 
 def broadcast_tree(fabric: Fabric, routes: Routes) -> frozenset[int]:
     """Return the links of a tree that spans all switches with hosts and may carry floods beside the unicasts.
 
-    Tried are the breadth-first trees as they are, then Kruskal's procedure over breadth-first and over random orders,
-    which passes a link over where its turns would close a cycle with what is there. That greedy found a tree in all
-    59,941 of 59,973 acyclic routings that have one; none may exist (five switches, links 01 03 04 13 14 23, found by
-    exhaustion), hence the bound. Raises PlanError where no order gives a tree.
+    Breadth-first trees are tried first. Then Kruskal's algorithm runs over breadth-first and random orders, and skips a
+    link whose turns would close a cycle with the dependencies so far. That greedy search found a tree in 59,941 of
+    59,973 acyclic routings that have one. None may exist (five switches, links 01 03 04 13 14 23, found by exhaustion),
+    hence the bound. Raises PlanError if no order gives a tree.
     """
     held, wanted = dependencies(fabric, routes)
     orders = [order for _, order in zip(range(ROOTS), _breadth_first(fabric), strict=False)]
@@ -53,16 +53,16 @@ def broadcast_tree(fabric: Fabric, routes: Routes) -> frozenset[int]:
 
 
 def turns(fabric: Fabric, links: Collection[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the dependencies of frames that flood over a tree of links: (channel held, channel wanted)."""
+    """Return the dependencies of frames that flood over a tree of links: (channel held, channel wanted)."""
     pairs = [
         (c ^ 1, d) for away in _around(fabric, links).values() for c in away for d in away if c != d
-    ]  # channel c leaves the switch over a link, c ^ 1 comes in over the same
+    ]  # channel c leaves the switch over a link, c ^ 1 enters it over the same link
     both = np.array(pairs, np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
 
 def _around(fabric: Fabric, links: Collection[int]) -> dict[int, list[int]]:
-    """Map each switch to the channels that leave it over `links`."""
+    """Return the channels that leave each switch over `links`."""
     around: dict[int, list[int]] = {}
     for i in links:
         around.setdefault(fabric.links[i].a, []).append(2 * i)
@@ -71,7 +71,7 @@ def _around(fabric: Fabric, links: Collection[int]) -> dict[int, list[int]]:
 
 
 def _breadth_first(fabric: Fabric) -> Iterator[list[int]]:
-    """Order the links that are up by their distance from a root, for each root, the one nearest to all hosts first."""
+    """Yield the links that are up by distance from a root, for each root, the one nearest to all hosts first."""
     n, up = len(fabric.switches), fabric.channel_up
     distance = all_hops(n, fabric.tail[up], fabric.head[up])
     links = np.flatnonzero(up[::2])
@@ -85,7 +85,7 @@ def _breadth_first(fabric: Fabric) -> Iterator[list[int]]:
 def _kruskal(
     fabric: Fabric, order: Collection[int], beside: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 ) -> list[int]:
-    """Take each link that joins two parts and, `beside` dependencies, closes no dependency cycle."""
+    """Return a forest: each link in `order` that joins two components and, `beside` dependencies, closes no cycle."""
     top = list(range(len(fabric.switches)))
     taken: list[int] = []
     for i in order:
@@ -109,14 +109,14 @@ def _fits(fabric: Fabric, held: NDArray[np.int64], wanted: NDArray[np.int64], li
 
 
 def _pruned(fabric: Fabric, links: Collection[int]) -> frozenset[int]:
-    """Cut the branches of a tree that lead to no host."""
+    """Return a tree without the branches that lead to no host."""
     hosts = set(fabric.host_switch.tolist())
     around = {s: {c // 2 for c in away} for s, away in _around(fabric, links).items()}
     bare = [s for s, mine in around.items() if len(mine) == 1 and s not in hosts]
     while bare:
         s = bare.pop()
         if not around[s]:
-            continue  # the last link of a part without hosts went from its other end
+            continue  # the last link of a component without hosts was removed from its other end
         (i,) = around.pop(s)
         other = fabric.links[i].b if fabric.links[i].a == s else fabric.links[i].a
         around[other].discard(i)
@@ -126,6 +126,6 @@ def _pruned(fabric: Fabric, links: Collection[int]) -> frozenset[int]:
 
 
 def _spans(fabric: Fabric, tree: Collection[int]) -> bool:
-    """Return whether a pruned forest is one tree with every host's switch on it: switches of a tree are links + 1."""
+    """Return whether a pruned forest is one tree that contains every host's switch: it has links + 1 switches."""
     on_tree = {s for i in tree for s in (fabric.links[i].a, fabric.links[i].b)} | set(fabric.host_switch.tolist())
     return len(on_tree) == len(tree) + 1

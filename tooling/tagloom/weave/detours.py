@@ -1,4 +1,4 @@
-"""Name what changes after each failure, for hosts whose detours are woven."""
+"""Name the changes after each failure, for hosts whose detours are woven."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def name_detours(fabric: Fabric, routes: Routes, trees: DetourTrees, vlan_of: NDArray[np.int64]) -> tuple[Detour, ...]:
-    """Return what changes after each failure: the hosts whose PVID becomes another than it is."""
+    """Return the changes after each failure: the hosts whose PVID changes, with their new PVID."""
     names = np.array([host.name for host in fabric.hosts])
     dead = chain(
         (link_ends(fabric, i) for i in trees.links.tolist()), ((fabric.switches[s].name,) for s in trees.switches)

@@ -1,4 +1,4 @@
-"""Gather VLANs, members and static entries of a whole fabric as arrays, then make every switch's state of them."""
+"""Collect VLANs, members and static entries of a whole fabric as arrays, then convert them to the switches' states."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _NONE: Columns = np.empty(0, np.int32), np.empty(0, np.uint64), np.empty(0, np.i
 
 @dataclass(slots=True)
 class Draft:
-    """Gather what a plan decides, switch by switch.
+    """The decisions of a plan, switch by switch.
 
     members   blocks of rows int32[4, n]: switch, VLAN, port, Membership
-    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID (or none, where a port can have none)
+    pvid      int32[N, ports + 1], 0 where the plan leaves VLAN 1 as a dead PVID (or none, if a port can have none)
     entries   switch -> blocks of (vlan, mac, port) columns, each ascending
     """
 
@@ -48,7 +48,7 @@ class Draft:
         self.pvid = np.zeros((len(self.fabric.switches), max(self.fabric.ports) + 1), np.int32)
 
     def join(self, switch: _Numbers, vlan: _Numbers, port: _Numbers, how: Membership) -> None:
-        """Make ports members of VLANs, which makes the VLANs."""
+        """Make ports members of VLANs, which creates the VLANs."""
         self.members.append(np.stack(np.broadcast_arrays(switch, vlan, port, int(how))).astype(np.int32))
 
     def enter(self, switch: int, vlan: NDArray[np.integer], mac: NDArray[np.uint64], port: NDArray[np.integer]) -> None:
@@ -56,15 +56,15 @@ class Draft:
         self.entries[switch].append((vlan.astype(np.int32), mac, port.astype(np.int32)))
 
     def states(self, *, tagged_links: bool) -> FabricState:
-        """Make the state of every switch.
+        """Return the state of every switch.
 
-        Fabric ports go to general mode, leave VLAN 1, and filter what arrives; spanning tree goes off, on the switch
-        or, where the fabric says so, on those ports alone: BPDUs that come in there are to be dropped. Where frames
-        travel tagged, ports of links take nothing else, so that a neighbour fallen back to factory default cannot
-        reach into the fabric. Ports of hosts take untagged frames only, where the family can say so: frames that a host
-        tagged itself would go along trees of other sources, and close dependency cycles there. A link that is wanted
-        down is shut at both ends, a dead one is open and in no VLAN. Members of an aggregated link are in no VLAN of
-        their own: were the group to fall apart, they would carry nothing.
+        Fabric ports are in general mode, leave VLAN 1, and filter on ingress. Spanning tree is off on the switch or, if
+        the fabric says so, on those ports alone: BPDUs that arrive there are to be dropped. If frames travel tagged,
+        ports of links accept nothing else, so that a neighbour back at factory default cannot reach into the fabric.
+        Ports of hosts accept untagged frames only, if the family can express that: frames that a host tagged itself
+        would follow trees of other sources, and close dependency cycles there. A link that is wanted down is shut at
+        both ends; a dead one is enabled and in no VLAN. Members of an aggregated link are in no VLAN of their own: if
+        the group falls apart, they carry nothing.
         """
         fabric = self.fabric
         shape = len(fabric.switches), max(fabric.ports) + 1
@@ -121,7 +121,7 @@ class Draft:
         pvid = np.where(self.pvid[s, 1 : ports + 1] > 0, self.pvid[s, 1 : ports + 1], DEFAULT_VLAN)
         frames = np.full(ports, Frames.ALL, np.uint8)
         if platform.pvid_is_membership:
-            pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID where the plan gives none: no mark, no untagged frames
+            pvid[used] = self.pvid[s, used + 1]  # DISCARD_PVID if the plan sets none: no PVID, no untagged frames
         elif tagged_links:
             frames[fabric.port_channel[s, 1 : ports + 1] >= 0] = Frames.TAGGED_ONLY
         if platform.refuses_tagged:

@@ -1,4 +1,4 @@
-"""Assign VLANs that a frame keeps all the way: one per tree of paths (Koibuchi et al. 2011, Sect. 3.2.1)."""
+"""Assign VLANs that a frame keeps on its whole path: one per tree of paths (Koibuchi et al. 2011, Sect. 3.2.1)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def trees(
     fabric: Fabric, routes: Routes, detours: DetourTrees | None = None
 ) -> tuple[list[frozenset[int]], NDArray[np.int64], NDArray[np.int64]]:
-    """Find the trees that need a VLAN each, as sets of links, and those of every source and detour (Steps 1 and 2).
+    """Return the trees that need a VLAN each, as sets of links, and those of every source and detour (Steps 1 and 2).
 
     Branches that lead to no host are cut first, so that sources which differ only there share a tree. Different trees
-    share a VLAN where their union is still a tree: then the path between two switches is the same in all of them, so
-    the static entries agree too. Two trees that both reach every switch with hosts never do; what can be merged are
-    partial ones, as few classes as `merge.fewest` finds. A detour shares a VLAN only with the very same tree: what
-    floods in it shall make no other turns.
+    share a VLAN if their union is still a tree: then the path between two switches is the same in all of them, so the
+    static entries agree too. Two different trees that both reach every switch with hosts never do. Partial trees are
+    merged into as few classes as `merge.fewest` finds. A detour shares a VLAN only with an identical tree, so that
+    flooding in it makes no other turns.
     """
     distinct, tree_of, conflict = _candidates(fabric, routes)
     place = fewest(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
@@ -40,7 +40,7 @@ def trees(
 
 
 def first_fit_count(fabric: Fabric, routes: Routes) -> int:
-    """Count the VLANs that the paper's Step 2 needs: whole trees, each merged with the first one it fits."""
+    """Return the number of VLANs of the paper's Step 2: whole trees, each merged with the first one it fits."""
     distinct, _, conflict = _candidates(fabric, routes, routes.trees)
     place = first_fit(conflict, lambda which: _is_tree(fabric, frozenset().union(*(distinct[t] for t in which))))
     return _classes(place)
@@ -53,7 +53,7 @@ def _classes(place: NDArray[np.int64]) -> int:
 def _candidates(
     fabric: Fabric, routes: Routes, parent: NDArray[np.int32] | None = None
 ) -> tuple[list[frozenset[int]], NDArray[np.int64], NDArray[np.bool_]]:
-    """List the different trees, the tree of each source int64[S], and which two close a cycle bool[T, T]."""
+    """Return the different trees, the tree of each source int64[S], and which two close a cycle bool[T, T]."""
     number: dict[frozenset[int], int] = {}
     tree_of = np.empty(routes.sources, np.int64)
     for source, row in enumerate(_needed(fabric, routes.root, routes.trees) if parent is None else parent):
@@ -68,7 +68,7 @@ def _candidates(
         links_of = np.fromiter(chosen, np.int64, len(chosen))
         uses[t, links_of] = 1
         touches[t, fabric.tail[2 * links_of]] = touches[t, fabric.head[2 * links_of]] = 1
-    # As many links as switches, or more, close a cycle; only the other pairs need a closer look.
+    # As many links as switches, or more, close a cycle; only the other pairs need a check.
     conflict = _united(uses) >= np.maximum(_united(touches), 1)
     for i, j in np.argwhere(np.triu(~conflict, 1)).tolist():
         conflict[i, j] = conflict[j, i] = not _is_tree(fabric, distinct[i] | distinct[j])
@@ -77,29 +77,29 @@ def _candidates(
 
 
 def _complete(fabric: Fabric, routes: Routes) -> bool:
-    """Return whether every tree reaches every switch with hosts; two such trees are one or close a cycle."""
+    """Return whether every tree reaches every switch with hosts; two such trees are equal or close a cycle."""
     targets = np.unique(fabric.host_switch)
     reached = (routes.trees[:, targets] >= 0) | (routes.root[:, None] == targets[None, :])
     return bool(reached.all())
 
 
 def _united(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Count the members of the union of every two sets, rows of zeros and ones."""
+    """Return the size of the union of every two sets, given as rows of zeros and ones."""
     size = rows.sum(axis=1)
     return np.asarray(size[:, None] + size[None, :] - rows @ rows.T, np.float32)
 
 
 def _needed(fabric: Fabric, root: NDArray[np.int32], parent: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Cut the branches of each tree that lead to no host, int32[S, N]."""
+    """Return trees without the branches that lead to no host, int32[S, N]."""
     needed = np.zeros(parent.shape, np.bool_)
     here = np.tile(np.unique(fabric.host_switch), (len(root), 1))
     rows = np.broadcast_to(np.arange(len(root))[:, None], here.shape).ravel()
     here = here.ravel()
-    while len(here):  # walk back from every switch with hosts at once, each branch only as far as it is new
-        fresh = ~needed[rows, here]
+    while len(here):  # walk back from all switches with hosts at once, along each branch only while it is new
+        unvisited = ~needed[rows, here]
         needed[rows, here] = True
         channel = parent[rows, here]
-        on = fresh & (channel >= 0)
+        on = unvisited & (channel >= 0)
         rows, here = rows[on], fabric.tail[channel[on]]
     return np.where(needed, parent, -1).astype(np.int32)
 
@@ -107,7 +107,7 @@ def _needed(fabric: Fabric, root: NDArray[np.int32], parent: NDArray[np.int32]) 
 def _is_tree(fabric: Fabric, links: frozenset[int]) -> bool:
     ends = {s for i in links for s in (fabric.links[i].a, fabric.links[i].b)}
     if len(links) >= len(ends) > 0:
-        return False  # as many links as switches: a cycle, without looking further
+        return False  # as many links as switches close a cycle
     top: dict[int, int] = {s: s for s in ends}
     for i in links:
         a, b = (_find(top, s) for s in (fabric.links[i].a, fabric.links[i].b))
@@ -127,10 +127,10 @@ def _find(top: dict[int, int], s: int) -> int:
 def fixed(
     fabric: Fabric, routes: Routes, first_vlan: int, detours: DetourTrees | None = None
 ) -> tuple[Draft, int, NDArray[np.int64]]:
-    """Return every switch its part of every tree (Steps 3 to 6), the count of VLANs, and the VLAN of each detour.
+    """Return the draft of all switches (Steps 3 to 6), the number of VLANs, and the VLAN of each detour.
 
     Ports of links are tagged members of the VLANs whose tree uses the link, host ports untagged members of all; a
-    host's PVID is the VLAN of its source. A static entry stands at every switch of a path and nowhere else. Trees are
+    host's PVID is the VLAN of its source. A static entry exists at every switch of a path and nowhere else. Trees are
     numbered from `first_vlan`.
     """
     draft = Draft(fabric)
@@ -169,7 +169,7 @@ def fixed(
 
 
 def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> NDArray[np.int64]:
-    """Return the port towards each host where a path of one of the sources needs it, int[N, H], 0 elsewhere.
+    """Return the port towards each host wherever a path of one of the sources needs it, int[N, H], 0 elsewhere.
 
     `rows` are the sources: the hosts of each, and its tree.
     """
@@ -180,9 +180,9 @@ def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]
         reached[fabric.host_switch == fabric.host_switch[mine[0]]] = True
         wanted = (
             hosts[reached] if len(mine) > 1 else hosts[reached & (hosts != mine[0])]
-        )  # a lone host sends itself nothing
+        )  # a single host sends nothing to itself
         here, out = fabric.host_switch[wanted], fabric.host_port[wanted].astype(np.int64)
-        while len(wanted):  # walk back from every host at once
+        while len(wanted):  # walk back from all hosts at once
             port[here, wanted] = out
             channel = parent[here]
             going = channel >= 0

@@ -1,4 +1,4 @@
-"""Put things that exclude each other into the fewest classes, as well as counted work allows."""
+"""Partition mutually exclusive things into the fewest classes, as far as a bounded search finds them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-EXACT_THINGS = 48  # beyond this many an integer program is not tried
-EXACT_NODES = 2_000  # branches that the integer program may open: the same on every machine, unlike seconds
+EXACT_THINGS = 48  # above this number no integer program is tried
+EXACT_NODES = 2_000  # branch-and-bound nodes of the integer program: the same on every machine, unlike seconds
 EXACT_ROUNDS = 24  # integer programs solved before the best partition found so far is kept
 
 
 def first_fit(
     conflict: NDArray[np.bool_], together: Callable[[list[int]], bool], order: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Return each thing the first class it fits in, taking them in `order` (Koibuchi et al. 2011, Sect. 3.2.1, Step 2).
+    """Return the first class that each thing fits in, taken in `order` (Koibuchi et al. 2011, Sect. 3.2.1, Step 2).
 
     conflict  bool[n, n], symmetric: which two may not share a class
-    together  tells whether a whole set may share one, which can fail although no two of it conflict
-    Return int64[n], classes numbered as they were opened.
+    together  whether a whole set may share one, which can be False although no two of it conflict
+
+    Return int64[n], classes numbered in the order of their creation.
     """
     place = np.full(len(conflict), -1, np.int64)
     classes: list[list[int]] = []
@@ -43,15 +44,14 @@ def first_fit(
 
 
 def fewest(conflict: NDArray[np.bool_], together: Callable[[list[int]], bool] = lambda _: True) -> NDArray[np.int64]:
-    """Return each thing a class so that few are needed: first fit, and another partition only where that has fewer.
+    """Return classes of things, few in number: by first fit, or by another partition if that has fewer.
 
-    This is colouring a graph, NP-hard in general. First fit is kept where a set of things that exclude each other
-    proves it least, which is the common case. Otherwise the most constrained things go first (Brelaz, CACM 22(4),
-    1979), and up to EXACT_THINGS an integer program (HiGHS) looks for one class less until there is none. Arguments
-    and result as for `first_fit`; deterministic.
+    This is graph colouring, NP-hard in general. First fit is kept if a clique proves it minimal, the common case.
+    Otherwise the most constrained things go first (Brelaz, CACM 22(4), 1979), and up to EXACT_THINGS an integer program
+    (HiGHS) searches for one class less until there is none. Arguments and result as for `first_fit`; deterministic.
     """
     if conflict.sum() == len(conflict) * (len(conflict) - 1):
-        return np.arange(len(conflict))  # every two exclude each other
+        return np.arange(len(conflict))  # every two conflict
     best = first_fit(conflict, together)
     clique = _clique(conflict)
     if not len(best) or best.max() + 1 == len(clique):
@@ -76,7 +76,7 @@ def fewest(conflict: NDArray[np.bool_], together: Callable[[list[int]], bool] = 
 
 
 def _numbered(place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber classes in the order of their first members, so that a partition has one name."""
+    """Renumber classes in the order of their first members, so that equal partitions are equal arrays."""
     _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -84,7 +84,7 @@ def _numbered(place: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _clique(conflict: NDArray[np.bool_]) -> list[int]:
-    """Collect things of which every two conflict, the most conflicting first: as many classes are needed at least."""
+    """Return things of which every two conflict, the most conflicting first: a lower bound on the classes."""
     degree = conflict.sum(axis=1)
     allowed = np.ones(len(conflict), np.bool_)
     clique: list[int] = []
@@ -97,7 +97,7 @@ def _clique(conflict: NDArray[np.bool_]) -> list[int]:
 
 
 def _by_saturation(conflict: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Order things so that next is the one with the most classes closed to it, then with the most conflicts."""
+    """Return the things ordered by the number of classes closed to each when it is taken, then of its conflicts."""
     n = len(conflict)
     degree = conflict.sum(axis=1)
     closed = np.zeros((n, n), np.bool_)  # [thing, class]
@@ -113,10 +113,11 @@ def _by_saturation(conflict: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _with_classes(
     conflict: NDArray[np.bool_], classes: int, clique: list[int], cuts: list[list[int]]
 ) -> NDArray[np.int64] | None:
-    """Find a partition into so many classes, None where there is none or the branches run out.
+    """Return a partition into `classes` classes, or None if there is none or the branches run out.
 
-    Variables x[thing, class] in {0, 1}; each thing has one class, two in conflict never the same, of each cut's things
-    not all. The clique's members are given a class each beforehand: classes have no names, so nothing is lost.
+    Variables x[thing, class] in {0, 1}: each thing has one class, two in conflict never the same, the things of a cut
+    not all the same. The members of the clique get a class each beforehand; as classes are interchangeable, nothing is
+    lost.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second most need not wait
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""Assign VLANs that every switch names anew by in-port (Koibuchi et al. 2011, Sect. 3.2.2)."""
+"""Assign VLANs that every switch renames by in-port (Koibuchi et al. 2011, Sect. 3.2.2)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
 
 def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[int] = ()) -> Draft:
-    """Return every in-port a VLAN of its own whose members are the ports its frames leave by (Steps 1 to 4).
+    """Return a draft in which every in-port has a VLAN whose members are its egress ports (Steps 1 to 4).
 
-    Frames travel untagged between switches; the PVID of the in-port names the VLAN at each switch. In-ports share a
-    VLAN where their member ports are the same AND their static entries agree: with equal members alone two in-ports
-    may send one destination to different ports, which one entry cannot say (the paper's Step 4 merges them). Of the
-    ways to share, one with the fewest VLANs is taken.
+    Frames travel untagged between switches; the PVID of the in-port selects the VLAN at each switch. In-ports share a
+    VLAN if their member ports are equal AND their static entries agree: with equal members alone two in-ports may send
+    one destination to different ports, which one entry cannot express (the paper's Step 4 merges them). The in-ports
+    are grouped into the fewest VLANs found.
 
-    With `tree`, the links of a broadcast tree, the VLANs of its in-ports and of host ports hold the tree's ports and
-    the hosts' too, and a group entry there sends broadcasts to those alone. In-ports share VLANs only after that: so
-    whatever a switch floods, its turns are turns of the paths or of the tree, and other group addresses and unknown
-    unicasts come several times but never storm.
-    Raises PlanError where the next channel depends on more than the in-port.
+    With `tree`, the links of a broadcast tree, the VLANs of its in-ports and of host ports also contain the ports of
+    the tree and of hosts, and a group entry there sends broadcasts to those alone. In-ports share VLANs only after
+    that. So all turns of flooding are turns of the paths or of the tree: other group addresses and unknown unicasts may
+    arrive several times but never flood endlessly.
+
+    Raises PlanError if the next channel depends on more than the in-port.
     """
     leaving = departures(fabric, routes)
     if leaving is None:
@@ -44,8 +45,8 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
     draft = Draft(fabric)
     on_tree = _tree_ports(fabric, tree)
     column = np.searchsorted(leaving.targets, fabric.host_switch)
-    by_mac = np.argsort(fabric.host_mac)  # so that entries come in the order a switch's state holds them
-    places: dict[bytes, NDArray[np.int64]] = {}  # switches of a regular fabric ask the same
+    by_mac = np.argsort(fabric.host_mac)  # so that entries are in the order of a switch's state
+    places: dict[bytes, NDArray[np.int64]] = {}  # many switches of a regular fabric have the same conflicts
     hosts_of, channels_of = _grouped(fabric.host_switch, len(on_tree)), _grouped(fabric.head, len(on_tree))
     for s, mine in enumerate(hosts_of):
         spread = on_tree[s] | set(fabric.host_port[mine].tolist()) if tree else frozenset[int]()
@@ -78,7 +79,7 @@ def renamed(fabric: Fabric, routes: Routes, first_vlan: int, tree: Collection[in
 
 
 def _grouped(switch: NDArray[np.int32], switches: int) -> list[NDArray[np.int64]]:
-    """List what stands at each switch, ascending."""
+    """Return the indices of the items at each switch, ascending."""
     order = np.argsort(switch, kind="stable")
     return np.split(order, np.searchsorted(switch[order], np.arange(1, switches)))
 
@@ -86,7 +87,7 @@ def _grouped(switch: NDArray[np.int32], switches: int) -> list[NDArray[np.int64]
 def _members(
     in_port: NDArray[np.int64], out: NDArray[np.unsignedinteger], ports: int, spread: Collection[int]
 ) -> NDArray[np.bool_]:
-    """Mark the ports each in-port's VLAN needs, bool[rules, ports + 1]: its own, those frames leave by, the tree's."""
+    """Return the ports that each in-port's VLAN needs, bool[rules, ports + 1]: its own, its egresses, the tree's."""
     rule = np.arange(len(in_port))
     members = np.zeros((len(in_port), ports + 1), np.bool_)
     members[rule[:, None], out] = True
@@ -99,9 +100,9 @@ def _members(
 
 
 def _conflicts(members: NDArray[np.bool_], out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
-    """Return which two in-ports need VLANs of their own, bool[rules, rules].
+    """Return which two in-ports need separate VLANs, bool[rules, rules].
 
-    Entries that agree two by two agree all together, so nothing else needs to be asked of a larger set.
+    Entries that agree pairwise agree as a whole, so larger sets need no check.
     """
     conflict: NDArray[np.bool_] = (members[:, None, :] != members[None, :, :]).any(axis=2)
     for i, j in np.argwhere(np.triu(~conflict, 1)).tolist():
@@ -126,9 +127,9 @@ def _rules(
     hosts: NDArray[np.int64],
     channels: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
-    """Return the in-ports of a switch that frames come in by, and the out-port of each to every host, 0 for none.
+    """Return the in-ports of a switch that receive frames, and the egress port of each towards every host, 0 for none.
 
-    column           int64[H], the column of `leaving` that is each host's
+    column           int64[H], the column of `leaving` for each host
     hosts, channels  those that end at the switch
     """
     rows = np.concatenate([leaving.first[routes.source_of_host[hosts]], leaving.following[channels]])

@@ -1,4 +1,4 @@
-"""Find trees that go round each single failure along the order that all paths climb, shared or one source's own."""
+"""Trees around each single failure along the order that all paths ascend, shared or per source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tagloom.route.any_order.protect import Failures
     from tagloom.route.net import Ordered
 
-ROOT, OUTSIDE = -1, -2  # in place of the position of the channel into a switch: the root, a switch the tree leaves out
+ROOT, OUTSIDE = -1, -2  # instead of the position of the channel into a switch: the root, a switch outside the tree
 
 
 class Along(NamedTuple):
@@ -22,11 +22,11 @@ class Along(NamedTuple):
 
     tail, head   int32[m]; out_start int32[n + 1], out int32[m], in_start, into: the channels that leave and enter each
                  switch, ascending
-    back         int32[m], the position of the channel that leads the other way
+    back         int32[m], the position of the opposite channel
     first, second, third  int32[m], the failures that kill each channel, as in Failures
     links        failures of links; those of switches come after
     hosts        uint64[W], the switches with hosts, as bits
-    reach        uint64[F, n, W], the switches that climbing paths from each switch reach after each failure
+    reach        uint64[F, n, W], the switches that ascending paths from each switch reach after each failure
     """
 
     tail: NDArray[np.int32]
@@ -45,7 +45,7 @@ class Along(NamedTuple):
 
 
 def along(order: Ordered, net_order: NDArray[np.int32], what: Failures) -> Along:
-    """Rename the failures' channels to their positions in `net_order`, and find what each failure leaves reachable."""
+    """Return the failures with channels renumbered by position in `net_order`, and what each leaves reachable."""
     n = len(order.out_start) - 1
     place = np.empty(len(net_order), np.int32)
     place[net_order] = np.arange(len(net_order), dtype=np.int32)
@@ -60,13 +60,13 @@ def along(order: Ordered, net_order: NDArray[np.int32], what: Failures) -> Along
 
 @kernel
 def _falls(net: Along, c: int, failure: int) -> bool:
-    """Return whether a channel carries nothing after a failure: of its link, or of a switch at an end."""
+    """Return whether a failure kills a channel: that of its link, or of a switch at an end."""
     return bool(net.first[c] == failure or net.second[c] == failure or net.third[c] == failure)
 
 
 @kernel
 def _reach(net: Along) -> None:
-    """Sweep the order backwards for each failure."""
+    """Fill `net.reach` by sweeping the order backwards for each failure."""
     count, n, words = net.reach.shape
     for f in range(count):
         for v in range(n):
@@ -77,14 +77,14 @@ def _reach(net: Along) -> None:
             if not _falls(net, c, f):
                 for w in range(words):
                     net.reach[f, net.tail[c], w] |= net.reach[f, net.head[c], w]
-        if f >= net.links:  # nobody sends to a dead switch, nor from it
+        if f >= net.links:  # a dead switch neither sends nor receives
             for w in range(words):
                 net.reach[f, f - net.links, w] = 0
 
 
 @kernel
 def needed(net: Along, sources: NDArray[np.int32], trees: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return for which failures each source's tree loses hosts that climbing paths still reach, bool[S, F]."""
+    """Return for which failures each source's tree loses hosts that ascending paths still reach, bool[S, F]."""
     count, n, words = net.reach.shape
     lost = np.zeros((len(sources), count), np.bool_)
     below = np.empty((n, words), np.uint64)
@@ -112,7 +112,7 @@ def needed(net: Along, sources: NDArray[np.int32], trees: NDArray[np.int32]) -> 
 
 @kernel
 def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
-    """Return whether a channel's link is to be avoided, or the switch it leaves."""
+    """Return whether a channel's link, or the switch it leaves, is to be avoided."""
     return bool(avoided[net.first[c]]) or (net.second[c] >= 0 and bool(avoided[net.second[c]]))
 
 
@@ -128,9 +128,9 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
     queue: NDArray[np.int32],
     foremost: int,
 ) -> None:
-    """Grow a tree from `root` past a failure to all that climbing paths reach, round `avoided` failures where it can.
+    """Grow a tree from `root` past a failure to all that ascending paths reach, around `avoided` failures if possible.
 
-    Level by level by the earliest channel; what is then left, or with `foremost` everything, comes by the earliest
+    First level by level, by the earliest channel. The rest, or with `foremost` everything, is reached by the earliest
     arrivals, which reach everything and form a tree. `time` gets positions of channels, ROOT and OUTSIDE.
     """
     n, m = len(time), len(net.tail)
@@ -203,18 +203,18 @@ def _survey(  # noqa: C901, PLR0912 - one compiled loop: split, each part would 
     queue: NDArray[np.int32],
     near: NDArray[np.int32],
 ) -> None:
-    """Find the roots from which all paths of a tree climb, the failures that break it, and the hosts it reaches.
+    """Find the roots from which all paths of a tree ascend, the failures that break it, and the hosts it reaches.
 
-    A root may be moved over a link of the tree if the channel back comes before every other channel of the tree that
-    leaves the old root; that asks of the tree alone, so the legal roots are found by walking outwards. A switch breaks
-    a tree only where it stands between others.
+    A root may move over a link of the tree if the opposite channel precedes every other channel of the tree that leaves
+    the old root. That depends on the tree alone, so the legal roots are found by a search outwards. A switch breaks a
+    tree only if it has more than one tree link.
     """
     n, m = len(time), len(net.tail)
     for f in range(len(holds)):
         holds[f] = False
     for w in range(len(span)):
         span[w] = 0
-    least, second = near[0], near[1]  # the two first channels of the tree that leave each switch
+    least, second = near[0], near[1]  # the first two channels of the tree that leave each switch
     degree = near[2]
     root = 0
     for v in range(n):
@@ -270,7 +270,7 @@ def _covers(
     span: NDArray[np.uint64],
     covered: NDArray[np.bool_],
 ) -> int:
-    """Mark the open (source, failure) that a tree serves in full, and count them."""
+    """Mark the open (source, failure) that a tree serves in full, and return their number."""
     everything = True
     for w in range(len(span)):
         everything = everything and span[w] == net.hosts[w]
@@ -291,7 +291,7 @@ def _covers(
 
 
 class Room(NamedTuple):
-    """Arrays that the search for trees works in: by switch, by failure, by source and failure."""
+    """Work arrays of the search for trees: by switch, by failure, by source and failure."""
 
     time: NDArray[np.int32]
     level: NDArray[np.int32]
@@ -319,7 +319,7 @@ def _room(net: Along, sources: int) -> Room:
 def _serve(
     net: Along, sources: NDArray[np.int32], time: NDArray[np.int32], wanted: NDArray[np.bool_], room: Room
 ) -> int:
-    """Count the wanted (source, failure) that a tree serves; they are marked in `room.covered`."""
+    """Mark in `room.covered` the wanted (source, failure) that a tree serves, and return their number."""
     _prune(net, time, room.kept)
     _survey(net, time, room.legal, room.holds, room.span, room.queue, room.near)
     return _covers(net, sources, wanted, room.legal, room.holds, room.span, room.covered)
@@ -335,7 +335,7 @@ def _shared(
     room: Room,
     found: NDArray[np.int32],
 ) -> int:
-    """Take the tree that serves most of what is open, again and again, up to `most`; return how many there are."""
+    """Take the tree that serves most open cases, repeatedly, up to `most` trees; return their number."""
     open_cases = wanted.copy()
     count, taken = open_cases.shape[1], 0
     avoided = np.zeros(count, np.bool_)
@@ -348,7 +348,7 @@ def _shared(
                 worst, dead = sources_open, f
         if dead < 0:
             break
-        for f in range(net.links):  # keep off links whose loss many are not served for yet
+        for f in range(net.links):  # avoid links whose failure leaves many sources unserved
             avoided[f] = 2 * open_cases[:, f].sum() > worst
         top = 0
         for r in roots:
@@ -361,7 +361,7 @@ def _shared(
                     top = served
                     best[:] = room.time
         if top == 0:
-            for k in range(len(sources)):  # no tree from these roots serves it: one from a source itself does
+            for k in range(len(sources)):  # no tree from these roots serves it, but one from a source itself does
                 if open_cases[k, dead]:
                     _grow(net, sources[k], dead, avoided, best, room.level, room.early, room.queue, 0)
                     break
@@ -377,8 +377,8 @@ def shared_trees(
 ) -> NDArray[np.int32]:
     """Return trees that serve the wanted (source, failure), as positions of channels into switches, int32[T, n].
 
-    The tree that serves most comes first, rooted at one of `roots` switches; at most `most`: what is then not served is
-    not.
+    The tree that serves most comes first, rooted at one of `roots` switches. At most `most` are made; the rest stays
+    unserved.
     """
     n = len(net.out_start) - 1
     limit = int(min(most, wanted.sum()))
@@ -397,7 +397,7 @@ def _choose(
     room: Room,
     choice: NDArray[np.int32],
 ) -> None:
-    """Put into `choice` the tree of fewest hops that serves each wanted (source, failure), -1 where none does."""
+    """Write to `choice` the tree of fewest hops that serves each wanted (source, failure), -1 if none does."""
     n = len(net.out_start) - 1
     least = np.full(wanted.shape, np.inf)
     depth = np.empty(n, np.int64)
@@ -426,7 +426,7 @@ def chosen(
     wanted: NDArray[np.bool_],
     trees: NDArray[np.int32],
 ) -> NDArray[np.int32]:
-    """Return the tree that goes round each wanted (source, failure) in fewest hops, int32[S, F], -1 for none.
+    """Return the tree that serves each wanted (source, failure) in fewest hops, int32[S, F], -1 for none.
 
     `weight` counts the hosts of each switch. Branches that lead to no host are cut off `trees`, in place.
     """
@@ -437,7 +437,7 @@ def chosen(
 
 @kernel
 def rerooted(net: Along, time: NDArray[np.int32], root: int) -> NDArray[np.int32]:
-    """Return a tree hung from another of its switches, int32[n]."""
+    """Return a tree rerooted at another of its switches, int32[n]."""
     turned = time.copy()
     c = time[root]
     turned[root] = -1

@@ -1,4 +1,4 @@
-"""Choose for every source a tree of paths that climb an order, few hops deep, and spread the load."""
+"""Choose for every source a tree of paths that ascend an order, with few hops, and spread the load."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from tagloom.route.net import Ordered, Tables
 
-# A channel's position is also the time at which a path reaches its head: it may go on by any later channel.
+# A channel's position is also the time at which a path reaches its head: the path continues by any later channel.
 
 
 def trees(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     """Grow a tree from every switch with hosts, one after another in `sequence`.
 
     Return (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
-    Raises AssertionError where the order does not join all switches.
+    Raises AssertionError if the order does not connect all switches.
     """
     shape = len(order.target), len(order.weight)
     tables = np.empty(shape, np.int32), np.empty(shape, np.int32), np.zeros(len(order.tail))
@@ -51,7 +51,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
             price[c] = x * x * x * x
         if not _grow(order, root, time, deep, queue):
             return False
-        # the least loaded way to every switch that this tree's depths and times leave open
+        # the least loaded path to every switch that this tree's depths and times allow
         path_cost[root] = 0.0
         entries = 0
         for i in range(1, n):
@@ -62,7 +62,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
                 entering[entries] = c
                 entries += (deep[tail[c]] < deep[v]) & (
                     time[tail[c]] < c
-                )  # no branch: chance decides, and would be missed
+                )  # without a branch, which no processor could predict
             least = np.inf
             for j in range(start[i], entries):
                 least = min(least, path_cost[tail[entering[j]]] + price[entering[j]])
@@ -71,7 +71,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
         for v in range(n):
             latest[v] = len(tail)
             below[v] = weight[root] * weight[v]
-        # the deepest first: then all that hangs on a switch is known when it chooses
+        # the deepest first, so that everything below a switch is known when it chooses
         for i in range(n - 1, 0, -1):
             v = queue[i]
             best, choice = np.inf, time[v]
@@ -82,7 +82,7 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
                     cost = path_cost[tail[c]] + x * x * x * x
                     if cost < best:
                         best, choice = cost, c
-            # the time first found stays possible: it lies before every later one that is chosen
+            # the time found first stays valid: it is less than every one chosen later
             time[v] = choice
             u = tail[choice]
             latest[u] = min(latest[u], choice)
@@ -100,7 +100,7 @@ def _grow(  # noqa: C901, PLR0912 - one compiled loop: split, each part would ta
     deep: NDArray[np.int32],
     queue: NDArray[np.int32],
 ) -> bool:
-    """Reach every switch as early as its level allows, breadth first; `queue` gets the switches by depth."""
+    """Reach every switch as early as its level allows, breadth first; write the switches to `queue` by depth."""
     tail, head, out_start, out = order.tail, order.head, order.out_start, order.out
     n, m = len(time), len(tail)
     deep[:] = -1
@@ -122,7 +122,7 @@ def _grow(  # noqa: C901, PLR0912 - one compiled loop: split, each part would ta
                 time[v] = c
     if end == n:
         return True
-    # Stuck: a short path may come in too late to go on. The earliest arrivals reach everything and form a tree.
+    # Stuck: a short path may arrive too late to continue. The earliest arrivals reach everything and form a tree.
     early = np.full(n, m, np.int32)
     early[root] = -1
     for c in range(m):
@@ -140,7 +140,7 @@ def _grow(  # noqa: C901, PLR0912 - one compiled loop: split, each part would ta
             v = tail[c]
             if deep[v] >= 0 and time[v] < c:
                 break
-    # depths anew: along a path times climb
+    # recompute depths: times ascend along a path
     deep[:] = -1
     deep[root] = 0
     end = 1
@@ -176,11 +176,11 @@ def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part
     detour_penalty: float,
     enough: float,
 ) -> int:
-    """Hang branches elsewhere where it lowers the sum of load^(2^squarings), in place; returns the number of changes.
+    """Move branches if that lowers the sum of load^(2^squarings), in place; return the number of changes.
 
-    Every change is weighed exactly: along the old and the new way back to where they part. Branches stay as deep as
-    they are, or go deeper where that lowers the sum by `detour_penalty` for every host pair and channel more. Ways
-    without a channel that carries `enough` are left as they are.
+    The gain of a change is exact: over the old and the new path back to where they diverge. Branches keep their depth,
+    or get deeper if that lowers the sum by `detour_penalty` for every host pair and added channel. Paths without a
+    channel that carries `enough` stay as they are.
     """
     tail, head, out_start = order.tail, order.head, order.out_start
     out, in_start, into = order.out, order.in_start, order.into
@@ -188,7 +188,7 @@ def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part
     parent, depth, load = tables
     n, m = len(out_start) - 1, len(tail)
     below = np.empty(n)
-    peak = np.empty(n)  # the largest load on the way to each switch
+    peak = np.empty(n)  # the largest load on the path to each switch
     changes = 0
     more = 1 if detour_penalty < np.inf else 0
     for k in sequence:
@@ -200,7 +200,7 @@ def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part
             if time[head[c]] == c:
                 below[tail[c]] += below[head[c]]
         peak[root] = 0.0
-        for c in range(m):  # branches that went deeper took what hangs on them along
+        for c in range(m):  # a branch that got deeper took everything below it along
             if time[head[c]] == c:
                 deep[head[c]] = deep[tail[c]] + 1
                 peak[head[c]] = max(load[c], peak[tail[c]])
@@ -216,7 +216,7 @@ def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part
             for j in range(in_start[v], in_start[v + 1]):
                 c, old = into[j], time[v]
                 u, now = tail[c], tail[old]
-                # u is no part of v's branch: times grow along branches, and those below v start at `latest`
+                # u is not in v's branch: times ascend along branches, and those below v start at `latest`
                 if c == old or c >= latest or time[u] >= c or deep[u] > deep[now] + more:
                     continue
                 gain = f * detour_penalty * (deep[u] - deep[now]) if deep[u] != deep[now] else 0.0
@@ -255,9 +255,9 @@ def respread_trees(  # noqa: C901, PLR0912 - one compiled loop: split, each part
 def tree_rows(
     order: Ordered, parent: NDArray[np.int32], switches: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Write the trees in the fabric's numbers, without branches to no host: parent int32[D, N], and loads float64[m].
+    """Return the trees in the fabric's numbers, without hostless branches: parent int32[D, N], and loads float64[m].
 
-    The loads are counted anew. Raises AssertionError where a tree does not climb or does not reach all hosts.
+    The loads are recomputed. Raises AssertionError if a tree does not ascend or does not reach all hosts.
     """
     rows = np.full((len(order.target), switches), -1, np.int32)
     load = np.zeros(len(order.tail))
@@ -278,7 +278,7 @@ def _write(order: Ordered, parent: NDArray[np.int32], rows: NDArray[np.int32], l
             below[v] = weight[root] * weight[v]
             if v != root:
                 c = time[v]
-                # every step back is an earlier channel, and only the root has none: all steps end there
+                # every step back is an earlier channel and only the root has none, so all walks end there
                 if c < 0 or head[c] != v or time[tail[c]] >= c:
                     return False
         if time[root] != -1:

@@ -1,4 +1,4 @@
-"""Make orders of the channels: along an order that climbs, no path can wait for itself."""
+"""Make orders of the channels: paths that ascend an order cannot wait for each other in a cycle."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ if TYPE_CHECKING:
     from tagloom.route.net import Net
 
 # Every order here comes from ranks of the switches: rank 0 is the root, and every other switch has a neighbour of lower
-# rank. First come the channels towards lower ranks, those of the highest switch first; then the others, those of the
-# lowest switch first. That is up*/down* (Schroeder et al., Autonet, 1991) with any such ranks, and it joins all pairs.
+# rank. First come the channels towards lower ranks, from the highest-ranked switch down; then the others, from the
+# lowest-ranked switch up. That is up*/down* (Schroeder et al., Autonet, 1991) with any such ranks; it connects all
+# pairs.
 
 
 def by_rank(net: Net, rank: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Order the channels by ranks of the switches, int32[m]: the channel at each position."""
+    """Return the channels ordered by ranks of the switches, int32[m]: the channel at each position."""
     n = len(net.switch)
     below, above = rank[net.tail], rank[net.head]
     return np.argsort(np.where(above < below, n - below, n + 1 + below), kind="stable").astype(np.int32)
 
 
 def layered(net: Net, ranks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
-    """Order the first of all parallel links by the first ranks, then the second ones by the second, int32[m]."""
+    """Return the first of all parallel links ordered by the first ranks, the second ones by the second, int32[m]."""
     orders = [by_rank(net, rank) for rank in ranks]
     last = len(ranks) - 1
     return np.concatenate([o[np.minimum(net.parallel_link[o], last) == i] for i, o in enumerate(orders)])
 
 
 def eliminated(net: Net, priority: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Rank the switches by taking them away one by one, int32[n].
+    """Rank the switches by removing them one by one, int32[n].
 
-    The next to go is the switch of least remaining degree that the rest is not held together by; of equals the one of
-    least `priority` (a permutation, int64[n]). The last to go is the root. Turns are refused only at a switch that goes
-    (Levitin, Karpovsky, Mustafa, Zakrevski, JGAA 10(2), 2006, doi 10.7155/jgaa.00134; where all switches of least
-    degree hold the rest together they split the graph, and here another switch goes).
+    The next to go is the switch of least remaining degree that is no cut vertex; ties go to the least `priority` (a
+    permutation, int64[n]). The last to go is the root. Turns are prohibited only at a removed switch (Levitin,
+    Karpovsky, Mustafa, Zakrevski, JGAA 10(2), 2006, doi 10.7155/jgaa.00134; if all switches of least degree are cut
+    vertices they split the graph, and here another switch goes).
     """
     return _eliminate(net.out_start, net.head[net.out], priority)
 
@@ -65,7 +66,7 @@ def _eliminate(start: NDArray[np.int32], near: NDArray[np.int32], priority: NDAr
         v = int(np.argmin(key))
         tests += 1
         if _holds(start, near, alive, v, tests, stamp, owner, queue, union):
-            key[v] = gone  # until a switch goes that hangs on it alone
+            key[v] = gone  # until a switch goes whose only neighbour it is
             continue
         alive[v] = False
         key[v] = gone
@@ -82,7 +83,7 @@ def _eliminate(start: NDArray[np.int32], near: NDArray[np.int32], priority: NDAr
                     only = u
                     others += 1
         if others == 1 and key[only] == gone:
-            # The only way for a switch to stop being a cut switch: a whole side of it was that one neighbour.
+            # A cut vertex stops being one only if the removed neighbour was a whole component behind it.
             key[only] = degree[only] * n + priority[only]
     return rank
 
@@ -99,7 +100,7 @@ def _holds(  # noqa: PLR0913 - the arrays of one compiled loop
     queue: NDArray[np.int32],
     union: NDArray[np.int32],
 ) -> bool:
-    """Return whether the rest falls apart without v: grow a region around each neighbour until all have met."""
+    """Return whether v is a cut vertex: grow a region around each neighbour until all have met."""
     end = 0
     for i in range(start[v], start[v + 1]):
         u = near[i]
@@ -140,7 +141,7 @@ def _holds(  # noqa: PLR0913 - the arrays of one compiled loop
 
 
 def depth_first(net: Net, root: int) -> NDArray[np.int32]:
-    """Rank the switches as a depth-first walk from the root meets them, int32[n]."""
+    """Rank the switches in the order of a depth-first search from the root, int32[n]."""
     return _depth_first(net.out_start, net.head[net.out], root)
 
 
@@ -168,9 +169,9 @@ def _depth_first(start: NDArray[np.int32], near: NDArray[np.int32], root: int) -
 
 
 def escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Mark the channels of a tree all of whose turns the order allows, bool[m].
+    """Return the channels of a tree all of whose turns the order allows, bool[m].
 
-    `order` comes from ranks. Each switch hangs on the shallowest of its neighbours of lower rank, by a first link.
+    `order` comes from ranks. Each switch joins its neighbour of lower rank with the least depth, by a first link.
     """
     return _escape_tree(net, order)
 
@@ -185,7 +186,7 @@ def _escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
     for i in range(m):
         position[order[i]] = i
     depth = np.full(n, n, np.int32)
-    # The down channels of first links come in the order of their tails' ranks: a switch is settled before it is left.
+    # The down channels of first links come in the order of their tails' ranks: a switch gets its depth before use.
     for i in range(m):
         c = order[i]
         if parallel_link[c] or position[c ^ 1] > i:
@@ -204,7 +205,7 @@ def _escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
             else:
                 depth[u] = depth[head[best]] + 1
                 tree[best] = tree[best ^ 1] = True
-    for u in range(n):  # switches that no channel leaves downwards
+    for u in range(n):  # switches without a down channel
         if depth[u] == n:
             best = -1
             for k in range(start[u], start[u + 1]):
@@ -221,7 +222,7 @@ def _escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def ordered(net: Net, order: NDArray[np.int32]) -> Ordered:
-    """Rename the channels to their positions in `order`, and list the turns that climb."""
+    """Renumber the channels by their positions in `order`, and list the turns that ascend."""
     n = len(net.switch)
     tail, head = net.tail[order], net.head[order]
     out_start, out = by_switch(n, tail)

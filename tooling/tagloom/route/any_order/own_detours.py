@@ -1,4 +1,4 @@
-"""Make each source detours of its own: a branch of its tree that is hit hangs elsewhere, with the load evened out."""
+"""Make detours for each source alone: a failed branch of its tree is reattached elsewhere, with even load."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from tagloom.route.any_order.detours import Along
 
 SWEEPS = 4  # times each switch of a detour chooses its channel
-HOP = 0.25  # what one hop more weighs against the most loaded channel on the way
-AVOIDED = 16.0  # what a channel weighs that this detour shall go round, though it does not die
-PASSES = 3  # times each detour is made, the others known from the second on
+HOP = 0.25  # the cost of one more hop, relative to crossing the most loaded channel
+AVOIDED = 16.0  # the cost of a channel that this detour should avoid although it is not dead
+PASSES = 3  # times each detour is made; from the second on the others are known
 
 
 def own_detours(
@@ -30,17 +30,17 @@ def own_detours(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return trees grown for one source each, int32[T, n], and which of them each wanted (source, failure) takes.
 
-    What a failure cuts off a source's tree hangs elsewhere, all else stays. One tree goes round links as far from the
-    root, if it can, as each moves little; all of them in `parts` trees, of which more move less. `trees` (int32[S, n])
-    are the sources' own, `weight` (float64[S, n]) the pairs of hosts between each source and switch. At most `most`
-    trees are made; the choice is int32[S, F], -1 where none is.
+    Switches that a failure cuts off a source's tree are reattached; the rest stays. One tree avoids, if it can, links
+    at equal distance from the root, as each moves little; `parts` trees share them all, and more parts move less.
+    `trees` (int32[S, n]) are the sources' own, `weight` (float64[S, n]) the pairs of hosts between each source and
+    switch. At most `most` trees are made; the choice is int32[S, F], -1 for none.
     """
     count, n, m = wanted.shape[1], trees.shape[1], len(net.tail)
     choice = np.full(wanted.shape, -1, np.int32)
     flows = np.zeros((len(sources), m), np.float32)
     for k in range(len(sources)):
         _flows(net, trees[k], weight[k], flows[k])
-    load = np.tile(flows.sum(axis=0), (count, 1))  # after each failure, by what is chosen so far
+    load = np.tile(flows.sum(axis=0), (count, 1))  # after each failure, with the choices so far
     found: list[NDArray[np.int32]] = []
     made: list[tuple[int, int]] = []  # the source and the failure that each tree was made for
     carried: list[NDArray[np.float32]] = []
@@ -70,8 +70,8 @@ def own_detours(
                 found.append(time)
                 made.append((k, dead))
                 carried.append(flow)
-    full = len(found) == most  # and of no use
-    for t in [] if full else list(range(len(found))) * (PASSES - 1):  # anew, now that what the others do is known
+    full = len(found) == most  # then the result is of no use
+    for t in [] if full else list(range(len(found))) * (PASSES - 1):  # again, now that the others are known
         k, dead = made[t]
         cases = choice[k] == t
         load[cases] -= carried[t]
@@ -85,7 +85,7 @@ def own_detours(
 
 @kernel
 def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flow: NDArray[np.float32]) -> None:
-    """Put into `flow` what a tree carries over each channel, float32[m]."""
+    """Write to `flow` the load of a tree on each channel, float32[m]."""
     below = weight.copy()
     for c in range(len(net.tail) - 1, -1, -1):
         flow[c] = 0.0
@@ -96,10 +96,10 @@ def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flo
 
 @kernel
 def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_], parts: int) -> NDArray[np.bool_]:
-    """Mark the failures that one detour shall go round together with `dead`, bool[F], of those that are `left`.
+    """Return the failures in `left` that one detour should avoid together with `dead`, bool[F].
 
-    Links as far from the root, dealt into `parts`, where what hangs on each finds another place near by; a link at the
-    root alone, and of switches those on one branch of the root.
+    Those are links at equal distance from the root, divided into `parts`, where each branch finds a new place nearby; a
+    link at the root alone; and of switches those on one branch of the root.
     """
     n = len(time)
     first, depth = np.full(n, -1, np.int32), np.zeros(n, np.int64)
@@ -125,7 +125,7 @@ def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool
 
 @kernel
 def _below(net: Along, time: NDArray[np.int32], cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark the switches that some of the failures cut off a tree, bool[n]."""
+    """Return the switches that any of the failures cuts off a tree, bool[n]."""
     cut = np.zeros(len(time), np.bool_)
     for c in range(len(net.tail)):
         v, u = net.head[c], net.tail[c]
@@ -142,7 +142,7 @@ def _dies(net: Along, c: int, dead: int) -> bool:
 
 @kernel
 def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
-    """Return whether a channel's link is to be avoided, or the switch it leaves."""
+    """Return whether a channel's link, or the switch it leaves, is to be avoided."""
     return bool(avoided[net.first[c]]) or (net.second[c] >= 0 and bool(avoided[net.second[c]]))
 
 
@@ -150,7 +150,7 @@ def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
 def _arrive(
     net: Along, moving: NDArray[np.bool_], dead: int, avoided: NDArray[np.bool_], time: NDArray[np.int32]
 ) -> None:
-    """Hang the moving switches by the earliest arrivals, which reach everything, round what is avoided if it can be."""
+    """Attach the moving switches by the earliest arrivals, which reach everything, avoiding `avoided` if possible."""
     n, m = len(time), len(net.tail)
     hung = np.empty(n, np.bool_)
     for v in range(n):
@@ -187,11 +187,11 @@ def _rehang(
     weight: NDArray[np.float64],
     time: NDArray[np.int32],
 ) -> None:
-    """Hang the moving switches anew, where few hops and little loaded channels lead; the others stay if they can.
+    """Reattach the moving switches over few hops and little loaded channels; the others stay if they can.
 
-    From the earliest arrivals on, each switch chooses its channel again, those that are reached last first: any that
-    comes after the one into its tail and before those that leave it for its branches. Times climb along the tree, so it
-    stays one.
+    After the earliest arrivals, each switch chooses its channel again, last reached first: any channel later than the
+    one into its tail and earlier than those that leave the switch for its branches. So times ascend along the tree, and
+    it stays one.
     """
     n, m = len(time), len(net.tail)
     _arrive(net, moving, dead, avoided, time)
@@ -231,7 +231,7 @@ def _rehang(
 def _goes_round(
     net: Along, time: NDArray[np.int32], source: int, cases: NDArray[np.bool_], round_: NDArray[np.bool_]
 ) -> int:
-    """Mark the cases, bool[F], of which a tree loses no host that climbing paths still reach, and count them."""
+    """Mark the cases, bool[F], in which a tree loses no host that ascending paths still reach; return their number."""
     count, n, words = net.reach.shape
     below = np.zeros((n, words), np.uint64)
     whole = np.zeros(words, np.uint64)

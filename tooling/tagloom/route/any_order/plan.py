@@ -1,4 +1,4 @@
-"""Choose an order of the channels by what it gives, and make the paths along it."""
+"""Choose an order of the channels by its score, and route along it."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The passes of spreading: how often the load is squared; for what load over the largest one a path may grow by a
-# channel: that of a path whose one loaded channel carries `share` of the largest load (0: never); and what part of the
-# channels counts as busy: paths without one are left as they are.
+# The passes of spreading: how often the load is squared; the load, as a share of the largest one, whose relief pays
+# for one more channel on a path (0: never longer); the part of the channels that counts as busy. Paths without a busy
+# channel are not changed.
 PASSES = ((3, 0.0, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2), (4, 0.9, 0.2))
 QUICK = ((4, 0.8, 0.06), (5, 0.9, 0.03))
-QUICK_ABOVE = 200  # switches; above, effort 1 moves no channels: it is to take a third of the time of OpenSM's nue
-WORTH = 0.01  # a pass that lowered the price by less is the last
-LOAD_PRICE = 0.03  # what one lower bound more of the largest load weighs against paths twice as long, in the end
+QUICK_ABOVE = 200  # switches above which effort 1 moves no channels: it must take a third of the time of OpenSM's nue
+WORTH = 0.01  # a pass that lowers the price by less is the last
+LOAD_PRICE = 0.03  # in the final price: one lower bound more of largest load, relative to paths twice as long
 
 Candidate = tuple[str, "NDArray[np.int32]"]  # the kind of order, and the channel at each position
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Bound the work by counts, never by the clock, so that an effort means the same paths everywhere.
+    """Bounds on the work, as counts and never as time, so that an effort gives the same paths everywhere.
 
     eliminations, roots   orders made: by elimination, and up*/down* breadth- and depth-first from so many roots
-    judged                how many of each kind, those of fewest hops, are judged by their loads too
+    judged                orders of each kind, those of fewest hops, that are scored by their loads too
     starts, moves         orders improved, and channels moved in each
     finalists             orders routed in full besides the improved ones
     passes                the passes of spreading, as PASSES
@@ -62,13 +62,13 @@ class Effort:
 
 
 def any_trees(fabric: Fabric, effort: int = 1, seed: int = 0) -> Routes:
-    """Return every source a tree of paths, for fixed assignment, on any fabric.
+    """Return a tree of paths for every source, for fixed assignment, on any fabric.
 
-    One order of the channels along which all paths climb proves the routing free of deadlock without virtual channels:
-    then the dependencies cannot close a cycle (Dally and Seitz, 1987). `effort` 0 takes one order; 1 compares many,
-    spreads the load, and on up to QUICK_ABOVE switches improves the best orders, all in a fraction of a second; 2 does
-    more of it, on more switches, too, and what is above takes longer in proportion. The same effort and seed give the
-    same paths. Raises PlanError where two hosts are not connected.
+    All paths ascend one order of the channels, so the dependencies cannot close a cycle (Dally and Seitz, 1987): no
+    deadlock without virtual channels. `effort` 0 takes one order. 1 compares many, spreads the load, and on up to
+    QUICK_ABOVE switches improves the best orders, all in a fraction of a second. 2 does more of it, also on more
+    switches; higher values take proportionally longer. The same effort and seed give the same paths. Raises PlanError
+    if two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -90,9 +90,9 @@ def any_protected(
 ) -> tuple[Routes, NDArray[np.int32], int]:
     """Return trees as `any_trees` does, along an order that leaves few pairs without a path after a single failure.
 
-    Return (routes, the fabric's channels in their order, the pairs of switches that failures leave without). `kind` is
-    "link" or "switch"; paths may get `longer` by these factors in the mean, by the next where one does not
-    do. Raises PlanError where two hosts are not connected.
+    Return (routes, the fabric's channels in their order, the pairs left without a path over all failures). `kind` is
+    "link" or "switch". Mean path lengths may grow by the factors `longer`; the next one is tried while pairs are left.
+    Raises PlanError if two hosts are not connected.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -120,10 +120,10 @@ def any_protected(
 def any_relation(
     fabric: Fabric, effort: int = 1, seed: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Relation]:
-    """Return every channel its next channel by destination, for renamed assignment, on any fabric.
+    """Return the next channel of every channel by destination, for renamed assignment, on any fabric.
 
-    Return (source_of_host int32[H], root int32[S], the relation). As `any_trees`; without the need to be trees the
-    paths of a source spread a little better.
+    Return (source_of_host int32[H], root int32[S], the relation). As `any_trees`, but paths that need not form trees
+    spread the load a little better.
     """
     source_of_host, root = per_switch(fabric)
     net = lay_out(fabric)
@@ -144,12 +144,12 @@ def any_relation(
 
 
 def busiest(load: NDArray[np.float64], share: float) -> float:
-    """Return the load from which a channel is among the `share` of all channels that carry most."""
+    """Return the load above which a channel is among the `share` of all channels that carry most."""
     return float(np.quantile(load, 1 - share))
 
 
 def _detour_penalty(load: NDArray[np.float64], squarings: int, share: float) -> float:
-    """Return what a host pair off a channel of `share` of the largest load takes off the sum of load^(2^squarings)."""
+    """Return the decrease of the sum of load^(2^squarings) per host pair off a channel at `share` of the largest."""
     power = 1 << squarings
     return power * (share * float(load.max())) ** (power - 1) if share else np.inf
 
@@ -158,8 +158,8 @@ def _bounds(net: Net, effort: int) -> Effort:
     n, d, m = len(net.switch), len(net.target), len(net.channel)
     if effort <= 0 or d < 2:
         return Effort(1, 0, 1, 0, 0, 1, ())
-    # Measured on one core of 2022: judging an order takes 2.5 ns by destination and channel, a move some 0.4 ns by
-    # destination and turn. Some hundred orders stop paying, and so do fewer than a thousand moves.
+    # Measured on one core of 2022: scoring an order takes 2.5 ns per destination and channel, a move some 0.4 ns per
+    # destination and turn. More than some hundred orders do not pay, nor do fewer than a thousand moves.
     judged = max(6, min(48 if n <= 300 else 24, 100_000_000 // (d * m)))
     if effort == 1 and n > QUICK_ABOVE:
         return Effort(min(16, judged), 0, 3, 0, 0, 1, QUICK)
@@ -173,7 +173,7 @@ def _bounds(net: Net, effort: int) -> Effort:
 
 
 def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[Candidate]:
-    """List orders to judge; all come from ranks of the switches."""
+    """Return orders to score, all from ranks of the switches."""
     n, parallel_links = len(net.switch), min(4, int(net.parallel_link.max()) + 1)
     ranks = [eliminated(net, rng.permutation(n)) for _ in range(max(parallel_links, effort.eliminations))]
     found = [("elimination", by_rank(net, rank)) for rank in ranks]
@@ -191,7 +191,10 @@ def _candidates(net: Net, effort: Effort, rng: np.random.Generator) -> list[Cand
 
 
 def _shortest_of_each_kind(net: Net, candidates: list[Candidate], count: int) -> list[tuple[Candidate, Ordered]]:
-    """Keep `count` orders of each kind, those of fewest hops, in their order: hops cost a fifth of loads to count."""
+    """Return the `count` orders of each kind with the fewest hops, in their order.
+
+    Hops cost a fifth of loads to count.
+    """
     orders = [ordered(net, channels) for _, channels in candidates]
     kept: list[int] = []
     for kind in {what: None for what, _ in candidates}:
@@ -210,7 +213,7 @@ def _best(
     make: Callable[[Ordered, NDArray[np.int64]], Tables],
     spread: Callable[..., int],
 ) -> tuple[str, Ordered, Tables]:
-    """Judge orders by an even split of the load, improve the best, route along the finalists, keep the best paths."""
+    """Score orders by an even split of the load, improve the best, route along the finalists; return the best paths."""
     bounds = _bounds(net, effort)
     rng = np.random.default_rng(seed)
 
@@ -258,7 +261,7 @@ def _routed(
     make: Callable[[Ordered, NDArray[np.int64]], Tables],
     spread: Callable[..., int],
 ) -> tuple[float, Tables]:
-    """Make the paths along an order, and spread their load: (price, tables)."""
+    """Route along an order and spread the load; return (price, tables)."""
     tables = make(order, sequence())
     price = _price(tables[2], shortest)
     for squarings, share, busy in bounds.passes:
@@ -274,7 +277,7 @@ def _routed(
         before, now = price, _price(trial[2], shortest)
         if now < price:
             price, tables = now, trial
-        elif share:  # longer paths did not pay: what is left is to even out the largest loads alone
+        elif share:  # longer paths did not pay: only even out the largest loads
             spread(order, sequence(), tables, squarings, np.inf, busiest(tables[2], busy))
             price = _price(tables[2], shortest)
         if share and now > before - WORTH:
@@ -283,5 +286,5 @@ def _routed(
 
 
 def _price(load: NDArray[np.float64], shortest: float) -> float:
-    """Price hops and the largest load by what cannot be undercut: shortest paths, spread over all channels alike."""
+    """Return hops plus weighted largest load, relative to lower bounds: shortest paths, evenly spread over channels."""
     return float(load.sum()) / shortest + LOAD_PRICE * float(load.max()) * len(load) / shortest

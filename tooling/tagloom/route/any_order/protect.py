@@ -1,4 +1,4 @@
-"""Move channels of an order until any single failure leaves climbing paths between all that are still connected."""
+"""Move channels of an order until any single failure leaves ascending paths between all that are still connected."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 NEVER = 1 << 60
 FAR = np.uint16(60_000)
-LONGER = (1.05, 1.1)  # how much longer paths may get for detours, in the mean; the second where some pairs are left
+LONGER = (1.05, 1.1)  # factors by which mean path lengths may grow for detours; the second if pairs are left
 MOST_MOVES = 200_000
-WORK = 12_000_000_000  # what a search may cost, in steps of one channel, failure and word
+WORK = 12_000_000_000  # the most that a search may cost, in steps of one channel, failure and word
 
 
 class Failures(NamedTuple):
     """The failures of a net, each a set of channels that die together: F failures, W words of 64 switches.
 
     first, second, third  int32[m], the failures that kill each channel: of its link, and of its two switches (-1: none)
-    cut    int64[F], ordered pairs of switches with hosts that each failure parts physically, those of a dead switch too
+    cut    int64[F], ordered pairs of switches with hosts that each failure disconnects, those of a dead switch included
     hosts  uint64[W], the switches with hosts, as bits
     links  how many of the failures are of links; those of switches come after
     """
@@ -53,7 +53,7 @@ def failures(net: Net, kind: str) -> Failures:
 
 @kernel
 def _cut(tail: NDArray[np.int32], head: NDArray[np.int32], n: int, what: Failures) -> NDArray[np.int64]:
-    """Count the ordered pairs of switches with hosts that each failure parts."""
+    """Return the number of ordered pairs of switches with hosts that each failure disconnects."""
     cut = np.zeros(len(what.cut), np.int64)
     top = np.empty(n, np.int32)
     size = np.empty(n, np.int64)
@@ -99,9 +99,9 @@ def reached_after(
     f: int,
     seen: NDArray[np.uint64],
 ) -> None:
-    """Put into `seen` (uint64[n, W]) the switches that climbing paths from each switch reach without failure f.
+    """Write to `seen` (uint64[n, W]) the switches that ascending paths from each switch reach after failure f.
 
-    One sweep backwards: when a channel comes up, what its head reaches is what it reaches by later channels alone.
+    One backward sweep: when a channel's turn comes, `seen` of its head holds what later channels alone reach.
     """
     n, words = seen.shape
     for v in range(n):
@@ -127,9 +127,9 @@ def _lost(
     seen: NDArray[np.uint64],
     lost: NDArray[np.int64],
 ) -> int:
-    """Count the ordered pairs of switches that are connected and have no climbing path, over all failures.
+    """Return the ordered pairs of switches that are connected and have no ascending path, over all failures.
 
-    Gives up past `limit`; NEVER where pairs have none without any failure. `lost` gets the count of each failure.
+    Stops above `limit`; returns NEVER if pairs have none even without a failure. `lost` gets the count of each failure.
     """
     n, words = seen.shape
     total = 0
@@ -161,7 +161,7 @@ def _hops(
     target: NDArray[np.int32],
     far: NDArray[np.uint16],
 ) -> int:
-    """Add up the shortest climbing paths between all switches with hosts."""
+    """Return the total length of the shortest ascending paths between all switches with hosts."""
     n, d = far.shape
     for v in range(n):
         for i in range(d):
@@ -190,16 +190,16 @@ def protect(
 ) -> tuple[NDArray[np.int32], int]:
     """Return an order with fewer unprotected pairs, and their number over all failures of `kind`.
 
-    Each move brings one channel to where one more turn is allowed; it stays where no more pairs are unprotected and
-    paths take at most `room` times the hops that they take along `order`. Once all pairs are protected, or half of the
-    moves are made, hops may not grow any more. `locked` (bool[m, degree]) marks turns that stay allowed: from each
+    Each move shifts one channel so that one more turn is allowed. It is kept if no more pairs are unprotected and paths
+    take at most `room` times the hops that they take along `order`. Once all pairs are protected, or half of the moves
+    are made, hops may not grow any more. `locked` (bool[m, degree]) marks turns that must stay allowed: from each
     channel to each of those that leave its head, in the order of `Net.out`.
     """
     what = failures(net, kind)
     degree = int(np.diff(net.out_start).max(initial=0))
     if locked is None:
         locked = np.zeros((len(order), degree), np.bool_)
-    # Measured on one core of 2024: a failure is judged in about 1 ns by channel and word of 64 switches.
+    # Measured on one core of 2024: a failure is checked in about 1 ns per channel and word of 64 switches.
     cost = len(what.cut) * len(order) * len(what.hosts)
     moves = min(MOST_MOVES, WORK // max(1, cost)) * max(1, effort)
     draws = np.random.default_rng(seed).integers(0, 1 << 40, (moves, 3))
@@ -241,7 +241,7 @@ def _protect(  # noqa: C901, PLR0912 - one compiled loop: split, each part would
             continue
         low, high = place[y], place[x]
         good = True
-        if draws[k, 2] & 1:  # x comes before y: what turned into x from between may not any more
+        if draws[k, 2] & 1:  # x moves before y: channels in between may no longer turn into x
             for i in range(low, high):
                 z = order[i]
                 if head[z] == tail[x] and locked[z, slot[x]]:
@@ -249,7 +249,7 @@ def _protect(  # noqa: C901, PLR0912 - one compiled loop: split, each part would
                     break
                 moved[i + 1] = z
             moved[low] = x
-        else:  # y comes after x
+        else:  # y moves after x
             for i in range(low, high):
                 z = order[i + 1]
                 if tail[z] == head[y] and locked[y, slot[z]]:

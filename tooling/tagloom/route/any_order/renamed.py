@@ -1,4 +1,4 @@
-"""Choose for every channel one next channel per destination, shortest along an order, and spread the load."""
+"""Choose one next channel per channel and destination, on shortest paths along an order, and spread the load."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @kernel
 def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
-    """Point every channel to the next one to every destination, one destination after another in `sequence`.
+    """Return the next channel of every channel to every destination, one destination after another in `sequence`.
 
-    Channels are positions in the order. Gives (first int32[D, n], following int32[D, m], load float64[m]). Of shortest
-    paths the one with the least load so far is taken. `following` is there for channels nobody uses, too.
+    Channels are positions in the order. Return (first int32[D, n], following int32[D, m], load float64[m]). Among
+    shortest paths the one with the least load so far is taken. `following` is filled for unused channels too.
     """
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
@@ -31,14 +31,14 @@ def pointers(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
     load = np.zeros(m)
     price = np.ones(m)
     path_cost = np.empty(m)
-    flow = np.zeros(m + 1)  # the last takes what has arrived: no branches where chance would decide them
+    flow = np.zeros(m + 1)  # the last takes what has arrived: no branch, which no processor could predict
     heaviest = 0.0
     for k in sequence:
         d = target[k]
         nxt, fst = following[k], first[k]
         if heaviest > 0.0:
             for c in range(m):
-                # never a whole channel in sum over a path shorter than 10,000 channels: load only breaks ties
+                # less than one channel in sum over paths below 10,000 channels: load only breaks ties
                 x = load[c] / heaviest
                 price[c] = 1.0 + 1e-4 * x * x * x * x
         for c in range(m - 1, -1, -1):
@@ -80,10 +80,10 @@ def _gain(
     f: float,
     squarings: int,
 ) -> float:
-    """Weigh moving f from the path that begins with channel a to the one that begins with b."""
+    """Return the change of the sum when f moves from the path that begins with channel a to that of channel b."""
     gain = 0.0
     while a != b:
-        # positions climb along both ways, so where they meet the one behind catches up
+        # positions ascend along both paths, so the lower one advances until they meet
         if b == DELIVERED or (a != DELIVERED and a < b):
             x = load[a]
             gain += _height(x - f, squarings) - _height(x, squarings)
@@ -131,11 +131,11 @@ def respread(  # noqa: C901 - one compiled loop: split, each part would take all
     detour_penalty: float,
     enough: float,
 ) -> int:
-    """Re-point what lowers the sum over the channels of load^(2^squarings), in place; returns the number of changes.
+    """Change next channels if that lowers the sum of load^(2^squarings), in place; return the number of changes.
 
-    Every change is weighed exactly: along the old and the new way up to where they meet. Paths stay as long as they
-    are, or grow where that lowers the sum by `detour_penalty` for every host pair and channel more. Ways without a
-    channel that carries `enough` are left as they are.
+    The gain of a change is exact: over the old and the new path up to where they meet. Paths keep their length, or grow
+    if that lowers the sum by `detour_penalty` for every host pair and added channel. Paths without a channel that
+    carries `enough` stay as they are.
     """
     out_start, out, turn_start, turn = order.out_start, order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
@@ -144,13 +144,13 @@ def respread(  # noqa: C901 - one compiled loop: split, each part would take all
     rest = np.empty(m, np.int32)
     flow = np.empty(m + 1)  # the last takes what has arrived
     busy = np.empty(m + 1, np.int32)
-    peak = np.empty(m)  # the largest load on the way from each channel
+    peak = np.empty(m)  # the largest load on the path from each channel
     changes = 0
     more = 1 if detour_penalty < np.inf else 0
     for k in sequence:
         d = target[k]
         nxt, fst = following[k], first[k]
-        # Channels are settled as they climb: what comes later, and so `rest` of all choices, is still as it was.
+        # Channels are handled in ascending order: later ones, and so `rest` of all choices, are still unchanged.
         for c in range(m - 1, -1, -1):
             e = nxt[c]
             rest[c] = 1 if e == DELIVERED else (1 << 30 if e == UNUSED else min(1 << 30, rest[e] + 1))
@@ -197,10 +197,10 @@ def respread(  # noqa: C901 - one compiled loop: split, each part would take all
 
 
 def relation_rows(order: Ordered, tables: Tables, channels: int, switches: int) -> Tables:
-    """Write the tables in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
+    """Return the tables in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
-    Only what a path uses is written. The loads are counted anew from the paths. Raises AssertionError where a path does
-    not climb or does not arrive.
+    Only entries that a path uses are written. The loads are recomputed from the paths. Raises AssertionError if a path
+    does not ascend or does not arrive.
     """
     rows = relation_table(order, channels, switches)
     if not _write(order, tables, rows):
@@ -210,7 +210,7 @@ def relation_rows(order: Ordered, tables: Tables, channels: int, switches: int) 
 
 @kernel
 def _write(order: Ordered, tables: Tables, rows: Tables) -> bool:
-    """Follow all flows; False where one does not climb or arrive. In blocks of columns, or every write is a miss."""
+    """Follow all flows; return False unless all ascend and arrive. In blocks of columns, or every write is a miss."""
     tail, head, weight = order.tail, order.head, order.weight
     target, channel, switch = order.target, order.channel, order.switch
     first, following, _ = tables

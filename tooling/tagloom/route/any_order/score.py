@@ -1,4 +1,4 @@
-"""Judge orders by path lengths and loads, and improve them by moving one channel at a time."""
+"""Score orders by path lengths and loads, and improve them by moving one channel at a time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from tagloom.route.net import Net, Ordered
 
 FAR = 30_000  # no path; FAR + 1 still fits int16
-BATCH = 64  # destinations worked on at once: fewer leave a processor's wide additions idle, more leave its cache
-LOAD_SHARE = 0.1  # what one lower bound more of load weighs against paths twice as long, in the search
+BATCH = 64  # destinations handled at once: fewer waste a processor's vector units, more exceed its cache
+LOAD_SHARE = 0.1  # in the search: one lower bound more of load, relative to paths twice as long
 
 
 class Ground(NamedTuple):
-    """What all orders of a net are judged against.
+    """What all orders of a net are scored against.
 
     distance    int16[D, n], channels on a shortest path from each switch to each switch with hosts
     shortest    the sum of the distances over all ordered pairs of hosts
-    after_start int32[m + 1], after int32[T]: channels that may follow a channel if the order allows; a U-turn may not
+    after_start int32[m + 1], after int32[T]: channels that may follow a channel if the order allows; no U-turns
     before_start int32[m + 1], before int32[T]: the same turns by their second channel
     """
 
@@ -37,7 +37,7 @@ class Ground(NamedTuple):
 
 
 def ground(net: Net) -> Ground:
-    """Measure the shortest paths of a net and list its turns."""
+    """Return the shortest paths of a net and its turns."""
     near = net.head[net.out]
     distance = distances(net.out_start, near, net.target)
     weight = net.weight[net.target]
@@ -60,9 +60,10 @@ def _starts(m: int, where: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 class Score(NamedTuple):
-    """Judge one order: host pairs' hops, the largest channel load with all shortest climbing paths used alike, a cost.
+    """The score of an order: host pairs' hops, the largest channel load, a cost.
 
-    cost = hops / shortest + LOAD_SHARE * (mean of (load / lower bound)^8)^(1/8): a smooth largest load.
+    All shortest ascending paths are used equally. cost = hops / shortest + LOAD_SHARE * (mean of (load / lower
+    bound)^8)^(1/8): a smooth largest load.
     """
 
     hops: float
@@ -72,11 +73,14 @@ class Score(NamedTuple):
 
 @kernel
 def climbing_hops(order: Ordered) -> float:  # noqa: C901 - one compiled loop: split, each part would take all of its arrays
-    """Add up the shortest climbing paths over all ordered pairs of hosts: what `judged` gives as hops, in a fifth."""
+    """Return the total length of shortest ascending paths over all ordered host pairs.
+
+    These are the hops of `judged`, in a fifth of its time.
+    """
     head, out_start, out, turn_start, turn = order.head, order.out_start, order.out, order.turn_start, order.turn
     weight, target = order.weight, order.target
     m, n = len(head), len(out_start) - 1
-    far = np.empty((m, BATCH), np.int16)  # FAR + 1 is the most: the least of several is at most FAR
+    far = np.empty((m, BATCH), np.int16)  # at most FAR + 1, as minima are at most FAR
     best = np.empty(BATCH, np.int16)
     hops = np.empty(BATCH, np.float32)
     slot_of = np.full(n, -1, np.int32)
@@ -85,7 +89,7 @@ def climbing_hops(order: Ordered) -> float:  # noqa: C901 - one compiled loop: s
         some = target[begin : begin + BATCH]
         for i in range(len(some)):
             slot_of[some[i]] = i
-        # two indices and no rows: a row is an object, and its reference counted takes as long as its numbers
+        # two indices and no rows: a row is an object, and counting its references takes as long as its numbers
         for c in range(m - 1, -1, -1):
             for i in range(BATCH):
                 far[c, i] = FAR
@@ -117,7 +121,7 @@ def climbing_hops(order: Ordered) -> float:  # noqa: C901 - one compiled loop: s
 
 
 def judged(shortest: float, order: Ordered) -> Score:
-    """Judge an order without keeping its paths; `shortest` sums the shortest paths over all pairs of hosts."""
+    """Return the score of an order without its paths; `shortest` sums the shortest paths over all pairs of hosts."""
     hops, load = _judged(order)
     bound = shortest / len(load)
     return Score(hops, float(load.max()), hops / shortest + LOAD_SHARE * _smooth_largest(load, bound))
@@ -201,9 +205,9 @@ class State(NamedTuple):
     """An order with its path lengths and flows, for the search to change in place.
 
     position, order  int32[m], inverse to each other
-    far     int16[D, m], channels from the start of channel c to the destination, c included; FAR where no path climbs
+    far     int16[D, m], channels from the start of channel c to the destination, c included; FAR if no path ascends
     start   int16[D, n], channels from each switch to the destination
-    flow    float32[D, m], host pairs over each channel to the destination, paths of equal length used alike
+    flow    float32[D, m], host pairs over each channel to the destination, paths of equal length used equally
     load    float64[m], the sum of the flows
     """
 
@@ -216,7 +220,7 @@ class State(NamedTuple):
 
 
 def state_of(net: Net, ground: Ground, order: NDArray[np.int32]) -> tuple[State, Score]:
-    """Work out path lengths and flows of an order from nothing."""
+    """Compute path lengths and flows of an order from scratch."""
     n, m, d = len(net.switch), len(net.tail), len(net.target)
     position = np.empty(m, np.int32)
     position[order] = np.arange(m, dtype=np.int32)
@@ -241,7 +245,7 @@ def _smooth_largest(load: NDArray[np.float64], bound: float) -> float:
         y = (x / bound) * (x / bound)
         y *= y
         total += y * y
-    # roots of squares and no powers: these are rounded alike everywhere
+    # square roots and no powers: these round alike on every processor
     return np.sqrt(np.sqrt(np.sqrt(total / len(load))))  # type: ignore[no-any-return]
 
 
@@ -282,7 +286,7 @@ def _fill(net: Net, ground: Ground, state: State) -> float:
 
 @kernel
 def _spread(net: Net, ground: Ground, state: State, k: int, flow: NDArray[np.float32]) -> None:
-    """Send what goes to the k-th target over all shortest climbing paths, at every fork in equal parts."""
+    """Send what goes to the k-th target over all shortest ascending paths, in equal parts at every fork."""
     head, weight, out_start, out = net.head, net.weight, net.out_start, net.out
     after_start, after = ground.after_start, ground.after
     position, order = state.position, state.order
@@ -321,11 +325,11 @@ def improve(
     tree: NDArray[np.bool_],
     draws: NDArray[np.int64],
 ) -> Score:
-    """Move channels in the order wherever that lowers the cost, in place; returns the score reached.
+    """Move channels in the order if that lowers the cost, in place; return the score reached.
 
-    Every row of `draws`, int64[moves, 4] of numbers from 0, picks one refused turn x -> y to allow, by moving x before
-    y or y behind x. All turns of the escape tree `tree` (bool[m]) stay allowed, so all pairs stay joined. Only the
-    destinations whose shortest climbing paths change are looked at again, and of those only the channels that change.
+    Every row of `draws`, int64[moves, 4] of numbers from 0, picks one prohibited turn x -> y to allow, by moving x
+    before y or y after x. All turns of the escape tree `tree` (bool[m]) stay allowed, so all pairs stay connected. Only
+    destinations whose shortest ascending paths change are examined again, and of those only the channels that change.
     """
     return Score(*_improve(net, ground, state, tree, draws, score.hops, score.cost))
 
@@ -352,7 +356,7 @@ def _nearest(
     position: NDArray[np.int32],
     far: NDArray[np.int16],
 ) -> int:
-    """Return far[c] as its next channels have it."""
+    """Return the value of far[c] that follows from its next channels."""
     best = FAR
     for j in range(after_start[c], after_start[c + 1]):
         e = after[j]
@@ -363,7 +367,7 @@ def _nearest(
 
 @kernel
 def _wanted(net: Net, ground: Ground, state: State, draw: NDArray[np.int64]) -> tuple[int, int]:
-    """Find a refused turn on a shortest path between switches whose climbing path is longer, (-1, -1) where none is."""
+    """Return a prohibited turn on a shortest path between switches whose ascending path is longer, or (-1, -1)."""
     out_start, out, head, target = net.out_start, net.out, net.head, net.target
     distance, start, position = ground.distance, state.start, state.position
     k = draw[0] % len(target)
@@ -420,7 +424,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
     gained, lost = np.empty(2 * widest, np.int32), np.empty(2 * widest, np.int32)
     listed = np.zeros(m, np.bool_)
     todo = np.empty(m, np.int32)
-    # what to put back: (column, channel or switch, value before)
+    # values to restore: (destination, channel c or switch s as -1 - s, value before)
     log_size = 1 << 16
     log_at = np.empty((log_size, 3), np.int32)
     dirty = np.empty(len(target), np.int32)
@@ -429,9 +433,9 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
     first_of = np.empty(turns, np.int32)
     for c in range(m):
         first_of[after_start[c] : after_start[c + 1]] = c
-    # Moves that lengthen paths by more seldom pay by their loads (random graphs of 64 and 256 switches).
+    # Moves that lengthen paths by more seldom pay off in load (random graphs of 64 and 256 switches).
     slack = 0.012 / np.sqrt(m) * shortest
-    # destinations in an order that takes a part of them from everywhere
+    # destinations in an order whose every prefix is spread over all of them
     stride = max(1, int(0.618 * len(target)))
     while np.gcd(stride, len(target)) > 1:
         stride += 1
@@ -448,8 +452,8 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
                 t = t + 1 if t + 1 < turns else 0
             x, y = first_of[t], after[t]
             if position[x] < position[y]:
-                break  # nothing is refused
-        # x before y: x takes y's place; or y behind x: y takes x's
+                break  # no turn is prohibited
+        # x before y: x takes y's place; or y after x: y takes x's
         if draw[3] & 2:
             c, was, to = x, position[x], position[y]
         else:
@@ -462,7 +466,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
                 broken |= tree[before[j]] and to <= position[before[j]] < was
             if broken:
                 continue
-        # the turns that change hands: of c with what it jumps over
+        # the turns that flip: those between c and the channels it passes
         low, high = min(was, to), max(was, to)
         flips_after, flips_before = 0, 0
         for j in range(after_start[c], after_start[c + 1]):
@@ -517,7 +521,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
                     size += 1
             spread = False
             while size:
-                # the last in the order first: what it depends on is settled
+                # the last in the order first: all that it depends on is final
                 at = 0
                 for j in range(1, size):
                     if position[todo[j]] > position[todo[at]]:
@@ -580,7 +584,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
                 for e in range(m):
                     trial[e] += np.float64(fresh[i, e]) - np.float64(flow[k, e])
                 if i == dirties // 8 or i == dirties // 3:
-                    # a part of the destinations shows where the load goes; the rest seldom turns it round
+                    # a part of the destinations shows the trend of the load; the rest seldom reverses it
                     part = LOAD_SHARE * _smooth_largest(trial, bound) - (cost - hops / shortest)
                     if part * (4 if i == dirties // 8 else 2) + (new_hops - hops) / shortest > 0.0:
                         failed = True

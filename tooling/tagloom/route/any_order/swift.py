@@ -1,4 +1,4 @@
-"""Point every channel to its next one for many destinations at a time: for speed, with no look back at the loads."""
+"""Choose next channels for many destinations at a time: fast, without a second pass over the loads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from tagloom.route.net import Ordered, Tables
 
 BATCH = 64  # destinations at a time, as in the scores
-NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add for a channel
+NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add to the cost of a channel
 FAR = 1 << 16
-LEVEL = 1 << 14  # a channel more on the way; less than that, up to 128 channels, is what ties are broken by
+LEVEL = 1 << 14  # the cost of one more channel; the additions that break ties stay below it for 128 channels
 
 
 def swift_rows(order: Ordered, channels: int, switches: int) -> Tables:
     """Return a relation in the fabric's numbers: first int32[D, N], following int32[C, N], and loads float64[m].
 
-    Of shortest paths the one whose next channel has carried least is taken, and chance decides within blocks of
-    destinations. Only what a path uses is written. All turns come from the list of turns that climb, so no dependency
-    cycle can close. Raises AssertionError where a switch is not reached.
+    Among shortest paths the one whose next channel has the least load so far is taken, at random within blocks of
+    destinations. Only entries that a path uses are written. All turns ascend, so no dependency cycle can close. Raises
+    AssertionError if a switch is not reached.
     """
     rows = relation_table(order, channels, switches)
     if not _swift(order, rows):
@@ -38,7 +38,7 @@ def _swift(order: Ordered, rows: Tables) -> bool:  # noqa: C901, PLR0912, PLR091
     channel, weight, target, switch = order.channel, order.weight, order.target, order.switch
     first, following, load = rows
     m, n = len(head), len(out_start) - 1
-    far = np.empty((m, BATCH), np.int32)  # LEVEL times the channels on the way, and a tie-breaker below LEVEL
+    far = np.empty((m, BATCH), np.int32)  # LEVEL times the channels on the path, plus a tie-breaker below LEVEL
     nxt = np.empty((m, BATCH), np.int32)
     flow = np.empty((m, BATCH), np.float32)
     price = np.zeros(m, np.int32)
@@ -52,17 +52,17 @@ def _swift(order: Ordered, rows: Tables) -> bool:  # noqa: C901, PLR0912, PLR091
         for i in range(BATCH):
             mix = (mix * 1103515245 + 12345) & 0x7FFFFFFF
             chance[j, i] = (mix >> 16) & NOISE
-    # Two indices and no rows: a row is an object, and to count its references takes as long as its numbers.
+    # Two indices and no rows: a row is an object, and counting its references takes as long as its numbers.
     for begin in range(0, len(target), BATCH):
         some = target[begin : begin + BATCH]
-        straight = switch[some[-1]] - switch[some[0]] == len(some) - 1  # then rows are written as a whole
+        straight = switch[some[-1]] - switch[some[0]] == len(some) - 1  # then rows are written in one piece
         pairs[:] = 0.0
         for i in range(len(some)):
             slot_of[some[i]] = i
             pairs[i] = weight[some[i]]
         for c in range(m - 1, -1, -1):
             for i in range(BATCH):
-                far[c, i] = FAR * LEVEL  # and more for every channel that leads nowhere: 16 bits are left for that
+                far[c, i] = FAR * LEVEL  # plus more for every dead-end channel: 16 bits are left for that
                 nxt[c, i] = UNUSED
             for j in range(turn_start[c], turn_start[c + 1]):
                 e = turn[j]
@@ -113,7 +113,7 @@ def _swift(order: Ordered, rows: Tables) -> bool:  # noqa: C901, PLR0912, PLR091
                 for i in range(len(some)):
                     if flow[c, i] > 0.0:
                         line[switch[some[i]]] = nxt[c, i]
-            a, b = 0.0, 0.0  # two sums that need not wait for each other
+            a, b = 0.0, 0.0  # two independent sums, which the processor adds in parallel
             for i in range(0, BATCH, 2):
                 a += flow[c, i]
                 b += flow[c, i + 1]
