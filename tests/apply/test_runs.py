@@ -30,6 +30,7 @@ from tagloom.lab.device import Quirks
 from tagloom.lab.directory import Order
 from tagloom.operate import waves
 from tagloom.records.change import difference
+from tagloom.records.switch_state import SwitchEditor
 from tagloom.render import render_commands
 from tagloom.share import share_directory
 from terminal import HEARS_INTERRUPTS
@@ -596,3 +597,157 @@ def test_no_line_is_sent_that_the_journal_has_no_room_for(ring):
     assert set(page["failed"]) >= set(NAMES) - intended != set()
     assert {name for name in NAMES if after[name] != before[name]} <= intended
     assert "expected a journal that can be written" in page["errors"]
+
+
+# --- a change that is to be confirmed ---------------------------------------------------------------------------------
+
+
+def until_it_waits(ring, begun):
+    """Wait until a change that is to be confirmed is on all switches."""
+    ring.until(begun, "select 1 from runs, confirmations where run = id and state = 'done' and kind = 'apply'")
+
+
+def left_waiting(ring):
+    """Kill a command whose change waits for its confirmation."""
+    begun = ring.start("apply", "change", "--confirm", "1h")
+    until_it_waits(ring, begun)
+    begun.kill()
+    begun.communicate()
+
+
+def let_time_pass(ring):
+    """Let the time of all confirmations be over."""
+    with closing(sqlite3.connect(ring.runs / "journal.db")) as wire, wire:
+        wire.execute("update confirmations set seconds = 1e-3")
+
+
+def test_what_nobody_confirms_is_taken_back(ring):
+    before = ring.running()
+    page = ring.answer("apply", "change", "--confirm", "1s", expect=1)
+    assert (page["kind"], page["state"], page["failed"]) == ("rollback", "done", [])
+    assert page["confirmation"]["state"] == "taken back"
+    assert "unless somebody types: tagloom confirm" in page["said"]
+    assert ring.running() == ring.running(startup=True) == before
+    assert ring.journal.run(1).state == "undone"
+    assert ring.answer("confirm", expect=1)["confirmed"] is False
+
+
+def test_another_terminal_confirms_and_meanwhile_the_status_says_what_is_armed(ring):
+    begun = ring.start("apply", "change", "--confirm", "1h")
+    until_it_waits(ring, begun)
+    page = ring.answer("status", "--offline", expect=1)
+    assert (page["armed"]["state"], page["armed"]["seconds"]) == ("waiting", 3600)
+    assert page["armed"]["source"] == str(ring.home / "change")
+    assert page["next"] == f"tagloom confirm -i {ring.rack}"
+    page = ring.answer("confirm")
+    assert (page["confirmed"], page["confirmation"]["state"]) == (True, "confirmed")
+    said = ring.read(None, *begun.communicate(), expect=None)
+    assert (begun.returncode, said["confirmation"]["state"], said["kind"]) == (0, "confirmed", "apply")
+    assert ring.standing(ring.running(), 3)
+    assert ring.answer("status", "--offline")["armed"] is None
+
+
+@pytest.mark.parametrize("how", few(["confirm", "rollback", "resume", "run"], 2))
+def test_a_killed_command_leaves_its_change_armed_and_the_next_one_keeps_it_or_takes_it_back(ring, how):
+    before = ring.running()
+    left_waiting(ring)
+    page = ring.answer("apply", "old", expect=1)
+    assert page["advice"] == ["confirm", "rollback"]
+    if how == "confirm":
+        assert ring.answer("confirm")["confirmed"]
+        assert ring.standing(ring.running(), 3)
+    elif how == "rollback":
+        assert ring.answer("rollback")["state"] == "done"
+    else:
+        let_time_pass(ring)
+        page = ring.answer("status", "--offline", expect=1)
+        assert (page["armed"]["state"], page["next"]) == ("expired", f"tagloom rollback -i {ring.rack}")
+        if how == "resume":
+            assert ring.answer("apply", "--resume", expect=1)["confirmation"]["state"] == "taken back"
+        else:
+            (ring.home / "day.yml").write_text('- {when: "0 7 * * *", settings: all-on}\n')
+            page = ring.answer("run", "day.yml", "--once", "--no-watch", "--allow", "interrupt")
+            assert "nobody confirmed" in " ".join(each["text"] for each in page["told"])
+    if how in {"rollback", "resume"}:
+        assert ring.running() == ring.running(startup=True) == before
+    # where it was taken back, nothing stands that an apply has brought
+    assert ring.answer("status", "--offline", expect=int(how != "confirm"))["armed"] is None
+    assert ring.journal.run(1).state == ("done" if how == "confirm" else "undone")
+
+
+@pytest.mark.parametrize("how", few(["rollback", "resume"], 1))
+def test_a_command_killed_in_the_middle_of_its_change_still_asks_for_the_confirmation(ring, how):
+    ring.hold_back("s1", line=f"^{pvid_line(ring, 2)}$")
+    begun = ring.start("apply", "change", "--confirm", "1h")
+    ring.until_held_back(begun, "s1")
+    begun.kill()
+    begun.communicate()
+    process.mend(ring.rack)
+    page = ring.answer("status", "--offline", expect=1)
+    assert (page["armed"]["state"], page["next"]) == ("under way", f"tagloom apply --resume -i {ring.rack}")
+    assert "is under way" in ring.answer("confirm", expect=1)["witness"]
+    if how == "rollback":
+        ring.answer("rollback")
+        assert ring.standing(ring.running(), 0)
+    else:
+        begun = ring.start("apply", "--resume")
+        until_it_waits(ring, begun)
+        assert ring.answer("confirm")["confirmed"]
+        begun.communicate()
+        assert begun.returncode == 0
+        assert ring.standing(ring.running(), 3)
+    assert ring.answer("status", "--offline", expect=int(how == "rollback"))["armed"] is None
+
+
+def test_a_change_that_fails_is_taken_back_at_once_and_the_switch_is_named(ring):
+    before = ring.running()
+    process.quirks(ring.rack, {"s1": {"reject_line": f"^{pvid_line(ring, 2)}$"}})
+    page = ring.answer("apply", "change", "--confirm", "1h", expect=3)
+    assert (page["failed"], page["confirmation"]["state"]) == (["s1"], "taken back")
+    assert ring.running() == before
+
+
+@pytest.mark.parametrize("typed", few(["yes\n", "no\n", ""], 2))
+def test_the_terminal_answers_too_and_where_it_hangs_up_the_change_is_taken_back_in_time(ring, typed):
+    ours, theirs = os.openpty()
+    wait = "1h" if typed else "3s"
+    words = ["apply", "change", "--confirm", wait, "-i", str(ring.rack)]
+    begun = subprocess.Popen(
+        ["setsid", "--ctty", sys.executable, "-m", "tagloom.cli", *words],
+        cwd=ring.home,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    until_it_waits(ring, begun)
+    os.write(ours, typed.encode())
+    if typed:
+        said = b""
+        while begun.poll() is None or b"confirm   " not in said:
+            try:
+                said += os.read(ours, 65536)
+            except OSError:
+                break
+    os.close(ours)
+    assert begun.wait() == (0 if typed == "yes\n" else 1)
+    assert ring.standing(ring.running(), 3 if typed == "yes\n" else 0)
+
+
+def test_what_cannot_be_taken_back_is_not_begun_with_a_confirmation(ring):
+    page = ring.answer("apply", "change", "--confirm", "soon", "--on-failure", "undo", expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--confirm", "--on-failure"]
+    held = ring.running()
+    for name in NAMES:  # as they came out of their boxes
+        platform = platforms.of(FABRIC.switches[FABRIC.index[name]])
+        blank = SwitchEditor.blank(platform.ports).freeze()
+        ring.type(name, *render_commands(platform, difference(held[name], blank), held[name]))
+    page = ring.answer("apply", "old", "--confirm", "1h", "--allow", "interrupt", expect=1)
+    assert page["witness"] == "the fabric would be set up in one go, from a state that does not prove"
+    assert not ring.journal.runs()
+    assert ring.answer("confirm", expect=1) | {"said": ""} == {
+        "confirmed": False,
+        "confirmation": None,
+        "said": "",
+        "errors": "",
+    }

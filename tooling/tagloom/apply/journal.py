@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
+from tagloom.apply import confirmations
 from tagloom.apply.run_states import (
     DONE,
     FAILED,
@@ -196,8 +197,12 @@ class Journal:
         proven: bool,
         order: Path,
         undoes: int | None = None,
+        confirm_seconds: float = 0.0,
     ) -> Run:
-        """Write down a run and its own copy of the directory `order`, synced, before anything is sent."""
+        """Write down a run and its own copy of the directory `order`, synced, before anything is sent.
+
+        With `confirm_seconds` it is to be confirmed within so many after its end.
+        """
         row = (name, kind, fabric, source, command, operator, time.time(), RUNNING, waves, proven, undoes, _pack(order))
         with self._writing() as wire:
             number = wire.execute(
@@ -205,6 +210,8 @@ class Journal:
                 " undoes, pack) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
                 row,
             ).lastrowid
+            if confirm_seconds:
+                confirmations.insert(wire, int(number or 0), confirm_seconds)
         return self.run(int(number or 0))
 
     def run(self, number: int) -> Run:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, site_of
+from tagloom.cli.confirming import Keyboard, add_confirm_option, until_confirmed, wrong_confirmation
+from tagloom.cli.inputs import LAB, Findings, counting, inventory_of, inventory_words, seconds_of, site_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser
 from tagloom.errors import Finding, InputError
@@ -46,13 +47,25 @@ def _apply(args: argparse.Namespace, screen: Screen) -> int:
         if (args.build / "rollout.json").exists() and (args.without or args.readmit):
             rule = f"a build, such as {args.build}/build: the waves of a rollout need all their switches"
             wrong.findings.append(Finding("--without and --readmit", rule, str(args.build)))
+        wrong.findings += wrong_confirmation(args)
         if (args.build / "rollout.json").exists() and args.foreign != "refuse":
             rule = "a build: the waves of a rollout are what they are, and rollout has this option too"
             wrong.findings.append(Finding("--foreign", rule, str(args.build)))
     wrong.end()
-    with Ansible(site, args.limit) as ansible:
+    with until_confirmed(args, screen), Ansible(site, args.limit) as ansible:
         ansible.start()
         return _prove_and_apply(args, screen, ansible)
+
+
+def _settled(context: Any, result: Any, args: argparse.Namespace) -> Any:
+    """Return what became of an apply once it was confirmed or taken back, where it waits for that."""
+    from tagloom.operate import confirming
+
+    if args.check:
+        return result
+    keyboard = Keyboard()
+    words = _next_words(args, "confirm") + (", or yes here" if keyboard.is_open else "")
+    return confirming.settle(context, result, _options(args), keyboard, words)
 
 
 def _prove_and_apply(args: argparse.Namespace, screen: Screen, ansible: Ansible) -> int:
@@ -93,6 +106,7 @@ def _apply_proven(args: argparse.Namespace, screen: Screen, ansible: Ansible, pr
         if not args.check:
             operation.refuse_unfinished(context, prepared.fabric.name, options, lambda what: _next_words(args, what))
         result = operation.look_and_apply(context, prepared, options, check=args.check, on_found=show, phase=phase)
+        result = _settled(context, result, args)
         if args.check and args.drift:  # which may lead elsewhere than what was surveyed
             _show(result.outcomes, screen, diff=args.diff)
         return _show_result(result, screen, args, context, checked=args.check)
@@ -112,6 +126,7 @@ def _options(args: argparse.Namespace) -> ApplyOptions:
         readmitted,
         bool(_without(args)),
         getattr(args, "foreign", "refuse"),
+        seconds_of(args.confirm, "--confirm") if getattr(args, "confirm", "") else 0.0,
     )
 
 
@@ -127,20 +142,28 @@ def _check_readmitted(name: str, prepared: PreparedChange) -> None:
 
 def _resume(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.operate import apply as operation
+    from tagloom.operate import confirming
 
     wrong = Findings()
     site = wrong.of(lambda: site_of(args))
     said = {"--allow drain": "drain" in (args.allow or []), "--drift": args.drift, "--limit": args.limit}
     actual = "a run goes on as it was begun"
     wrong.findings += [Finding(name, "nothing beside --resume", actual) for name, value in said.items() if value]
+    wrong.findings += wrong_confirmation(args)
     wrong.end()
-    with context_at(args, screen, site) as context:
+    with until_confirmed(args, screen), context_at(args, screen, site) as context:
+        left = confirming.left_waiting(context)
+        if left is not None and not args.check:
+            return _show_result(_settled(context, left, args), screen, args, context)
         run = operation.interrupted(context)
+        if args.confirm and not args.check:
+            confirming.arm(context, run, _options(args).confirm_seconds)
         if args.build is not None and str(args.build.absolute()) != run.source:
             raise InputError([Finding("--resume", f"{run.source}, which was interrupted", str(args.build))])
         screen.remark(f"resuming  {run.kind} {run.name} of {run.source}, in wave {run.wave} of {run.waves}")
         with screen.progress("switches read" if args.check else "pushes") as note:
             result = operation.resume(context, run, _options(args), counting(note, None), check=args.check)
+        result = _settled(context, result, args)
         if args.check or args.diff:
             _show(result.outcomes, screen, diff=args.diff)
         return _show_result(result, screen, args, context, checked=args.check)
@@ -218,8 +241,10 @@ def _show(survey: Outcomes, screen: Screen, *, diff: bool) -> None:
 
 def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context: Any, *, checked: bool = False) -> int:
     """Return what became of every switch, where the fabric stands, and what to type next."""
+    from tagloom.apply.confirmations import CONFIRMED, WAITING
     from tagloom.apply.outcomes import Fault
     from tagloom.report import terminal
+    from tagloom.report.status import confirmation_words
 
     outcomes, drifted = result.outcomes, bool(result.drift)
     unfinished = context.journal.unfinished()
@@ -249,6 +274,11 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
     if dead := _where_dead(args, result):
         screen.say(*terminal.row("", f"where {', '.join(dead[0])} is dead: {dead[1]}"))
         payload["next"] = dead[1]
+    if result.confirmation is not None:
+        screen.say(*terminal.row("confirm", confirmation_words(payload["confirmation"])))
+        if result.confirmation.state == WAITING:
+            payload["next"] = _next_words(args, "confirm")
+            screen.say(*terminal.row("next", payload["next"]))
     if result.refused:
         payload |= {"refused": result.interrupted.rule, "witness": result.interrupted.witness, "next": again}
     screen.answer(payload)
@@ -256,7 +286,8 @@ def _show_result(result: Any, screen: Screen, args: argparse.Namespace, context:
         return NO
     if outcomes.failed_by(*set(Fault) - {Fault.NONE, Fault.STOPPED}) or outcomes.error:
         return DEVICE_FAILED
-    return NO if outcomes.stopped or outcomes.failed else GOOD
+    unconfirmed = result.confirmation is not None and result.confirmation.state != CONFIRMED
+    return NO if outcomes.stopped or outcomes.failed or unconfirmed else GOOD
 
 
 def _where_dead(args: argparse.Namespace, result: Any) -> tuple[list[str], str] | None:
@@ -390,6 +421,7 @@ def add(commands: Commands) -> None:
         "them to a tree, as --check shows",
     )
     apply.add_argument("--resume", action="store_true", help="continue the interrupted run")
+    add_confirm_option(apply)
     apply.add_argument(
         "--drift",
         choices=["keep", "overwrite"],

@@ -64,6 +64,7 @@ class Screen:
         self.as_json, self.verbose = as_json, verbose
         self._spoken = 0.0
         self.unheard = False  # nobody reads standard output any more, or it was lost
+        self.plain = False  # no bars: the terminal may go while they are drawn
 
     def _print(self, name: str, text: str) -> None:
         """Print a line on a stream; a stream that fails is silent from then on, and never changes an exit status.
@@ -99,7 +100,7 @@ class Screen:
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
-        if not sys.stderr.isatty():
+        if self.plain or not sys.stderr.isatty():
             self._spoken = time.monotonic()
 
             def note(done: int, of: int) -> None:
@@ -120,7 +121,7 @@ class Screen:
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
         """Return what is being waited for, on a terminal, while it lasts."""
-        if not sys.stderr.isatty():
+        if self.plain or not sys.stderr.isatty():
             yield
             return
         from rich.console import Console

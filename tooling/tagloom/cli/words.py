@@ -26,6 +26,7 @@ EXAMPLES = {
     "rollout": "tagloom rollout build build-night -o to-night",
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",
+    "confirm": "tagloom confirm",
     "abort": "tagloom abort",
     "repair": "tagloom repair --propose",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",

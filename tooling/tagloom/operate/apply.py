@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.apply.build import digest, read_waves
+from tagloom.apply.confirmations import EXPIRED, WAITING, Confirmations, must_be_answered
 from tagloom.apply.journal import SAVED
 from tagloom.apply.outcomes import Fault
 from tagloom.apply.run_states import DONE, UNDONE, Move
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from tagloom.apply.confirmations import Confirmation
     from tagloom.apply.journal import Run
     from tagloom.apply.outcomes import Outcomes
     from tagloom.apply.playbook import Progress
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     Phase = Callable[[str, int], AbstractContextManager[Progress | None]]
 
 _OVERWRITE = "--drift overwrite"
+_AT_ONCE = "the fabric would be set up in one go, from a state that does not prove"
 REQUESTED = (
     "asked"  # in a run's order: configurations as they were asked for, where something by hand was kept beside them
 )
@@ -57,7 +60,8 @@ class ApplyOptions:
     `allow_drain` lets hosts be paused, `allow_interrupt` lets pairs that work be cut off while lines land.
     `readmit` names a switch that came back with an old configuration, and is led to its place apart from the others;
     `without`, that switches were said to be dead, which the build is to be planned around. `foreign` says what is done
-    about VLANs of others that would loop: refuse, or prune.
+    about VLANs of others that would loop: refuse, or prune. With `confirm_seconds` the change is taken back unless
+    somebody confirms it within so many after its end (see `confirming.settle`).
     """
 
     on_failure: str = "stop"
@@ -67,6 +71,7 @@ class ApplyOptions:
     readmit: str = ""
     without: bool = False
     foreign: str = "refuse"
+    confirm_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ class Result:
     """What became of an apply: outcomes, its run (None where nothing was begun), what drifted, remarks.
 
     `interrupted` says which pairs the change cuts off, `refused` that it was not begun because nobody allowed that;
-    `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port).
+    `pruned` are the memberships in VLANs of others that it takes from links, by switch as (VLAN, port). `confirmation`
+    is that which the change waited for, None where nobody asked for one.
     """
 
     outcomes: Outcomes
@@ -84,6 +90,7 @@ class Result:
     interrupted: Interrupted = field(default_factory=Interrupted)
     refused: bool = False
     pruned: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    confirmation: Confirmation | None = None
 
     @property
     def good(self) -> bool:
@@ -99,14 +106,18 @@ class Result:
         payload["pruned"] = cells_to_json(self.pruned)
         payload["drift"] = [finding.to_json() for finding in self.drift]
         payload["own_lines"] = {o.switch: list(o.own_lines) for o in self.outcomes.outcomes if o.own_lines}
+        payload["confirmation"] = self.confirmation.to_json() if self.confirmation else None
         return payload | self.interrupted.to_json()
 
 
 def refuse_unfinished(context: ApplyContext, fabric: str, options: ApplyOptions, words: Callable[[str], str]) -> None:
-    """Refuse a new apply where an older one left switches between two proven states. Raises PlanError.
+    """Refuse a new apply where an older one waits for its confirmation, or left switches between two proven states.
 
-    `words` writes a command as the operator would type it.
+    `words` writes a command as the operator would type it. Raises PlanError.
     """
+    armed = Confirmations(context.journal).open()
+    if armed is not None and armed.state in {WAITING, EXPIRED}:
+        raise must_be_answered(armed)
     run = context.journal.unfinished(fabric)
     if run is not None and run.proven and run.wave and not options.drift:
         raise PlanError(
@@ -164,7 +175,11 @@ def look_and_apply(
         led = found.retarget(prepared.fabric, after, context.site.share / "templates")
         found = waves.Survey(led, found.read, after)
     on_found(found)
+    if options.confirm_seconds and (lacking := sorted({o.switch for o in found.outcomes.outcomes if o.own_lines})):
+        raise not_to_be_confirmed(f"{', '.join(lacking)} would be sent lines of your own, which no rollback takes back")
     alone = _pruned_alone(context, prepared, found, options)
+    if alone is not None and options.confirm_seconds:
+        raise not_to_be_confirmed(_AT_ONCE)
     if alone is not None:
         result, first = alone
         if check or result.drift or result.refused:
@@ -300,8 +315,11 @@ def apply_new(
     cut = _interrupted(prepared.sequence, found, after)
     if not _consented(cut, options):
         return Result(found.unsent(), remarks=remarks, interrupted=cut, refused=True, pruned=cells)
+    if options.confirm_seconds and not prepared.sequence.states:
+        raise not_to_be_confirmed(_AT_ONCE)
     _announce(context, prepared.directory, cut)
-    run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, allowed=not cut.hitless)
+    wish = {"allowed": not cut.hitless, "confirm_seconds": options.confirm_seconds}
+    run, sequence = context.begin(prepared.sequence, "apply", source, save=unsaved, **wish)  # type: ignore[arg-type]  # its own keywords
 
     def prove_from_here() -> None:
         if sequence.states:
@@ -310,6 +328,12 @@ def apply_new(
     outcomes = context.push(run, sequence, meanwhile=prove_from_here, on_progress=on_progress)
     result = _after(context, run, sequence, found.complete(outcomes), options, on_progress)
     return replace(result, remarks=(*remarks, *result.remarks), interrupted=cut, pruned=cells)
+
+
+def not_to_be_confirmed(witness: str) -> PlanError:
+    """Return the refusal of a confirmation for what could not be taken back."""
+    rule = "a change waits for a confirmation only where a proven way leads back from it"
+    return PlanError(rule, witness, "tagloom apply without --confirm", ())
 
 
 def _interrupted(sequence: WaveSequence, found: Survey, after: FabricState) -> Interrupted:
@@ -393,6 +417,8 @@ def preview(context: ApplyContext, prepared: PreparedChange, found: Survey, opti
         return Result(outcomes, remarks=remarks)
     kept = bool(drifted) and options.drift == "keep"
     ordered = _ordered(context, prepared, found, after, options, kept=kept)
+    if options.confirm_seconds and not ordered.sequence.states:
+        raise not_to_be_confirmed(_AT_ONCE)
     cut, cells = _interrupted(ordered.sequence, found, after), ordered.sequence.pruned
     remarks = (*remarks, *pruned_names(ordered.fabric, cells))
     return Result(replace(outcomes, waves=ordered.sequence.waves), remarks=remarks, interrupted=cut, pruned=cells)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tagloom.errors import DeviceError, InputError, PlanError, TagloomError
 from tagloom.observe import PORTS, busiest_link, observe_all
-from tagloom.operate import apply, prepare, waves
+from tagloom.operate import apply, confirming, prepare, waves
 from tagloom.operate.repair_runs import protection_applied
 from tagloom.pipeline.files import write_build
 from tagloom.pipeline.planning import plan
@@ -193,6 +193,7 @@ class TimetableController:
 
     def step(self) -> None:
         """Look once, and act on it. Raises TagloomError where a change fails, KeyboardInterrupt if it was stopped."""
+        self._take_back_left_over()
         if self.repairs is not None and self.repairs.look():  # settings wait until paths are home again
             self._status(self.clock.now(), due(self.table, self.clock.now()), None, 0)
             return
@@ -216,6 +217,17 @@ class TimetableController:
             self._confirm(now, decision.settings)
             self._answer(requests)
         self._status(now, scheduled, load[0] if load is not None else None, len(requests))
+
+    def _take_back_left_over(self) -> None:
+        """Take back a change that a command which died left waiting for its confirmation, once the time is over."""
+        if self.dry_run or not confirming.is_left_over(self.site.home):
+            return
+        with self.context(self.next_site()) as context:
+            result = confirming.take_back_left_over(context, apply.ApplyOptions())
+        if result is not None and result.run is not None:
+            self._sound(result)
+            self._sure = False  # of what switches hold
+            self.tell(self.clock.now(), f"nobody confirmed {result.run.source} in time: it was taken back")
 
     def _raises(self, decision: Decision) -> bool:
         """Return whether a change must not wait after one that failed: for load, or for links it may have left down."""

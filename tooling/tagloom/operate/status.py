@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tagloom import observe
 from tagloom.apply.abort import JOURNAL, LOCK, at_work
 from tagloom.apply.build import fabric_file
+from tagloom.apply.confirmations import WAITING, Confirmations
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import holder
 from tagloom.apply.run_states import INTERRUPTED, RUNNING
@@ -24,6 +25,7 @@ from tagloom.records.dead_parts import DeadParts
 from tagloom.render import parse
 
 if TYPE_CHECKING:
+    from tagloom.apply.confirmations import Confirmation
     from tagloom.apply.journal import Run
     from tagloom.apply.site import Site
     from tagloom.errors import Finding
@@ -41,6 +43,7 @@ class Recorded:
     applied     the run that brought what switches hold, with its fabric and state; None where none did
     repaired    whether that was a repair
     locked_by   who works on the switches now, "" for nobody
+    armed       the change that is to be confirmed, else taken back
     """
 
     last: Run | None = None
@@ -50,6 +53,7 @@ class Recorded:
     repaired: bool = False
     locked_by: str = ""
     clock: ClockDocument | None = None
+    armed: Confirmation | None = None
 
     @property
     def build(self) -> Path | None:
@@ -91,7 +95,8 @@ def recorded(home: Path) -> Recorded:
         if last is not None and last.state == RUNNING:
             last = replace(last, state=INTERRUPTED)
     applied = journal.applied()
-    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home))
+    armed = Confirmations(journal).open()
+    reported = Recorded(last, applied, locked_by=locked_by, clock=read_clock(home), armed=armed)
     if applied is None:
         return reported
     with tempfile.TemporaryDirectory() as place:
@@ -201,7 +206,9 @@ def _cables(fabric: Fabric, dead: DeadParts) -> set[str]:
 
 def next_words(known: Recorded, seen: Look) -> str:
     """Return the command to type next, without its first word, "" where there is nothing to do but to wait."""
-    build, last = known.build, known.last
+    build, last, armed = known.build, known.last, known.armed
+    if armed is not None and armed.state == WAITING:
+        return "confirm"
     if known.locked_by:
         return ""
     dead = [name for name in seen.unhandled if name in seen.dead_switches]
@@ -209,8 +216,8 @@ def next_words(known: Recorded, seen: Look) -> str:
         if dead and last.kind == "apply" and build is not None:
             return " ".join([f"apply {build}", *(f"--without {name}" for name in dead), "--drift overwrite"])
         return "apply --resume"
-    if build is None:
-        return ""
+    if build is None or armed is not None:
+        return "rollback" if armed is not None else ""
     if seen.unhandled or (seen.back and known.repaired):
         return "repair"
     if seen.back:
@@ -223,7 +230,7 @@ def is_as_built(known: Recorded, seen: Look | None) -> bool:
     shown = seen or Look()
     wrong = (shown.dead_switches, shown.dead_links, shown.silent, shown.findings, known.locked_by)
     unfinished = known.last is not None and known.last.unfinished
-    return known.applied is not None and not unfinished and not any(wrong)
+    return known.applied is not None and known.armed is None and not unfinished and not any(wrong)
 
 
 def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, Any]:
@@ -247,7 +254,7 @@ def status_page(fabric: str, known: Recorded, seen: Look | None) -> dict[str, An
         "silent_switches": list(shown.silent),
         "back": list(shown.back),
         "differs": list(shown.differs),
-        "armed": None,
+        "armed": known.armed.to_json() if known.armed else None,
         "findings": [finding.to_json() for finding in shown.findings],
     }
 

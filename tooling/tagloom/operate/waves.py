@@ -24,6 +24,7 @@ from tagloom.apply.build import (
     read_rollout,
     read_waves,
 )
+from tagloom.apply.confirmations import EXPIRED, WAITING, Confirmations, must_be_answered
 from tagloom.apply.journal import Journal
 from tagloom.apply.lock import FabricLock
 from tagloom.apply.outcomes import Fault
@@ -270,13 +271,18 @@ class ApplyContext:
         save: Collection[str] = (),
         undoes: Run | None = None,
         allowed: bool = False,
+        confirm_seconds: float = 0.0,
     ) -> tuple[Run, WaveSequence]:
         """Take a copy of a directory of waves as a new run's own, and write the run down: gives both.
 
         The copy's texts must be those that the sequence was read from. `save` lists switches that would start with
         something else than they hold: they are saved before the first line. `allowed` says that the operator allowed
-        pairs to be cut off, so that a resume need not ask. Runs that were not finished are left to this one.
+        pairs to be cut off, so that a resume need not ask. Runs that were not finished are left to this one; one that
+        waits for its confirmation is not. With `confirm_seconds` this one waits for its own. Raises PlanError.
         """
+        armed = Confirmations(self.journal).open()
+        if armed is not None and armed.state in {WAITING, EXPIRED} and undoes is None:
+            raise must_be_answered(armed)
         own = self.site.directory(kind) / "order"
         shutil.rmtree(own, ignore_errors=True)
         try:
@@ -305,6 +311,7 @@ class ApplyContext:
             proven=bool(sequence.states),
             order=own,
             undoes=undoes.id if undoes else None,
+            confirm_seconds=confirm_seconds,
         )
         return run, sequence
 

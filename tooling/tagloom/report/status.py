@@ -38,6 +38,8 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("runs", f"{payload['build']}, applied {when} by {payload['applied_by']} ({at:%Y-%m-%d %H:%M:%S})")
     lines += row("stands", payload["stands"])
     lines += row("at work", payload["locked_by"] or "nobody")
+    if (armed := payload["armed"]) is not None:
+        lines += row("armed", confirmation_words(armed))
     if (clock := payload["clock"]) is not None:
         lines += row("clock", _clock(clock))
     if not payload["looked"]:
@@ -52,6 +54,20 @@ def status_lines(payload: Mapping[str, Any], now: float) -> list[str]:
         lines += row("differs", count(len(payload["findings"]), "finding") if payload["findings"] else "nothing")
         lines += finding_lines([Finding(**each) for each in payload["findings"]])
     return lines
+
+
+def confirmation_words(armed: Mapping[str, Any]) -> str:
+    """Return how a change that is to be confirmed stands, of `Confirmation.to_json`."""
+    name, seconds = f"{armed['run']} of {armed['source']}", f"{armed['seconds']:g} s"
+    until = f"{datetime.fromisoformat(armed['until']):%H:%M:%S}" if armed["until"] else ""
+    return {
+        "under way": f"{name}: taken back unless it is confirmed within {seconds} of its end",
+        "waiting": f"{name}: taken back at {until} unless it is confirmed",
+        "expired": f"{name}: not confirmed by {until}, to be taken back",
+        "taking back": f"{name}: to be taken back ({armed['by']})",
+        "taken back": f"{name}: taken back ({armed['by']})",
+        "confirmed": f"{name}: confirmed by {armed['by']}",
+    }.get(armed["state"], f"{name}: {armed['state']}")
 
 
 def log_lines(log: Sequence[Mapping[str, Any]], *, whole: bool) -> list[str]:
