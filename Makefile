@@ -104,14 +104,29 @@ man: $(READY) ## the manual page, dist/tagloom.1, from what --help says
 	@$(BIN)/argparse-manpage --module tagloom.cli --function parser --prog tagloom --project-name tagloom \
 		--manual-title "Operator's manual" --output dist/tagloom.1
 
+DOCS_READY := $(VENV)/.docs
+
+$(DOCS_READY): $(READY) docs/requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -r docs/requirements.lock
+	@touch $@
+
+docs: $(DOCS_READY) ## the site, dist/site/index.html, every link checked; it is read without a network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "wrote     dist/site/index.html"
+
+reference: $(READY) ## the pages of docs/reference and the drawings, from the code
+	@$(BIN)/python docs/reference/write.py
+	@$(BIN)/python docs/pictures/draw.py
+
 bench: $(READY) ## benchmarks: ratios against peers in the same run
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-lock: ## renew requirements.lock within the ranges of pyproject.toml
+lock: ## renew requirements.lock and docs/requirements.lock within the ranges of pyproject.toml
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --group dev pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --group pyproject.toml:docs \
+		--constraint requirements.lock -o docs/requirements.lock
 
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs reference bench lock clean

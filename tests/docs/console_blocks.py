@@ -21,7 +21,7 @@ from tagloom.lab import process
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PARTS = re.compile(
-    r"<!-- (?P<mark>example|long|before)(?:: (?P<words>.*?))? -->\n|^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
+    r"<!-- (?P<mark>example|long|before)(?::\s(?P<words>.*?))?\s-->\n|^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
 STATUS = re.compile(r"exit status (\d)")
@@ -75,6 +75,10 @@ def blocks_of(page):
         else:
             assert not part["text"].startswith("$ "), f"{page}: a block with commands is a console block"
         marks = {}
+    marked = re.findall(r"<!-- (?:example|long|before)", text)
+    assert len(marked) == sum(part["mark"] is not None for part in PARTS.finditer(text)), (
+        f"{page}: marks are well-formed"
+    )
     return found
 
 

@@ -1,4 +1,4 @@
-"""Answer the commands that need no switch: new, plan, verify, rollout."""
+"""Answer the commands that need no switch: new, schema, plan, verify, rollout."""
 
 from __future__ import annotations
 
@@ -33,6 +33,22 @@ def _new(args: argparse.Namespace, screen: Screen) -> int:
         write_whole(args.output, text)
         screen.say(f"wrote     {args.output}", f"next      tagloom plan {args.output} -o build")
     screen.answer({"fabric": text, "wrote": str(args.output) if args.output else ""})
+    return GOOD
+
+
+def _schema(args: argparse.Namespace, screen: Screen) -> int:
+    import json
+
+    from tagloom.read.fabric_schema import fabric_schema
+
+    schema = fabric_schema()
+    text = json.dumps(schema, indent=2)
+    if args.output is None:
+        screen.say(text)
+    else:
+        write_whole(args.output, text + "\n")
+        screen.say(f"wrote     {args.output}", f"next      # yaml-language-server: $schema={args.output}")
+    screen.answer({"schema": schema, "wrote": str(args.output) if args.output else ""})
     return GOOD
 
 
@@ -216,6 +232,9 @@ def add(commands: Commands) -> None:
     new.add_argument("--model", default=DEFAULT_MODEL, metavar="M", help=f"switch model (default {DEFAULT_MODEL})")
     new.add_argument("--name", metavar="NAME", help="name of the fabric (default: the family)")
     new.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
+
+    schema = commands.add("schema", _schema, "write the JSON Schema of the fabric file, for editors")
+    schema.add_argument("-o", "--output", type=Path, metavar="FILE", help="write here instead of to standard output")
 
     plan = commands.add(
         "plan", _plan, "route a fabric, weave its VLANs, prove them and render the configurations", routing_words()

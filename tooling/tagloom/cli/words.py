@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = {
     "tagloom": "tagloom demo",
     "new": "tagloom new torus --dims 4 4 --parallel 2 -o fabric.yml",
+    "schema": "tagloom schema -o fabric.schema.json",
     "plan": "tagloom plan fabric.yml -o build",
     "verify": "tagloom verify build   (or: tagloom verify --fabric fabric.yml --configs build/configs)",
     "path": "tagloom path h0 h5 --build build --after s0:g1",

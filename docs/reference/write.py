@@ -1,0 +1,201 @@
+"""Write the reference pages from the code: `python docs/reference/write.py`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from tagloom.adapters.clock_metrics import ClockMetrics
+from tagloom.adapters.exporter import Exporter
+from tagloom.cli import main as command_line
+from tagloom.cli import parser
+from tagloom.cli.words import EXAMPLES
+from tagloom.read.fabric_schema import WORDS, fabric_schema
+from tagloom.records.timetable import ClockStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).resolve().parent
+FROM = "Written by `python docs/reference/write.py` from the code."
+COMMON = {"help", "json", "verbose", "version"}  # options that every command has
+MATRIX = HERE.parents[1] / "tests" / "data" / "npb" / "lu.S.16.matrix.csv"
+# Commands that reach no switch, in an order in which each finds what those before it wrote.
+ANSWERED = [
+    "new torus --dims 4 4 --parallel 2 -o fabric.yml",
+    "plan fabric.yml -o build",
+    "verify build",
+    "path h0 h5 --build build",
+    f"regulate fabric.yml --traffic {MATRIX} -o night.json",
+    "plan fabric.yml --settings night.json --previous build -o night",
+    "rollout build night -o change",
+    f"predict build --traffic {MATRIX} --settings night.json",
+    "report build -o report.html",
+    "eee --phy 1000BASE-T --load 0.1 --timeout 0",
+]
+EXITS = """| status | means |
+|---|---|
+| 0 | good |
+| 1 | the answer is no: a proof failed, something differs, something is dead, or it was refused |
+| 2 | bad input: all findings at once, `where: expected X, actual Y`, and nothing was changed |
+| 3 | a device failed: it is named, with the command and its answer; the others were served |
+| 130 | interrupted by Ctrl-C |
+
+With `--json`, one object stands on standard output and nothing else; findings are in `findings`, each with `where`,
+`expected` and `actual`.
+"""
+
+
+def main() -> int:
+    """Write every page beside this file."""
+    for name, text in pages():
+        (HERE / name).write_text(text, "utf-8")
+    return 0
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield each page's name and text."""
+    yield "commands.md", commands()
+    yield "exit-status.md", f"# Exit status\n\n{FROM}\n\n{EXITS}"
+    yield "fabric-keys.md", fabric_keys()
+    yield "fabric.schema.json", json.dumps(fabric_schema(), indent=2) + "\n"
+    yield "json-keys.md", json_keys()
+    yield "metrics.md", metrics()
+
+
+def cell(words: str) -> str:
+    """Return words as they stand in a cell of a table."""
+    return " ".join(words.split()).replace("|", r"\|").replace("*", r"\*").replace("<", r"\<")
+
+
+def commands() -> str:
+    """Return the page of every command's arguments."""
+    lines = ["# Commands and their options", "", FROM, ""]
+    lines += ["Every command has `--help`, `--json` (one JSON object and nothing else on standard output) and `-v`", ""]
+    lines[-2] += " (more detail)."
+    for name, command in below(parser(), ""):
+        what = (command.description or "").split("\n\nexample:")[0]
+        lines += [f"## tagloom {name}", "", cell(what), "", f"    {EXAMPLES.get(name, f'tagloom {name}')}", ""]
+        rows = [row(action) for action in command._actions if action.dest not in COMMON]  # noqa: SLF001 - as argparse
+        lines += ["| argument | |", "|---|---|", *rows, ""] if rows else []
+    return "\n".join(lines)
+
+
+def below(command: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield each command that ends the command line, with its name."""
+    branches = [a for a in command._actions if isinstance(a, argparse._SubParsersAction)]  # noqa: SLF001 - as above
+    for word, one in branches[0].choices.items() if branches else ():
+        yield from below(one, f"{name} {word}".strip())
+    if not branches:
+        yield name, command
+
+
+def row(action: argparse.Action) -> str:
+    """Return an argument as a row of a table."""
+    metavar = action.metavar if isinstance(action.metavar, str) else ""
+    value = metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper())
+    takes = "" if action.nargs == 0 else f" {value}"
+    names = [f"`{option}{takes}`" for option in action.option_strings] or [f"`{value}`"]
+    return f"| {', '.join(names)} | {cell(action.help or '')} |".replace(value, value.replace("|", r"\|"))
+
+
+def fabric_keys() -> str:
+    """Return the page of the fabric file's keys."""
+    schema = fabric_schema()
+    lines = ["# Keys of the fabric file", "", FROM, "", "`tagloom schema -o fabric.schema.json` writes the JSON Schema"]
+    lines[-1] += " ([here](fabric.schema.json)). An editor with a YAML language server checks and completes a file"
+    lines += ["whose first line is `# yaml-language-server: $schema=fabric.schema.json`.", ""]
+    titles = {"FabricForm": "The whole file", "ShapeForm": "shape", "SwitchForm": "switches.NAME"}
+    titles |= {"HostForm": "hosts.NAME", "LinkForm": "links[N]", "VlansForm": "vlans", "ManagementForm": "management"}
+    for form, title in titles.items():
+        part = schema if form == "FabricForm" else schema["$defs"][form]
+        lines += [f"## {title}", "", "| key | type | default | |", "|---|---|---|---|"]
+        for key, value in part["properties"].items():
+            default = value.get("default", "required" if key in part.get("required", ()) else "")
+            shown = default if isinstance(default, str | int) and default != "" else ""
+            lines.append(f"| `{key}` | {cell(type_of(value))} | {shown} | {cell(WORDS[form][key])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def type_of(value: dict[str, Any]) -> str:
+    """Return what a key takes, in words."""
+    if "enum" in value:
+        return " or ".join(map(str, value["enum"]))
+    if "anyOf" in value:
+        found = dict.fromkeys(type_of(each) for each in value["anyOf"] if each.get("type") != "null")
+        return ", ".join(
+            each for each in found if each != "yes or no" or len(found) == 1 or value.get("title") == "Lag"
+        )
+    if "$ref" in value:
+        return "a mapping"
+    words = {"string": "text", "integer": "a whole number", "array": "a list", "object": "a mapping"}
+    kind = value.get("type", "")
+    return {**words, "boolean": "yes or no"}.get(kind[0] if isinstance(kind, list) else kind, "anything")
+
+
+def json_keys() -> str:
+    """Return the page of the keys that commands answer, of those that reach no switch, from their answers."""
+    lines = [
+        "# JSON keys",
+        "",
+        f"{FROM} Keys and types are those of real answers, on the 4x4 torus of the tutorial;",
+        "",
+    ]
+    lines[-2] += (
+        " null there stands for what this run did not have. `apply`, `status`, `repair`, `hosts` and `observe` reach"
+    )
+    lines.insert(-1, "switches: their pages say what they answer.")
+    found: dict[str, dict[str, str]] = {}
+    with TemporaryDirectory() as place, chdir(place):
+        for line in ANSWERED:
+            said = StringIO()
+            with redirect_stdout(said), redirect_stderr(StringIO()):
+                command_line([*line.split(), "--json"])
+            keys = {key: kind_of(value) for key, value in json.loads(said.getvalue()).items()}
+            found[line.split()[0]] = found.get(line.split()[0], {}) | keys
+    for name, keys in found.items():
+        lines += [f"## tagloom {name}", "", "| key | type |", "|---|---|"]
+        lines += [*(f"| `{key}` | {keys[key]} |" for key in sorted(keys)), ""]
+    return "\n".join(lines)
+
+
+def kind_of(value: object) -> str:
+    """Return the type of a value in JSON, with the keys of an object and of a list's first one."""
+    if isinstance(value, list):
+        return f"list of {kind_of(value[0])}" if value else "list"
+    if isinstance(value, dict):
+        named = all(key.isidentifier() for key in value) and len(value) <= 12
+        return f"object: {', '.join(f'`{key}`' for key in value)}" if value and named else "object"
+    kinds = {bool: "true or false", int: "number", float: "number", str: "text"}
+    return kinds.get(type(value), "null")
+
+
+def metrics() -> str:
+    """Return the page of the metrics that Prometheus is shown."""
+    lines = ["# Metrics", "", FROM, ""]
+    exporter = Exporter(("127.0.0.1", 0))
+    exporter.show({}, 0)
+    clock = ClockMetrics(None, None)
+    clock.show(ClockStatus(0.0, (), "", False, 0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0))
+    for title, collector in (("tagloom observe --prometheus", exporter), ("tagloom run --metrics-port", clock)):
+        lines += [f"## {title}", "", "| metric | type | labels | |", "|---|---|---|---|"]
+        for metric in collector.collect():
+            name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+            labels = ", ".join(f"`{label}`" for label in getattr(metric, "_labelnames", ()))
+            lines.append(f"| `{name}` | {metric.type} | {labels} | {cell(metric.documentation)} |")
+        lines.append("")
+    exporter.close()
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    os.environ["NO_COLOR"] = "1"
+    sys.exit(main())
