@@ -31,17 +31,28 @@ def heard():
 
 
 @pytest.fixture
-def receiver(heard):
-    with TrapReceiver(Credentials(**WORDS), ("127.0.0.1", 0), heard.append) as listening:
+def senders():
+    return []
+
+
+@pytest.fixture
+def receiver(heard, senders):
+    def hear(what, sender):
+        senders.append(sender)
+        heard.append(what)
+
+    with TrapReceiver(Credentials(**WORDS), ("127.0.0.1", 0), hear) as listening:
         yield listening
 
 
-def send(receiver, kind, *, up=False, **words):
-    """Let an agent of the rack's send one notification; return it."""
+def send(receiver, kind, *, up=False, place=None, **words):
+    """Let an agent of the rack's send one notification; return it. `place` takes the address that it has."""
 
     async def once():
         agent = Agent(Still(), Login(**WORDS | words), ENGINE)
         transport = await serve(agent, ("127.0.0.1", 0))
+        if place is not None:
+            place.append(transport.get_extra_info("sockname"))
         traps.notify(agent, transport, traps.Target(receiver.address, kind), 7, up=up)
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
         transport.close()
@@ -51,12 +62,14 @@ def send(receiver, kind, *, up=False, **words):
 
 
 @pytest.mark.parametrize("kind", ["v2c-trap", "v2c-inform", "v3-trap"])
-def test_a_link_that_goes_down_and_up_is_heard(receiver, heard, kind):
+def test_a_link_that_goes_down_and_up_is_heard_and_whose_it_is(receiver, heard, senders, kind):
     receiver.trust([ENGINE])
-    send(receiver, kind)
+    places = []
+    send(receiver, kind, place=places)
     until(lambda: heard == ["linkDown"])
-    send(receiver, kind, up=True)
+    send(receiver, kind, up=True, place=places)
     until(lambda: heard == ["linkDown", "linkUp"])
+    assert senders == places
 
 
 def test_an_inform_is_answered_so_that_it_is_sent_once(receiver, heard):
@@ -79,9 +92,9 @@ def test_who_does_not_know_the_words_is_not_heard(receiver, heard):
     assert heard == ["linkUp", "linkUp"]
 
 
-def test_an_address_that_is_taken_is_a_finding(receiver, heard):
+def test_an_address_that_is_taken_is_a_finding(receiver):
     with pytest.raises(InputError, match="a UDP address to listen at"):
-        TrapReceiver(Credentials(**WORDS), receiver.address, heard.append)
+        TrapReceiver(Credentials(**WORDS), receiver.address, lambda *_: None)
 
 
 @pytest.mark.skipif(shutil.which("snmpinform") is None, reason="net-snmp is not installed")

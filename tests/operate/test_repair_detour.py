@@ -1,17 +1,22 @@
 """Detours that a build has are found for what is dead, and taken as builds that differ in PVIDs alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from fabrics import make_fabric
 from tagloom import platforms
 from tagloom.apply.build import read_waves
+from tagloom.apply.journal import Run
+from tagloom.apply.run_states import DONE
 from tagloom.operate.repair_detour import dead_for, detour_for, detour_wave, write_detour
-from tagloom.operate.repair_runs import Runs
+from tagloom.operate.repair_runs import Runs, assess_ends
 from tagloom.operate.repair_target import target
 from tagloom.operate.waves import read_sequence
 from tagloom.pipeline import plan, read_build
 from tagloom.records.change import Cell, difference
 from tagloom.records.dead_parts import DeadParts
+from tagloom.records.observation import Counters, Observation
 from tagloom.render import render_configuration
 from tagloom.rollout.layers import without
 
@@ -92,3 +97,46 @@ def test_a_detour_whose_vlan_is_not_there_is_not_taken(build, templates):
     gone = set(detour.pvids.values())
     less = {name: without(held, gone & set(held.vlans.tolist())) for name, held in build.state.items()}
     assert detour_wave(runs_of(build, templates, less), around(build, detour), detour, templates) is None
+
+
+def reading(fabric, down):
+    """Return what all switches show, of whose links some are down."""
+    seen = {}
+    for s, switch in enumerate(fabric.switches):
+        rows = (
+            (i, p)
+            for i, a, a_port, b, b_port in fabric.cables.tolist()
+            for e, p in ((a, a_port), (b, b_port))
+            if e == s
+        )
+        ports = tuple(Counters(port, "", admin_up=True, oper_up=i not in down) for i, port in rows)
+        seen[switch.name] = Observation(switch.name, 0.0, ports=ports)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("down", "heard", "dead", "asked"),
+    [
+        ({3}, [["s1"], ["s2"]], {3}, {"s1", "s2"}),  # its second end tells while the first is read
+        ({3}, [["s1"]], None, {"s1"}),  # of a switch that died, one of its neighbours
+        ({3}, [["s0"]], None, {"s0"}),
+        ({0, 3}, [["s0", "s1", "s2"]], None, {"s0", "s1", "s2"}),  # two: no detour is for them
+        (set(), [["s1", "s2"]], None, {"s1", "s2"}),
+    ],
+)
+def test_a_link_of_which_both_ends_tell_is_known_to_be_dead_without_a_look_at_the_others(
+    build, templates, down, heard, dead, asked
+):
+    fabric = build.fabric
+    assert {fabric.switches[s].name for s in (fabric.links[3].a, fabric.links[3].b)} == {"s1", "s2"}
+    run = Run(1, "r", "apply", "ring", "b", "apply b", "o", 0.0, DONE, "", 1, 1, True, None, 1.0)
+    runs = replace(runs_of(build, templates), run=run)
+    shown, read = reading(fabric, down), []
+
+    def poll(_fabric, names):
+        read.extend(names)
+        return {name: shown[name] for name in names}
+
+    found = assess_ends(runs, fabric, reading(fabric, ()), lambda: heard.pop(0) if heard else (), poll, 300.0)
+    assert (found and found.dead.links) == dead
+    assert sorted(read) == sorted(asked)

@@ -31,7 +31,7 @@ class LinuxSwitch(Session):
     taken for a prompt. Where the user is not root, `Access.become` goes before every command.
     """
 
-    def identity(self) -> str:
+    def _ask_identity(self) -> str:
         """Return the name of the kernel and its release."""
         return self._request("uname -sr")
 

@@ -34,14 +34,14 @@ MOST_ENGINES = 4096
 
 
 class TrapReceiver:
-    """Listen for notifications at an address, and call `heard` with what each is named, from another thread.
+    """Listen for notifications, and call `heard` with what each is named and where it came from, from another thread.
 
     None is believed: whoever calls it looks for itself. The community, and the user, are those that agents are read by;
     others are not heard. Of v3, a trap names its sender's engine, which must be one of `trust`; informs need none. An
     inform is answered. Raises InputError where the address cannot be had.
     """
 
-    def __init__(self, credentials: Credentials, listen: Address, heard: Callable[[str], None]) -> None:
+    def __init__(self, credentials: Credentials, listen: Address, heard: Callable[[str, Address], None]) -> None:
         self._credentials, self._heard = credentials, heard
         self._trusted = set[bytes]()
         try:
@@ -102,11 +102,12 @@ class TrapReceiver:
             securityEngineId=None if engine_id is None else v2c.OctetString(engine_id),
         )
 
-    def _hear(self, *said: Any) -> None:
+    def _hear(self, engine: Any, reference: Any, *said: Any) -> None:
         *_, bindings, _ = said
+        _, (host, port, *_) = engine.message_dispatcher.get_transport_info(reference)
         for name, value in bindings:
             if tuple(name) == TRAP_OID and (what := HEARD.get(tuple(value))):
-                self._heard(what)
+                self._heard(what, (str(host), int(port)))
 
     async def _close(self) -> None:
         with contextlib.suppress(Exception):  # nothing that fails on the way out matters

@@ -229,6 +229,7 @@ class Session:
         self._channel: _OnePiece | None = None
         self._batch_ends = math.inf
         self._unread = ""
+        self._identity = ""  # what the switch has said of itself since the login
         self._terminal = TerminalText()
 
     def __enter__(self) -> Self:
@@ -239,6 +240,7 @@ class Session:
             self._socket.allow(SESSION_BYTES)
             return self
         self._hang_up()
+        self._identity = ""
         access = self._access
         keys = self._platform.netmiko_driver == "linux" and not access.password
         try:
@@ -295,6 +297,14 @@ class Session:
         """Return whether it is logged in and nobody has hung up, as far as this end knows."""
         channel = self._channel.remote_conn if self._channel is not None else None
         return self._wire is not None and channel is not None and not (channel.closed or channel.eof_received)
+
+    def identity(self) -> str:
+        """Return what the switch says of itself, asked once in a login: another one would have ended the session."""
+        self._identity = self._identity or self._ask_identity()
+        return self._identity
+
+    def _ask_identity(self) -> str:
+        raise NotImplementedError
 
     def still_answers(self) -> None:
         """Have a word with the switch, which keeps it from ending the session. Raises DeviceError."""
@@ -402,8 +412,8 @@ class SshSwitch(Session):
         self._prompt = re.compile("")
         self._mode = ""  # what the last prompt had between its parentheses, with them; "" = privileged exec
 
-    def identity(self) -> str:
-        """Return what the switch says of itself: `show system`, and `show version` of those that have no such page."""
+    def _ask_identity(self) -> str:
+        """Return `show system`, and `show version` of those that have no such page."""
         pages = (self._exchange("show system"), self._exchange("show version"))
         return "\n".join(page for page in pages if not self._is_error(page))
 

@@ -28,7 +28,8 @@ LONGEST_PAUSE = 20  # rounds between two logins that fail
 class WarmSessions:
     """A session for each of some switches, opened in the background, asked now and then, opened anew when it is lost.
 
-    `lost` is called with a switch's name, from another thread, where a session that was open has ended.
+    What a switch says of itself is asked at the login. `lost` is called with a switch's name, from another thread, as
+    a session that was open has ended.
     """
 
     def __init__(
@@ -108,6 +109,8 @@ class WarmSessions:
             with session:
                 if was_open:
                     session.still_answers()
+                else:
+                    session.identity()
             self._failed[name] = 0
             self._opened.add(name)
         except DeviceError:

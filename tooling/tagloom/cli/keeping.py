@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import deque
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event
@@ -114,9 +115,11 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         if hook is not None:
             stack.callback(hook.close)
         if probe is not None and table.repair != "off":
-            ask = _heard_too(stack, snmp, settings.credentials, table, wall)
+            notified = deque[str]()
+            ask = _heard_too(stack, snmp, settings.credentials, table, _teller(agents, notified, wall))
             watched = clock.LoadProbe(agents, ask)
             controller.repairs = _repair_watch(args, controller, watched, table, hook, repair_every)
+            controller.repairs.notified = notified
             if table.repair == "auto" and not args.dry_run:
                 controller.repairs.direct = stack.enter_context(_warm(controller, screen, watched, wall.wake))
         if table.backup == "daily" and not args.dry_run:
@@ -128,14 +131,18 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _heard_too(
-    stack: ExitStack, snmp: Snmp, credentials: Credentials, table: Timetable, wall: _WallClock
+    stack: ExitStack,
+    snmp: Snmp,
+    credentials: Credentials,
+    table: Timetable,
+    heard: Callable[[str, Address], None],
 ) -> Callable[[Mapping[str, Address], Wanted], dict[str, Raw]]:
     """Return how agents are asked, and hear their notifications meanwhile where the timetable says at which address."""
     from tagloom.adapters.snmp_traps import TrapReceiver
 
     if table.traps is None:
         return snmp.ask
-    receiver = stack.enter_context(TrapReceiver(credentials, table.traps, wall.wake))
+    receiver = stack.enter_context(TrapReceiver(credentials, table.traps, heard))
 
     def ask(agents: Mapping[str, Address], wanted: Wanted) -> dict[str, Raw]:
         found = snmp.ask(agents, wanted)
@@ -143,6 +150,19 @@ def _heard_too(
         return found
 
     return ask
+
+
+def _teller(agents: Mapping[str, Address], notified: deque[str], wall: _WallClock) -> Callable[[str, Address], None]:
+    """Return what notes the switch that a notification came from, "" for none that is known, and wakes the clock."""
+    names = {address: name for name, address in agents.items()}
+    hosts = [host for host, _ in agents.values()]
+    alone = {host: name for name, (host, _) in agents.items() if hosts.count(host) == 1}
+
+    def heard(what: str, sender: Address) -> None:
+        notified.append(names.get(sender) or alone.get(sender[0], ""))
+        wall.wake(what)
+
+    return heard
 
 
 def _run_until_told(controller: TimetableController, *, once: bool) -> None:
@@ -186,6 +206,7 @@ def _repair_watch(
         "propose" if args.dry_run else table.repair,
         controller.fabric,
         lambda judged: observe_all(judged, probe.agents, probe.ask, CARRIER),
+        lambda judged, names: observe_all(judged, probe.agents, probe.ask, CARRIER, names),
         controller.next_site,
         controller.context,
         time.monotonic,

@@ -16,7 +16,7 @@ from tagloom.errors import DeviceError, Finding, InputError
 from tagloom.lab.directory import SOCKET_FOLDER, Order, RackInfo, read_info, write_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tagloom.records.fabric import Host
 
@@ -92,8 +92,12 @@ def status(directory: Path) -> dict[str, Any]:
     return ask(directory, "status")
 
 
-def ping(directory: Path, a: str | None = None, b: str | None = None) -> dict[str, Any]:
-    """Send a frame from `a` to `b`, or for every ordered pair of hosts: `pairs reached lost`, and witnesses."""
+def ping(
+    directory: Path, a: str | None = None, b: str | None = None, pairs: Sequence[Sequence[str]] | None = None
+) -> dict[str, Any]:
+    """Send a frame from `a` to `b`, for some `pairs` or for every ordered one: `pairs reached lost`, and witnesses."""
+    if pairs is not None:
+        return ask(directory, "ping", pairs=[list(pair) for pair in pairs])
     if (a is None) != (b is None):
         raise InputError([Finding("ping", "two hosts, or none for all pairs", str(a or b))])
     return ask(directory, "ping", **{"from": a, "to": b})

@@ -267,6 +267,11 @@ class Rack:
     def _ping(self, order: dict[str, Any]) -> dict[str, Any]:
         a, b = order.get("from"), order.get("to")
         self.dataplane.configure(self._states())
+        if (some := order.get("pairs")) is not None:
+            self._known_hosts(*(name for pair in some for name in pair))
+            lost = [[a, b] for a, b in some if not self.dataplane.unicast(a, b).copies]
+            self._remember()
+            return {"pairs": len(some), "reached": len(some) - len(lost), "lost": len(lost), "lost_pairs": lost}
         if a is None and b is None:
             found = self.dataplane.ping_all()
             self._remember()

@@ -162,7 +162,7 @@ def repair(
         last = last if result.good else {**runs.state, **acted.read}
         if result.refused or result.drift:
             break
-        runs = what_runs(context)
+        runs = acted.runs or what_runs(context)
     seconds = time.monotonic() - began if done.means else 0.0
     return replace(_counted(done, found, first, last), seconds=seconds)
 
@@ -188,12 +188,16 @@ def _keep_home(context: ApplyContext, runs: Runs) -> None:
 
 @dataclass(frozen=True)
 class _Done:
-    """What came of a push, what was read before it, what shall run, and by which means."""
+    """What came of a push, what was read before it, what shall run, and by which means.
+
+    `runs` is what runs after it, where that is known without asking the journal.
+    """
 
     result: apply.Result
     read: FabricState
     state: FabricState
     means: str
+    runs: Runs | None = None
 
 
 def _may_take_detour(found: Assessment, options: RepairOptions) -> bool:
@@ -219,7 +223,10 @@ def _take_detour(context: ApplyContext, found: Assessment, at_once: AtOnce | Non
     outcomes = context.push(run, sequence, by=context.direct)
     if not outcomes.good and context.journal.withdraw(run.id):
         return None
-    return _Done(apply.Result(outcomes, context.journal.run(run.id)), {}, sequence.states[-1], "detour")
+    run, state = context.journal.run(run.id), sequence.states[-1]
+    home = context.site.home / FOLDER / "home"
+    now = replace(runs, run=run, fabric=wave.build.fabric, state=state, directory=home, ours=True, texts={})
+    return _Done(apply.Result(outcomes, run), {}, state, "detour", now if outcomes.good else None)
 
 
 def _act(context: ApplyContext, found: Assessment, options: RepairOptions, at_once: AtOnce | None = None) -> _Done:

@@ -21,7 +21,7 @@ from tagloom.records.fabric_pair import alike
 from tagloom.render import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from tagloom.apply.journal import Journal, Run
     from tagloom.operate.repair_target import Target
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
 
     Poll = Callable[[Fabric], dict[str, Observation]]
+    PollSome = Callable[[Fabric, Collection[str]], dict[str, Observation]]
 
 FOLDER = "repair"  # among the files of the runs: `home`, the build without repairs, and `build`, the last repair
 
@@ -121,6 +122,34 @@ def assess(runs: Runs, whole: Fabric, poll: Poll, hold_seconds: float) -> Assess
         if any(same_target(runs.fabric, each) for each in (home, around.fabric)):
             return Assessment(runs, asleep_too, dead, around, detour, waiting)
     return Assessment(runs, asleep_too, dead, target(home, runs.fabric, asleep_too, dead), waiting=waiting)
+
+
+def assess_ends(
+    runs: Runs,
+    whole: Fabric,
+    earlier: Mapping[str, Observation],
+    tellers: Callable[[], Collection[str]],
+    poll: PollSome,
+    hold_seconds: float,
+) -> Assessment | None:
+    """Return what switches that tell of something show: one dead link that has a detour; None for anything else.
+
+    Only the `tellers` are read, those that join them meanwhile too; of all others stands what was seen `earlier`. A
+    link is taken for dead that way where both of its switches are among them: of a switch that died, its neighbours
+    alone tell. What else may have died is for a look at all switches, after that.
+    """
+    seen: dict[str, Observation] = {}
+
+    def read(fabric: Fabric) -> dict[str, Observation]:
+        while new := set(tellers()) - seen.keys():
+            seen.update(poll(fabric, new))
+        return {**earlier, **seen}
+
+    found = assess(runs, whole, read, hold_seconds)
+    fabric = runs.home.fabric
+    ends = {fabric.switches[s].name for i in found.dead.links for s in (fabric.links[i].a, fabric.links[i].b)}
+    known = {name for name, each in seen.items() if not each.error}
+    return found if found.detour is not None and found.to_do and not found.dead.switches and ends <= known else None
 
 
 def _look(runs: Runs, poll: Poll, hold_seconds: float) -> DeadParts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,12 +11,12 @@ from tagloom.apply.abort import JOURNAL, at_work
 from tagloom.errors import InputError, TagloomError
 from tagloom.operate.repair import AtOnce, RepairOptions, repair
 from tagloom.operate.repair_detour import dead_for, detour_wave
-from tagloom.operate.repair_runs import assess, what_runs
+from tagloom.operate.repair_runs import assess, assess_ends, what_runs
 from tagloom.operate.repair_target import target
 from tagloom.records.timetable import DeadStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from tagloom.operate.waves import ApplyContext
     from tagloom.records.detours import Detour
     from tagloom.records.fabric import Fabric
+    from tagloom.records.observation import Observation
 
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 900.0
-READY_SECONDS = 0.5  # of a look: to prove detours beforehand
+READY_SECONDS = 2.5  # at most after a look, and half of the time between two: to prove detours beforehand
 READY_CHARACTERS = 1 << 26  # of the texts that proven detours hold in memory
 
 
@@ -49,12 +51,14 @@ class RepairWatch:
     `tell` takes a line for people, `note` every decision for the journal, `event` the same for a command of the
     operator's. `status` is how it stands. `direct` makes what reads and sends over open sessions, for each repair; else
     Ansible does. While nothing is dead, the detours of what runs are proven one after the other, so that they need only
-    be sent.
+    be sent. `notified` takes, from another thread, the names of switches that told of something: `poll_some` reads
+    these first.
     """
 
     mode: str
     whole: Fabric
     poll: Poll
+    poll_some: Callable[[Fabric, Collection[str]], dict[str, Observation]]
     next_site: Callable[[], Site]
     context: Callable[[Site], AbstractContextManager[ApplyContext]]
     steady: Callable[[], float]
@@ -66,6 +70,7 @@ class RepairWatch:
     allow_interrupt: bool = False
     direct: Callable[[], DirectPusher] | None = None
     status: DeadStatus = field(default_factory=DeadStatus)
+    notified: deque[str] = field(default_factory=deque)
     _site: Site | None = None
     _runs: Runs | None = None
     _journal_at: int = -1
@@ -75,6 +80,7 @@ class RepairWatch:
     _retry_at: float = 0.0
     _retry_seconds: float = FIRST_RETRY_SECONDS
     _said: str = ""
+    _shown: Mapping[str, Observation] = field(default_factory=dict)  # by the last look at all
     _ready: dict[tuple[str, ...], DetourWave] = field(default_factory=dict)
     _unready: list[Detour] = field(default_factory=list)
 
@@ -91,7 +97,7 @@ class RepairWatch:
             runs = self._what_runs(self._site)
             if runs is None:
                 return False
-            found = assess(runs, self.whole, self.poll, self.hold_seconds)
+            found = self._notified_of(runs) or assess(runs, self.whole, self._look_at_all, self.hold_seconds)
         except (TagloomError, OSError) as error:
             self._say_once(f"not known what is dead: {_one_line(error)}")
             return self.status.away
@@ -105,10 +111,25 @@ class RepairWatch:
             self._get_ready(runs, self._site.share / "templates")
         return self.status.away
 
+    def _look_at_all(self, fabric: Fabric) -> dict[str, Observation]:
+        self.notified.clear()
+        self._shown = seen = self.poll(fabric)
+        return seen
+
+    def _notified_of(self, runs: Runs) -> Assessment | None:
+        """Return what switches that told of something show, None where all have to be looked at."""
+
+        def tellers() -> set[str]:
+            return {self.notified.popleft() for _ in range(len(self.notified))} & runs.home.fabric.index.keys()
+
+        if self.mode != "auto" or not (self.notified and self._shown and runs.at_home):
+            return None
+        return assess_ends(runs, self.whole, self._shown, tellers, self.poll_some, self.hold_seconds)
+
     def _get_ready(self, runs: Runs, templates: Path) -> None:
         """Prove some of the detours that what runs has installed, for as long as that holds nothing up."""
-        end = self.steady() + READY_SECONDS
-        while self._unready and self.steady() < end:
+        end = self.steady() + min(READY_SECONDS, self.every_seconds / 2)
+        while self._unready and self.steady() < end and not self.notified:
             detour = self._unready.pop()
             home = runs.home.fabric
             wave = detour_wave(runs, target(home, home, home, dead_for(home, detour)).fabric, detour, templates)

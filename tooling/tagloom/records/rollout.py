@@ -60,7 +60,8 @@ class Wave:
     @cached_property
     def patches(self) -> tuple[Patch, ...]:
         """Return what changes, a patch for each switch that changes."""
-        found = ((name, difference(self.before[name], self.state[name])) for name in self.before)
+        touched = (name for name, held in self.before.items() if self.state[name] is not held)
+        found = ((name, difference(self.before[name], self.state[name])) for name in touched)
         return tuple(Patch(name, changes) for name, changes in found if changes)
 
     def to_json(self) -> dict[str, Any]:
