@@ -113,6 +113,16 @@ $(DOCS_READY): $(READY) docs/requirements.lock
 docs: $(DOCS_READY) ## the site, dist/site/index.html, every link checked; it is read without a network
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "wrote     dist/site/index.html"
 
+collection: $(READY) ## the Ansible collection, dist/tagloom-fabric-VERSION.tar.gz, from the roles and plugins here
+	@$(BIN)/python collection/build_collection.py
+
+# With whatever builds an image here: podman, buildah or docker.
+IMAGE_BUILDER := $(firstword $(foreach each,podman buildah docker,$(if $(shell command -v $(each)),$(each))))
+
+image: ## a container image with tagloom, tagged tagloom:VERSION
+	@test -n "$(IMAGE_BUILDER)" || { echo "no builder is here:  sudo apt install podman"; exit 2; }
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) && $(IMAGE_BUILDER) build -t "tagloom:$$version" .
+
 reference: $(READY) ## the pages of docs/reference and the drawings, from the code
 	@$(BIN)/python docs/reference/write.py
 	@$(BIN)/python docs/pictures/draw.py
@@ -129,4 +139,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs reference bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection image reference bench lock clean

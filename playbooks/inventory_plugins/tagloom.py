@@ -26,9 +26,9 @@ description:
   - Users and passwords come from group variables, a vault, or wherever else Ansible takes them.
 options:
   plugin:
-    description: Always V(tagloom).
+    description: Always V(tagloom), or V(tagloom.fabric.tagloom) where the collection is installed.
     required: true
-    choices: [tagloom]
+    choices: [tagloom, tagloom.fabric.tagloom]
   fabric:
     description: The fabric file, relative to this one.
     default: fabric.yml

@@ -1,0 +1,32 @@
+"""Document the action plugin of this name, which runs in its stead."""
+
+DOCUMENTATION = """
+module: fetch
+short_description: Read running configurations into files
+description:
+  - Reads the running configurations of all hosts of the play side by side, each into C(SWITCH.cfg), mode 0600.
+  - Runs on the controller, in check mode too, since it changes no switch.
+version_added: "0.1.0"
+author: the tagloom maintainers
+options:
+  directory:
+    description: Where the files go; it gets mode 0700.
+    type: path
+    required: true
+  package:
+    description: The directory of the package that C(tagloom) runs; set by it alone.
+    type: str
+    default: ""
+"""
+EXAMPLES = """
+- name: Read the running configurations.
+  tagloom.fabric.fetch:
+    directory: running
+  run_once: true
+"""
+RETURN = """
+unread:
+  description: By host, why it could not be read.
+  returned: always
+  type: dict
+"""
