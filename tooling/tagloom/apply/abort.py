@@ -26,7 +26,7 @@ def at_work(home: Path) -> bool:
 
 
 def ask_to_stop(home: Path, *, now: bool) -> Holder | None:
-    """Ask the command that works on the switches to stop, and say which; None where none does."""
+    """Ask the command that works on the switches to stop, and say which; None if none does."""
     who = holder(home / LOCK) if at_work(home) else None
     if who is not None:
         for directory in {Path(who.directory), home}:  # the run under way, and those it would begin

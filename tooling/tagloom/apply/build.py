@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class WaveOrder:
     """Name one wave to push: `configs` and `expected` are directories of ``SWITCH.cfg``, target and state before.
 
-    `number` counts from 1. `expected` is None where the switches may hold anything beforehand: a build's only wave.
+    `number` counts from 1. `expected` is None if the switches may hold anything beforehand: a build's only wave.
     `paused` says that hosts are cut off on purpose after it, `assumptions` what it was proven under. `switches` are
     those it reaches for, those that take longest first, None being all. Wave 0 sends nothing: it makes switches start
     with what they hold, whatever that is. `fabrics` are the files of those that the states before and after it are of,
@@ -116,7 +116,7 @@ def refuse_unallowed(build: Path, allow: str) -> None:
 
 
 def between(waves: Sequence[WaveOrder], first: int, last: int, *, check: bool) -> list[WaveOrder]:
-    """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 where there is one.
+    """Choose waves `first` to `last`, 0 being the last there is, and before them wave 0 if there is one.
 
     A wave of a rollout reaches for the switches whose text it changes. With `check`, which only reads, all switches are
     reached for, and wave 0 is not needed.
@@ -160,9 +160,9 @@ def digest(texts: Mapping[str, str], templates: Iterable[tuple[str, str]]) -> st
 def proven_texts(
     directory: Path, switches: Collection[str], proven: str, templates: Iterable[tuple[str, str]]
 ) -> dict[str, str]:
-    """Read the configurations of switches. Raises InputError where they are not those that were proven.
+    """Read the configurations of switches. Raises InputError if they are not those that were proven.
 
-    `proven` is their digest, "" where nobody knows it; without it, some may be missing.
+    `proven` is their digest, "" if nobody knows it; without it, some may be missing.
     """
     paths = {name: path for name in switches if (path := directory / f"{name}.cfg").is_file()}
     texts = {name: read_text(path, "a readable configuration") for name, path in paths.items()}

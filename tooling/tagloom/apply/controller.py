@@ -45,19 +45,19 @@ class Controller:
         return self._descriptor < 0
 
     def job(self) -> Path | None:
-        """Wait for the directory of the next run; None where the command has ended."""
+        """Wait for the directory of the next run; None if the command has ended."""
         said = self._receive(READY)
         return Path(os.fsdecode(said)) if said else None
 
     def hold_lock(self) -> bool:
         """Ask for the locks, and hold on to them until this process ends, and with it all that it forks from now on.
 
-        False where the command has ended before it gave it.
+        False if the command has ended before it gave it.
         """
         return self.by_hand or self._receive(LOCK) == LOCK
 
     def says_go(self) -> bool:
-        """Wait for the word to go on; False where the command has ended instead."""
+        """Wait for the word to go on; False if the command has ended instead."""
         return self.by_hand or self._receive() == GO
 
     def tell_access(self, hosts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -72,7 +72,7 @@ class Controller:
         return not self.by_hand and bool(select.select([self._descriptor], [], [], 0)[0])
 
     def _receive(self, say: bytes = b"") -> bytes:
-        """Wait for what is said next, to `say` where that is something; b"" where nobody is left to say it."""
+        """Wait for what is said next, to `say` where that is something; b"" if nobody is left to say it."""
         with socket.socket(fileno=os.dup(self._descriptor)) as line:
             try:
                 if say:

@@ -162,7 +162,7 @@ _MOST_UNPACKED = 1 << 32
 class Journal:
     """Open the journal at `path`, making it and its directory where they are not there, for their owner alone.
 
-    Every method raises InputError where the journal cannot be read or written: a full disk, or no permission.
+    Every method raises InputError if the journal cannot be read or written: a full disk, or no permission.
     """
 
     def __init__(self, path: Path) -> None:
@@ -314,7 +314,7 @@ class Journal:
     def _records(
         self, rows_of: TypeAdapter[list[Any]], rows: list[tuple[Any, ...]], record: Callable[..., T]
     ) -> list[T]:
-        """Make records of rows. Raises InputError where a cell is of another type than what was written."""
+        """Make records of rows. Raises InputError if a cell is of another type than what was written."""
         try:
             return [record(*row) for row in rows_of.validate_python(rows, strict=True)]
         except ValidationError as error:
@@ -355,7 +355,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class WaveJournal:
-    """Write down one switch's part in one wave. Raises InputError where that cannot be done."""
+    """Write down one switch's part in one wave. Raises InputError if that cannot be done."""
 
     journal: Journal
     run: int

@@ -48,7 +48,7 @@ class Holder:
 class FabricLock:
     """The lock at `path`; enter it as a context. What `over` gives is for the processes that work for us.
 
-    Raises PlanError where another command holds it. Where the controller that took it is dead and its ansible-playbook
+    Raises PlanError if another command holds it. Where the controller that took it is dead and its ansible-playbook
     still ends its wave, that is waited for; `say` is told so, and whose lock was taken over.
     """
 
@@ -140,7 +140,7 @@ class FabricLock:
 
 
 def holder(path: Path) -> Holder | None:
-    """Return who holds the lock at `path`, or died holding it; None where nobody does."""
+    """Return who holds the lock at `path`, or died holding it; None if nobody does."""
     try:
         return checked(Holder, read_json(_holder_payload(path), "who holds the lock"), str(path))
     except InputError:

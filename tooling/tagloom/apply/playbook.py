@@ -73,7 +73,7 @@ class Ansible:
         self._lock = lock
 
     def start(self) -> None:
-        """Start it, where it does not run. Raises InputError where there is no place for its log."""
+        """Start it, where it does not run. Raises InputError if there is no place for its log."""
         if self._line is not None and self._process is not None:
             if self._owed or self._process.poll() is None:  # one that ended before its first job says why
                 return
@@ -154,7 +154,7 @@ class Ansible:
     def access(self, directory: Path) -> dict[str, dict[str, Any]]:
         """Return by host how it is logged in to, secrets and all, as Ansible has it: over the line, and in no file.
 
-        `directory` takes the run's other files. Raises InputError where Ansible ended instead.
+        `directory` takes the run's other files. Raises InputError if Ansible ended instead.
         """
         files = RunDirectory(directory.absolute())
         files.start(Job(files.path, access=True))
@@ -174,7 +174,7 @@ class Ansible:
         return found
 
     def _receive_lock_request(self) -> bool:
-        """Wait until the job is about to speak to switches; False where it has ended instead."""
+        """Wait until the job is about to speak to switches; False if it has ended instead."""
         while self._line is not None and self._owed:
             if self._receive(self._line) == LOCK:
                 return True
@@ -300,7 +300,7 @@ def inventory_source(inventory: Path) -> Path:
 
 
 def _word(line: socket.socket) -> bytes:
-    """Return what was said, b"" where nobody is left to say anything."""
+    """Return what was said, b"" if nobody is left to say anything."""
     try:
         return line.recv(MESSAGE_BYTES)
     except ConnectionResetError:  # it ended before it had heard all

@@ -142,7 +142,7 @@ class RunDirectory:
         self.completed.write_text(json.dumps([wave, time.monotonic()]), "utf-8")
 
     def completed_at(self, wave: int) -> float | None:
-        """Return when a wave landed on all its switches, by the monotonic clock; None where it was not the last to."""
+        """Return when a wave landed on all its switches, by the monotonic clock; None if it was not the last to."""
         if not self.completed.is_file():
             return None
         number, at = json.loads(self.completed.read_text("utf-8"))

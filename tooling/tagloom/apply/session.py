@@ -31,7 +31,7 @@ class SwitchConnection(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def identity(self) -> str:
-        """Return what the switch says of itself, "" where it says nothing."""
+        """Return what the switch says of itself, "" if it says nothing."""
         ...
 
     def running_configuration(self) -> str:
@@ -39,7 +39,7 @@ class SwitchConnection(Protocol):
         ...
 
     def startup_configuration(self) -> str | None:
-        """Return the configuration the switch starts with; None where it keeps none of its own."""
+        """Return the configuration the switch starts with; None if it keeps none of its own."""
         ...
 
     def send(self, lines: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -47,12 +47,12 @@ class SwitchConnection(Protocol):
         ...
 
     def save(self, text: str) -> bool:
-        """Make the running configuration, which `text` says, the one the switch starts with; False where it cannot."""
+        """Make the running configuration, which `text` says, the one the switch starts with; False if it cannot."""
         ...
 
 
 class SwitchJournal(Protocol):
-    """Write down one switch's part in one wave; raises InputError where that cannot be done."""
+    """Write down one switch's part in one wave; raises InputError if that cannot be done."""
 
     def intend(self, lines: Sequence[str], before: str, after: str) -> None:
         """Write down what is about to be sent, synced."""

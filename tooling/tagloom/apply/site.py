@@ -40,7 +40,7 @@ class Site:
         return self.home / f"{self.run}-ansible.log"
 
     def open_log(self) -> BinaryIO:
-        """Open the log to add to it; only the user may read it. Raises InputError where that cannot be done."""
+        """Open the log to add to it; only the user may read it. Raises InputError if that cannot be done."""
         try:
             self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.fdopen(os.open(self.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
@@ -50,7 +50,7 @@ class Site:
     def directory(self, what: str) -> Path:
         """Return the directory of one run; its backups hold the switches' secrets, so only the user may read it.
 
-        Raises InputError where it cannot be made.
+        Raises InputError if it cannot be made.
         """
         path = self.home / f"{self.run}-{what}"
         try:

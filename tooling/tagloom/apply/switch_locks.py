@@ -43,7 +43,7 @@ class SwitchLocks:
     def take(self, switches: Mapping[str, Address]) -> None:
         """Take the locks of switches, by name, beside those that are held already.
 
-        Raises PlanError where another command holds one, InputError where there is no place for them.
+        Raises PlanError if another command holds one, InputError where there is no place for them.
         """
         if not self.descriptors:
             self.descriptors = tuple(descriptor for each in self._places if (descriptor := _open(each / NAME)) >= 0)
@@ -73,7 +73,7 @@ class SwitchLocks:
 
 
 def _open(path: Path) -> int:
-    """Open a file that all users lock, making it where it is not there; below 0 where that cannot be done."""
+    """Open a file that all users lock, making it where it is not there; below 0 if that cannot be done."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     for more in (0, os.O_CREAT | os.O_EXCL, 0):  # O_CREAT alone is refused on a file of others in a sticky directory
         try:
@@ -104,7 +104,7 @@ def _byte_of(key: str) -> int:
 
 
 def _lock(descriptor: int, start: int) -> bool:
-    """Lock a byte; False where another open file holds it. One that this open file holds is locked again."""
+    """Lock a byte; False if another open file holds it. One that this open file holds is locked again."""
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _flock(start))
     except OSError as error:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 HERE = (sys.executable, "-P", "-m", "tagloom.cli")
 END_SECONDS = 10.0
-# BatchMode: keys only, nobody is asked for a password. ServerAlive: a host that dies is noticed.
+# BatchMode: keys only, never a password prompt. ServerAlive: a dead host is noticed.
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
 
 
 def over_ssh(host: str, words: Sequence[str], ssh: Sequence[str] = SSH) -> list[str]:
-    """Return the words that run a command on a host.
+    """Return the command line that runs a command on a host.
 
     >>> over_ssh("n1", ["tagloom", "measure", "--listen", "[::1]:0"], ["ssh"])
     ['ssh', '--', 'n1', "tagloom measure --listen '[::1]:0'"]
@@ -30,14 +30,14 @@ def over_ssh(host: str, words: Sequence[str], ssh: Sequence[str] = SSH) -> list[
 
 
 def in_namespace(namespace: str, words: Sequence[str]) -> list[str]:
-    """Return the words that run a command in a network namespace."""
+    """Return the command line that runs a command in a network namespace."""
     return ["ip", "netns", "exec", namespace, *words]
 
 
 class Listening:
-    """Run the listening side of one measurement from entering to leaving; `place` is where it listens.
+    """The listening side of one measurement, as a process for the context's duration; `place` is where it listens.
 
-    Raises DeviceError where it does not come up, with what it said.
+    Raises DeviceError with the process's output if it does not start.
     """
 
     def __init__(self, name: str, words: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class Listening:
 
 
 def answer_of(name: str, words: Sequence[str]) -> dict[str, Any]:
-    """Run the connecting side elsewhere; return its page. Raises DeviceError where there is none."""
+    """Return the JSON output of a connecting side run elsewhere. Raises DeviceError if there is none."""
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", check=False

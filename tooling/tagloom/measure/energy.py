@@ -1,4 +1,4 @@
-"""Compute what a message size costs in energy: watts beside trials, each with its uncertainty in quadrature."""
+"""Compute the energy per message size from power samples during trials, each with its uncertainty in quadrature."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from tagloom.records.measurement import Point, PowerTrace, Sample
 
-LEAST_SAMPLES = 2  # of a size, or its power has no standard deviation
+LEAST_SAMPLES = 2  # per size; fewer have no standard deviation
 
 
 def bandwidth(bits: float, messages: int, seconds: float, sigma_seconds: float) -> tuple[float, float]:
     """Return the bandwidth and its standard deviation: b = 2 i m / t and sigma_b = b sigma_t / t.
 
-    `seconds` are those of i round trips of m bits. The paper's eq. 3 prints b / (sigma_t t), which is no bandwidth; its
-    text says that time and bandwidth have the same percent error, and that is this.
+    `seconds` are those of i round trips of m bits. The paper's eq. 3 prints b / (sigma_t t), which is not a bandwidth.
+    This is what its text says: time and bandwidth have the same percent error.
 
     >>> bandwidth(8e6, 100, 2.0, 0.1)
     (800000000.0, 40000000.0)
@@ -42,7 +42,7 @@ def quotient(a: float, sigma_a: float, b: float, sigma_b: float) -> tuple[float,
 
 
 def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
-    """Return the energy between two times: the samples' polygon, held level outside its first and last sample."""
+    """Return the energy between two times, by linear interpolation; constant outside the first and last sample."""
     inside = [s for s in samples if began < s.at_seconds < ended]
     at = np.array([s.at_seconds for s in samples])
     watts = np.array([s.watts for s in samples])
@@ -51,10 +51,10 @@ def joules(samples: Sequence[Sample], began: float, ended: float) -> float:
 
 
 def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
-    """Return what a size's trials cost; None where fewer than two samples fell into them.
+    """Return the energy of a message size; None if fewer than two samples fall into its trials.
 
-    A sample counts for the time it was taken at less the meter's lag. Bits per joule are the bandwidth (bits on the
-    wire in either direction, one at a time) over the power.
+    A sample's time is that of its arrival less the meter's lag. Bits per joule are the bandwidth (bits on the wire in
+    either direction, one at a time) over the power.
     """
     lag = trace.lag_seconds or 0.0
     watts = [s.watts for s in trace.samples if point.began_seconds <= s.at_seconds - lag <= point.ended_seconds]
@@ -68,7 +68,7 @@ def energy_of(point: Point, trace: PowerTrace) -> Energy | None:
 
 
 def with_energy(run: PingPong, trace: PowerTrace) -> PingPong:
-    """Return the run with the energy of every size that samples fell into; incomplete where the meter's trace is."""
+    """Return the run with the energy of every size that has samples; incomplete if the meter's trace is."""
     points = tuple(replace(point, energy=energy_of(point, trace)) for point in run.points)
     why = "; ".join(filter(None, (run.why, trace.why)))
     return replace(run, points=points, complete=run.complete and trace.complete, why=why)

@@ -1,8 +1,8 @@
-"""Find a link's sleep policy from outside: round trips that follow idle gaps of chosen lengths (Miwa 2013, 5.1).
+"""Probe a link's sleep policy from outside, by round trips after idle gaps of chosen lengths (Miwa 2013, 5.1).
 
-Messages after a gap up to the time-out H are not delayed. A longer gap finds the link falling asleep, and the message
-waits for what is left of Ts and then Tw; a gap longer than H + Ts costs Tw alone. So the round trip over the gap g is
-level, then falls as S - g with S = H + Ts + Tw, then is level again: two change points.
+A message after a gap up to the time-out H is not delayed. After a longer gap the link is falling asleep, and the
+message waits for the rest of Ts and then Tw; after a gap longer than H + Ts it waits Tw alone. So the round trip over
+the gap g is level, then falls as S - g with S = H + Ts + Tw, then is level again: two change points.
 """
 
 from __future__ import annotations
@@ -21,17 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FIRST_SECONDS, LAST_SECONDS = 0.5e-3, 4e-3
-# Beside the gaps that were asked for, some that no link sleeps in, as shares of the first: the awake round trip.
+# Extra gaps in which no link sleeps, as shares of the first gap: they measure the awake round trip.
 AWAKE_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
-COARSE, MIDDLE, FINE = 36, 32, 16  # gaps in the first look over all, around what it found, and at the time-out's edge
+COARSE, MIDDLE, FINE = 36, 32, 16  # gaps in the first pass, around the slope it found, and at the time-out
 REPEATS = 40
-QUANTILE = 0.5  # of the round trips after one gap: some wait for a processor, some find the link awake for others
+QUANTILE = 0.5  # of the round trips after one gap: some wait for a processor, others find the link awake
 RESAMPLES = 100
 LEAST_AFTER = 3  # gaps in the last segment
-OFF_SHARE, OFF_SECONDS = (
-    0.02,
-    20e-6,
-)  # a gap that came out longer by more was not paced: somebody else had the processor
+OFF_SHARE, OFF_SECONDS = 0.02, 20e-6  # a gap longer by more was not paced: another process had the processor
 
 
 def probe(
@@ -44,12 +41,12 @@ def probe(
     coarse: int = COARSE,
     seed: int = 0,
 ) -> None:
-    """Ask for round trips after gaps from `first` to `last` seconds, ever finer where the policy shows; fill `into`.
+    """Measure round trips after gaps from `first` to `last` seconds, finer around the change points; fill `into`.
 
-    The gaps come in random order, so that a drift of the hosts does not look like a change point. Whatever `ask` raises
-    ends the probe; what `into` holds by then is good.
+    The gaps come in random order, so that a drift of the hosts does not look like a change point. Any exception of
+    `ask` ends the probe; the points in `into` by then are valid.
     """
-    chance = random.Random(seed)  # noqa: S311 - guards nothing
+    chance = random.Random(seed)  # noqa: S311 - not for security
     middle, fine = max(8, coarse * MIDDLE // COARSE), max(6, coarse * FINE // COARSE)
     total = len(AWAKE_SHARES) + coarse + middle + fine
 
@@ -83,7 +80,7 @@ class _Estimate:
 
 
 def _paced(point: GapPoint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the gaps and trips that were paced; the first follows no gap of ours, and is left out."""
+    """Return the gaps and trips that were paced; the first trip follows no paced gap and is dropped."""
     gaps, trips = np.array(point.gap_seconds[1:]), np.array(point.round_trip_seconds[1:])
     wanted = float(np.min(gaps))
     good = gaps <= wanted * (1 + OFF_SHARE) + OFF_SECONDS
@@ -98,16 +95,16 @@ def _table(points: Sequence[GapPoint]) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _estimate(gap: NDArray[np.float64], trip: NDArray[np.float64]) -> _Estimate | None:
-    """Fit the three segments by least squares over all pairs of change points; None where one level explains as much.
+    """Fit the three segments by least squares over all pairs of change points; None if one level explains as much.
 
     Each segment is a mean: of the trips, of the trips plus their gaps, of the trips. So the sum of squares of every
-    pair (k, j) follows from running sums. One level against three segments is decided by the Bayesian information
-    criterion, with half a microsecond of resolution added so that noiseless data decide too.
+    pair (k, j) follows from running sums. The Bayesian information criterion decides between one level and three
+    segments, with half a microsecond of resolution added so that it also decides on noiseless data.
     """
     n = len(gap)
 
     def rest(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        centred = values - values.mean()  # or the running sums lose the digits that count
+        centred = values - values.mean()  # or the running sums lose significant digits
         return np.concatenate([[0], np.cumsum(centred)]), np.concatenate([[0], np.cumsum(centred**2)])
 
     def squares(
@@ -137,11 +134,11 @@ def _estimate(gap: NDArray[np.float64], trip: NDArray[np.float64]) -> _Estimate 
 
 
 def fit_policy(points: Sequence[GapPoint], baseline: Sequence[GapPoint] = (), seed: int = 0) -> SleepPolicy:
-    """Fit a policy to round trips, with 95 % confidence intervals from resampling them.
+    """Return the policy fitted to round trips, with 95 % confidence intervals from resampling them.
 
-    `baseline` is the same probe with EEE off: its round trips are subtracted gap by gap, since hosts that slept longer
-    themselves answer later. The time-out is known to between two neighbouring gaps, and its interval holds that. Raises
-    InputError where there are too few gaps.
+    `baseline` is the same probe with EEE off: its round trips are subtracted gap by gap, because hosts that slept
+    longer answer later. The time-out lies between two neighbouring gaps, and its interval includes both. Raises
+    InputError if there are too few gaps.
     """
     if len(points) < 2 + LEAST_AFTER:
         raise InputError([Finding("gaps", f"at least {2 + LEAST_AFTER}", str(len(points)))])
@@ -169,7 +166,7 @@ def fit_policy(points: Sequence[GapPoint], baseline: Sequence[GapPoint] = (), se
     values = (found.awake, timeout, found.total - timeout, found.total - timeout - found.wake, found.wake)
     lows, highs = np.quantile(np.array(draws), [0.025, 0.975], axis=0)
     each = [Interval(v, min(v, float(a)), max(v, float(b))) for v, a, b in zip(values, lows, highs, strict=True)]
-    # The link was idle longer than the host: by its way there and back, anything up to the awake round trip.
+    # The link was idle longer than the host, by the one-way times: anything up to the awake round trip.
     one_way = (found.awake + float(base_trip.min())) / 2
     each[1] = Interval(each[1].value + one_way, each[1].low, each[1].high + 2 * one_way)
     return SleepPolicy(SLEPT, *each)

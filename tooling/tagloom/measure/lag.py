@@ -1,4 +1,4 @@
-"""Find how late a meter's samples are, by cross-correlating them with a load that was switched on and off."""
+"""Estimate a meter's lag by cross-correlating its samples with a load that was switched on and off."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from tagloom.records.measurement import Sample
 
-# Times between two switches: longer than a sample, so that each shows, and never in step with the samples.
+# Times between two switches: longer than a sample, so that each shows, and not in step with the samples.
 SHORTEST_SECONDS, LONGEST_SECONDS = 1.1, 3.7
-MOST_SECONDS = 10.0  # no known meter is later
+MOST_SECONDS = 10.0  # no known meter is slower
 STEP_SECONDS = 0.01
-TENT_SECONDS = 0.6  # around the peak, where the correlation falls in straight lines
+TENT_SECONDS = 0.6  # around the peak, where the correlation falls linearly
 RESAMPLES = 60
 LEAST_CORRELATION = 0.4
 
@@ -36,8 +36,8 @@ class Lag:
 
 
 def modulation(seconds: float, seed: int) -> tuple[float, ...]:
-    """Return the times at which a load is switched, from 0, on first: at random, so that one lag alone fits them."""
-    chance = random.Random(seed)  # noqa: S311 - guards nothing
+    """Return the times at which to switch a load, from 0, on first; random, so that only one lag fits them."""
+    chance = random.Random(seed)  # noqa: S311 - not for security
     times, at = [], 0.0
     while at < seconds:
         times.append(at)
@@ -46,20 +46,20 @@ def modulation(seconds: float, seed: int) -> tuple[float, ...]:
 
 
 def find_lag(samples: Sequence[Sample], switched: Sequence[float], ended: float, seed: int = 0) -> Lag:
-    """Find the lag at which samples follow the load best.
+    """Return the lag at which samples follow the load best.
 
-    `switched` holds when the load was really switched, on first, on the clock of the samples; it was off before the
-    first and after `ended`. A meter that gives the mean of its last second is half a second later than one that does
-    not, and that half second is part of the lag, as it must be to lay samples over trials. The correlation of two
-    on/off signals falls in straight lines from its peak, so the top of the tent through its sides is the lag: that is
-    finer than the samples. The standard deviation comes from resampling them. Raises PlanError where nothing fits.
+    `switched` are the times at which the load was actually switched, on first, on the clock of the samples; it was off
+    before the first and after `ended`. A meter that averages over its last second is half a second later than one that
+    does not; this half second is part of the lag, as it must be to assign samples to trials. The correlation of two
+    on/off signals falls linearly on both sides of its peak. The lag is the top of the tent fitted to the sides, finer
+    than the sampling interval. The standard deviation comes from resampling. Raises PlanError if no lag fits.
     """
     at = np.array([s.at_seconds for s in samples])
     watts = np.array([s.watts for s in samples])
     lags = np.arange(0.0, MOST_SECONDS, STEP_SECONDS)
     edges = np.array([*switched, ended] if len(switched) % 2 else list(switched))
     load = (np.searchsorted(edges, at[None, :] - lags[:, None], side="right") % 2).astype(float)
-    # Only samples that every lag can explain: those during the load, and a while after it.
+    # Only samples that every lag can explain: those during the load, and MOST_SECONDS after it.
     seen = (at >= edges[0]) & (at <= edges[-1] + MOST_SECONDS) if len(edges) else np.zeros(len(at), bool)
     load, watts = load[:, seen], watts[seen]
     if len(watts) < 10 or np.ptp(watts) == 0:
@@ -88,7 +88,7 @@ def _peak(lags: NDArray[np.float64], correlation: NDArray[np.float64]) -> tuple[
     top = int(np.argmax(correlation))
     near = np.abs(lags - lags[top]) <= TENT_SECONDS
     x, y = lags[near], correlation[near]
-    # r(l) = c - s |l - l0|: for every l0 the best (c, s) by least squares; the l0 with the least rest.
+    # r(l) = c - s |l - l0|: for every l0 the best (c, s) by least squares; the l0 with the smallest residual.
     away = np.abs(x[:, None] - x[None, :])
     away -= away.mean(axis=1, keepdims=True)
     rest = -((away @ (y - y.mean())) ** 2) / (away**2).sum(axis=1)

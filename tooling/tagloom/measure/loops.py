@@ -1,4 +1,4 @@
-"""Send messages to and fro as fast as Python can: nothing is allocated, looked up or printed between two of them."""
+"""Ping-pong loops as fast as Python can run them: no allocation, lookup or output between two messages."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ BUSY_POLL_MICROSECONDS = 50
 
 
 class SilenceError(OSError):
-    """Nothing came from the peer for as long as was waited."""
+    """No message from the peer within the time-out."""
 
 
 def prepare(wire: socket, stall_seconds: float, buffer_bytes: int = 0, *, busy_poll: bool = False) -> None:
-    """Set a socket up for the loops below.
+    """Set socket options for the loops below.
 
-    Patience is the kernel's (SO_RCVTIMEO), since a time-out of Python's would poll before every call.
+    The time-out is the kernel's (SO_RCVTIMEO), since Python's own would poll before every call.
     """
     wire.setblocking(True)
     patience = struct.pack("@ll", int(stall_seconds), int(stall_seconds % 1 * 1e6))
@@ -54,12 +54,12 @@ def prepare(wire: socket, stall_seconds: float, buffer_bytes: int = 0, *, busy_p
         try:
             wire.setsockopt(SOL_SOCKET, SO_BUSY_POLL, BUSY_POLL_MICROSECONDS)
         except OSError:
-            return  # needs CAP_NET_ADMIN to be raised: the loops poll all the same
+            return  # raising it needs CAP_NET_ADMIN; the loops poll anyway
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Keep the garbage collector out of the loops."""
+    """Disable the garbage collector within the context."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -71,11 +71,11 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def promptly(priority: int = 1) -> Iterator[None]:
-    """Go before all ordinary processes, and keep processors from sleeping, where the system allows it; else as before.
+    """Run with real-time priority and without processor sleep states, if the system allows it.
 
-    On a busy host a process that waits for the clock loses its processor for milliseconds otherwise, and on a quiet one
-    the processor sleeps the deeper the longer it waits, which looks like a link that does. SCHED_RR needs root or
-    RLIMIT_RTPRIO, and the kernel keeps a share for the others (sched_rt_runtime_us); a latency of 0 asked of
+    On a busy host a process that waits for the clock loses its processor for milliseconds otherwise. On a quiet one the
+    processor sleeps the deeper the longer it waits, which looks like a link that does. SCHED_RR needs root or
+    RLIMIT_RTPRIO, and the kernel reserves a share for other processes (sched_rt_runtime_us). A latency of 0 written to
     /dev/cpu_dma_latency holds while the file is open (kernel documentation, power/pm_qos_interface).
     """
     was = os.sched_getscheduler(0), os.sched_getparam(0)
@@ -89,7 +89,7 @@ def promptly(priority: int = 1) -> Iterator[None]:
 
 
 def _rest(wire: socket, into: memoryview, got: int) -> None:
-    """Receive what is left of a message of a stream: a signal or the time-out cut it short."""
+    """Receive the rest of a stream message that a signal or the time-out cut short."""
     while got < len(into):
         more = _received(wire, into[got:])
         if more == 0:
@@ -105,7 +105,7 @@ def _received(wire: socket, into: memoryview) -> int:
 
 
 def ping_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Send `out` and receive `into` so many times over a stream; return nanoseconds. Raises OSError."""
+    """Send `out` and receive `into` `repeats` times over a stream; return nanoseconds. Raises OSError."""
     send, receive, size = wire.sendall, wire.recv_into, len(into)
     try:
         began = perf_counter_ns()
@@ -120,7 +120,7 @@ def ping_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -
 
 
 def pong_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Receive `into` and send `out` so many times over a stream; return how many. Raises OSError."""
+    """Receive `into` and send `out` `repeats` times over a stream; return how many. Raises OSError."""
     send, receive, size = wire.sendall, wire.recv_into, len(into)
     try:
         for _ in repeat(None, repeats):
@@ -134,7 +134,7 @@ def pong_stream(wire: socket, out: memoryview, into: memoryview, repeats: int) -
 
 
 def ping_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Send `out` and receive `into` so many times as datagrams; return nanoseconds. Raises SilenceError on a loss."""
+    """Send `out` and receive `into` `repeats` times as datagrams; return nanoseconds. Raises SilenceError on a loss."""
     send, receive, size = wire.send, wire.recv_into, len(into)
     try:
         began = perf_counter_ns()
@@ -147,7 +147,7 @@ def ping_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int
 
 
 def pong_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int) -> int:
-    """Receive `into` and send `out` so many times as datagrams; return how many, fewer where one was lost."""
+    """Receive `into` and send `out` `repeats` times as datagrams; return how many, fewer if one was lost."""
     send, receive, size = wire.send, wire.recv_into, len(into)
     done = 0
     try:
@@ -161,7 +161,7 @@ def pong_datagrams(wire: socket, out: memoryview, into: memoryview, repeats: int
 
 
 def ping_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
-    """Do as ping_stream or ping_datagrams, but poll for the answer instead of sleeping; return nanoseconds."""
+    """Ping as above, but poll for the answer instead of sleeping; return nanoseconds."""
     began = perf_counter_ns()
     for _ in repeat(None, repeats):
         wire.sendall(out)
@@ -170,7 +170,7 @@ def ping_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, 
 
 
 def pong_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, patience_ns: int) -> int:
-    """Do as pong_stream or pong_datagrams, but poll for the message instead of sleeping; return how many."""
+    """Pong as above, but poll for the message instead of sleeping; return how many."""
     for _ in repeat(None, repeats):
         poll(wire, into, patience_ns)
         wire.sendall(out)
@@ -178,7 +178,7 @@ def pong_polling(wire: socket, out: memoryview, into: memoryview, repeats: int, 
 
 
 def poll(wire: socket, into: memoryview, patience_ns: int) -> None:
-    """Ask a socket for a whole message again and again. Raises SilenceError, ConnectionResetError."""
+    """Receive a whole message by polling the socket. Raises SilenceError, ConnectionResetError."""
     receive, size, got, end = wire.recv_into, len(into), 0, perf_counter_ns() + patience_ns
     while got < size:
         try:
@@ -205,10 +205,10 @@ def ping_stamped(wire: socket, out: memoryview, into: memoryview, stamps: array[
 def ping_paced(
     wire: socket, out: memoryview, into: memoryview, gap_ns: int, gaps: array[int], trips: array[int], patience_ns: int
 ) -> None:
-    """Fill `gaps` and `trips` (nanoseconds) with round trips that each follow an idle gap. Raises OSError.
+    """Fill `gaps` and `trips` (nanoseconds) with idle gaps and the round trips after them. Raises OSError.
 
-    The gap runs from the answer's arrival to the next message; the clock is watched, since no sleep is accurate to a
-    microsecond, and the answer is polled for, since to be woken takes longer the longer one slept.
+    A gap runs from the answer's arrival to the next message. The loop polls the clock, since no sleep is accurate to a
+    microsecond. It polls for the answer, since waking up takes longer after a longer sleep.
     """
     send = wire.sendall
     idle_since = perf_counter_ns()

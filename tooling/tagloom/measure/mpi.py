@@ -1,4 +1,4 @@
-"""Send messages to and fro between two ranks of an MPI job, by mpi4py."""
+"""Ping-pong between two ranks of an MPI job, by mpi4py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTENT, TRIAL, BYE = 0, 1, 2
 
 def _world() -> Any:
     try:
-        from mpi4py import MPI  # noqa: PLC0415 - it starts MPI, and is not everywhere
+        from mpi4py import MPI  # noqa: PLC0415 - the import starts MPI, which may not be installed
     except (ImportError, RuntimeError) as error:
         words = "mpi4py and an MPI (pip install mpi4py), and two ranks (mpirun -np 2 tagloom measure pingpong ...)"
         raise InputError([Finding("--protocol mpi", words, str(error))]) from None
@@ -30,7 +30,7 @@ def _world() -> Any:
 
 
 class Pair:
-    """Be rank 0, which asks."""
+    """Rank 0's side, which sends first."""
 
     def __init__(self, world: Any) -> None:
         self._world, self._buffer = world, np.zeros(1, np.uint8)
@@ -44,7 +44,7 @@ class Pair:
         return self._buffer[:size]
 
     def trial(self, size: int, repeats: int) -> int:
-        """Return the nanoseconds of so many round trips."""
+        """Return the nanoseconds of `repeats` round trips."""
         message, send, receive = self._begin(TRIAL, size, repeats), self._world.Send, self._world.Recv
         with undisturbed():
             began = perf_counter_ns()
@@ -54,7 +54,7 @@ class Pair:
             return perf_counter_ns() - began
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Return the nanoseconds of each of so many round trips."""
+        """Return the nanoseconds of each of `repeats` round trips."""
         message, stamps = self._begin(TRIAL, size, repeats), array("q", bytes(8 * repeats))
         with undisturbed():
             for i in range(repeats):
@@ -65,7 +65,7 @@ class Pair:
         return stamps
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Return whether bytes come as they were sent; MPI loses none."""
+        """Return whether bytes arrive unchanged both ways; MPI loses none."""
         message = self._begin(CONTENT, size, 1)
         message[:] = np.frombuffer(pattern(seed, size), np.uint8)
         self._world.Send(message, 1, TAG_MESSAGE)
@@ -79,13 +79,13 @@ class Pair:
 
 
 def pair() -> Pair | None:
-    """Return rank 0 its partner; None in rank 1. Raises InputError where there is no MPI or not two ranks."""
+    """Return the pair in rank 0, None in rank 1. Raises InputError without MPI or two ranks."""
     world = _world()
     return Pair(world) if world.rank == 0 else None
 
 
 def answer() -> None:
-    """Be rank 1, which answers until it is told to end."""
+    """Run rank 1, which answers until rank 0 ends it."""
     world = _world()
     buffer = np.zeros(1, np.uint8)
     while True:

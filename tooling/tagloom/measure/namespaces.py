@@ -1,4 +1,4 @@
-"""Make a bench of network namespaces: two hosts and what lies between them, all removed at the end (needs root)."""
+"""A test bench of network namespaces: two hosts and what lies between, all removed at the end (needs root)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-NEAR_ADDRESS, FAR_ADDRESS, NETWORK = "198.18.0.1", "198.18.0.2", "198.18.0.0/30"  # RFC 2544's own
+NEAR_ADDRESS, FAR_ADDRESS, NETWORK = "198.18.0.1", "198.18.0.2", "198.18.0.0/30"  # RFC 2544's benchmark network
 CLONE_NEWNET = 0x40000000  # sched.h
-# A checksum that a card was to fill in is not filled in by whoever carries the frame instead of a card.
+# A software switch does not fill in a checksum that was left to a card.
 OFFLOADS = ("tx", "tso", "gso", "gro")
 
 
 def run(words: Sequence[str]) -> str:
-    """Run a command; return what it printed. Raises DeviceError with what it said."""
+    """Return the output of a command. Raises DeviceError with its error output."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -36,7 +36,7 @@ def run(words: Sequence[str]) -> str:
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """Have this thread open its sockets in a network namespace; they stay there. Raises DeviceError."""
+    """Open this thread's new sockets in a network namespace; they stay there. Raises DeviceError."""
     libc = ctypes.CDLL(None, use_errno=True)
     with Path("/proc/thread-self/ns/net").open() as home, Path(f"/run/netns/{namespace}").open() as there:
         if libc.setns(there.fileno(), CLONE_NEWNET):
@@ -48,10 +48,10 @@ def inside(namespace: str) -> Iterator[None]:
 
 
 class Bench:
-    """Join namespaces `near` and `far` through `middle`, which has interfaces "near" and "far".
+    """Namespaces `near` and `far`, joined through `middle`, which has interfaces "near" and "far".
 
-    With `bridged` a Linux bridge of the middle carries the frames; otherwise something has to be started there. Raises
-    InputError without root, DeviceError where the kernel refuses.
+    With `bridged` a Linux bridge in the middle forwards the frames; otherwise `start` a program there. Raises
+    InputError without root, DeviceError if the kernel refuses.
     """
 
     def __init__(self, *, bridged: bool) -> None:
@@ -91,24 +91,24 @@ class Bench:
                 run(["ip", "-n", self.middle, "link", "set", port, "master", "br0"])
             else:
                 run(in_namespace(name, ["ethtool", "-K", "eth0", *(w for o in OFFLOADS for w in (o, "off"))]))
-            # No IPv6 of their own: neighbour discovery would wake the link in the middle of a gap.
+            # No IPv6 addresses: neighbour discovery would wake the link in the middle of a gap.
             run(["ip", "-n", name, "link", "set", "eth0", "addrgenmode", "none"])
             run(["ip", "-n", self.middle, "link", "set", port, "addrgenmode", "none"])
             run(["ip", "-n", self.middle, "link", "set", port, "up"])
             run(["ip", "-n", name, "address", "add", f"{address}/30", "dev", "eth0"])
             run(["ip", "-n", name, "link", "set", "eth0", "up"])
-        # Who is where stays known while the link is down, and nobody asks in the middle of a measurement.
+        # Permanent neighbours: they survive a link that is down, and no ARP request disturbs a measurement.
         for name, other, address in ((self.near, self.far, FAR_ADDRESS), (self.far, self.near, NEAR_ADDRESS)):
             mac = run(in_namespace(other, ["cat", "/sys/class/net/eth0/address"])).strip()
             run(["ip", "-n", name, "neigh", "replace", address, "lladdr", mac, "dev", "eth0", "nud", "permanent"])
 
     def start(self, namespace: str, words: Sequence[str]) -> None:
-        """Run something in a namespace until the bench is taken down."""
+        """Start a process in a namespace; it ends with the bench."""
         process = subprocess.Popen(in_namespace(namespace, words), stdin=subprocess.DEVNULL)
         self._stack.callback(_end, process)
 
     def received(self) -> int:
-        """Count the packets that came to the far host, as its SNMP agent would (ifInUcastPkts and the rest)."""
+        """Return the number of packets the far host received, as its SNMP agent counts (ifInUcastPkts and the rest)."""
         return int(run(in_namespace(self.far, ["cat", "/sys/class/net/eth0/statistics/rx_packets"])))
 
 

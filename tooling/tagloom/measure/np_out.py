@@ -21,9 +21,9 @@ def format_np_out(points: Iterable[Point]) -> str:
 
 
 def parse_np_out(text: str, where: str = "np.out") -> tuple[Point, ...]:
-    """Read np.out; the seconds are what counts, since the Mbps follow from them.
+    """Return the points of np.out; they keep the seconds, from which the Mbps follow.
 
-    Raises InputError with every line that is none, or whose Mbps are not binary ones of its bytes and seconds.
+    Raises InputError with every line that is malformed, or whose Mbps do not match its bytes and seconds.
     """
     points: list[Point] = []
     wrong: list[Finding] = []
@@ -40,7 +40,7 @@ def parse_np_out(text: str, where: str = "np.out") -> tuple[Point, ...]:
         except ValueError:
             wrong.append(Finding(at, "bytes, Mbps, seconds", repr(line)))
             continue
-        # Seconds are rounded to 1e-8, so the Mbps can be told only as well as that.
+        # Seconds are rounded to 1e-8, which limits the precision of the Mbps.
         if abs(theirs / ours - 1) > 0.02 + 1e-8 / point.seconds:
             wrong.append(Finding(at, f"{ours:.6g} Mbps of 2^20 b/s", mbps))
         points.append(point)

@@ -1,4 +1,4 @@
-"""Make IEEE 802.3x PAUSE frames, and send them from a raw socket."""
+"""Build IEEE 802.3x PAUSE frames, and send them from a raw socket."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ QUANTUM_BITS, MOST_QUANTA, LEAST_FRAME = 512, 65535, 60
 
 
 def pause_frame(source: bytes, seconds: float, rate_bps: float) -> bytes:
-    """Return the frame that stops a port of this rate from sending for so long, without its check sequence.
+    """Return the frame, without check sequence, that stops a port of this rate from sending for `seconds`.
 
-    Raises InputError where one frame cannot: at 1 Gb/s the longest pause is 33.6 ms.
+    Raises InputError if one frame cannot: at 1 Gb/s the longest pause is 33.6 ms.
 
     >>> frame = pause_frame(bytes(6), 0.01, 1e9)
     >>> len(frame), int.from_bytes(frame[16:18], "big")
@@ -29,10 +29,10 @@ def pause_frame(source: bytes, seconds: float, rate_bps: float) -> bytes:
 
 
 class Pauser:
-    """A raw socket on an interface (needs root). Raises DeviceError where that is refused.
+    """A raw socket on an interface (needs root). Raises DeviceError if it cannot be opened.
 
-    PAUSE stops the switch port at the other end of the cable from sending to this host, and what is meant for this host
-    then waits in that switch: it is for the host that takes a file, and for nobody who shares its port.
+    PAUSE stops the switch port at the other end of the cable from sending to this host. Frames for this host then wait
+    in that switch. So use it on the host that receives a file, and only if no other host shares its port.
     """
 
     def __init__(self, interface: str) -> None:
@@ -47,7 +47,7 @@ class Pauser:
             raise DeviceError(interface, "PAUSE", str(error)) from None
 
     def __call__(self, seconds: float) -> None:
-        """Stop the port at the other end for so long."""
+        """Stop the port at the other end for `seconds`."""
         self._wire.send(pause_frame(self._mac, seconds, self._rate_bps))
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Bring two ends together: a listening side that answers what a connecting side asks for, over a control connection.
+"""The two ends of a measurement: a listening side that answers the requests of a connecting side.
 
-Every line on the control connection is one JSON object. Messages themselves travel on a socket of their own, so that
-nothing stands between two of them.
+Every line on the control connection is one JSON object. Messages travel on a separate socket, so that nothing comes
+between two of them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Network = IPv4Network | IPv6Network
 Place = tuple[str, int]
 LOOPBACK: tuple[Network, ...] = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-PORT = 5302  # unless another is named; no service is registered at it
-LINE_BYTES = 4096  # a control line is never longer
+PORT = 5302  # the default; no service is registered at it
+LINE_BYTES = 4096  # the maximum of a control line
 MAX_MESSAGE_BYTES = 256 << 20
 MAX_DATAGRAM_BYTES = 65507  # 2^16 - 1 - IPv4 header - UDP header
 MAX_REPEATS = 50_000_000
-SESSION_SECONDS = 3600.0  # a listening side lets no session last longer
-STALL_SECONDS = 10.0  # of silence on a stream: the peer is gone
+SESSION_SECONDS = 3600.0  # the longest session of a listening side
+STALL_SECONDS = 10.0  # of silence on a stream: the peer is dead
 LOSS_SECONDS = 0.25  # of silence between datagrams: one was lost
 SINK_SECONDS = 1.0  # of silence after which a file transfer by datagrams has ended
 ONCE_SECONDS = 60.0
@@ -44,7 +44,7 @@ CHUNK_BYTES = 1 << 18
 
 
 def networks(words: Sequence[str], where: str = "--network") -> tuple[Network, ...]:
-    """Read the networks that may be loaded, besides loopback. Raises InputError with all that are none."""
+    """Return the networks that measurements may load, including loopback. Raises InputError with all invalid ones."""
     found, wrong = list(LOOPBACK), []
     for word in words:
         try:
@@ -57,7 +57,7 @@ def networks(words: Sequence[str], where: str = "--network") -> tuple[Network, .
 
 
 def parse_place(text: str, port: int, where: str) -> Place:
-    """Read HOST, HOST:PORT or [2001:db8::1]:PORT; port 0 is any free one. Raises InputError for anything else.
+    """Return the host and port of HOST, HOST:PORT or [2001:db8::1]:PORT; port 0 is any free one. Raises InputError.
 
     >>> parse_place("[::1]:0", 5302, "--listen"), parse_place("n1", 5302, "--connect")
     (('::1', 0), ('n1', 5302))
@@ -69,12 +69,12 @@ def parse_place(text: str, port: int, where: str) -> Place:
 
 
 def format_place(place: Place) -> str:
-    """Write a place as parse_place reads it."""
+    """Return a place as `parse_place` reads it."""
     return f"[{place[0]}]:{place[1]}" if ":" in place[0] else f"{place[0]}:{place[1]}"
 
 
-def refuse_strangers(address: str, allowed: Sequence[Network], where: str) -> None:
-    """Refuse an address outside the networks that may be loaded. Raises InputError."""
+def check_allowed_network(address: str, allowed: Sequence[Network], where: str) -> None:
+    """Raise InputError for an address outside the networks that may be loaded."""
     plain = ip_address(address.partition("%")[0])
     plain = getattr(plain, "ipv4_mapped", None) or plain
     if not any(plain in network for network in allowed):
@@ -84,7 +84,7 @@ def refuse_strangers(address: str, allowed: Sequence[Network], where: str) -> No
 
 
 def resolve(place: Place, family: int, kind: int = socket.SOCK_STREAM) -> tuple[int, Any]:
-    """Return the family and the socket address of a place. Raises InputError where there is none."""
+    """Return the family and the socket address of a place. Raises InputError if it does not resolve."""
     try:
         found = socket.getaddrinfo(*place, family=family, type=kind)[0]
     except (OSError, UnicodeError) as error:
@@ -93,22 +93,22 @@ def resolve(place: Place, family: int, kind: int = socket.SOCK_STREAM) -> tuple[
 
 
 def pattern(seed: str, size: int) -> bytes:
-    """Return bytes that only somebody who knows `seed` can give."""
+    """Return the `size` pseudo-random bytes of `seed`, which both ends can compute."""
     return hashlib.shake_128(seed.encode()).digest(size)
 
 
 class _Control:
-    """Speak JSON lines over a socket."""
+    """JSON lines over a socket."""
 
     def __init__(self, wire: socket.socket) -> None:
         self._wire = wire
         self._file = wire.makefile("rb")
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def say(self, **payload: Any) -> None:
+    def send(self, **payload: Any) -> None:
         self._wire.sendall(json.dumps(payload).encode() + b"\n")
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         line = self._file.readline(LINE_BYTES)
         if not line.endswith(b"\n"):
             raise ConnectionResetError("the peer closed the connection")
@@ -126,12 +126,12 @@ class _Control:
 
 
 class Server:
-    """Answer one measuring peer after another. Raises InputError where the address cannot be listened on."""
+    """A listening side that serves one peer after another. Raises InputError if it cannot listen on the address."""
 
     def __init__(self, place: Place, allowed: Sequence[Network], family: int = socket.AF_UNSPEC) -> None:
         self._allowed = tuple(allowed)
         family, address = resolve(place, family)
-        refuse_strangers(address[0], allowed, "--listen")
+        check_allowed_network(address[0], allowed, "--listen")
         try:
             self._door = socket.create_server(address[:2], family=socket.AddressFamily(family))
         except OSError as error:
@@ -147,10 +147,10 @@ class Server:
         self._door.close()
 
     def serve(self, note: Callable[[str], None], *, once: bool, pause: Callable[[float], None] | None = None) -> None:
-        """Serve peers one after another, or one; what goes wrong with a peer is noted and costs the next nothing.
+        """Serve peers one after another, or one; a peer's error is noted and does not affect the next.
 
-        `pause` sends a PAUSE frame for peers that ask; without one they are refused. For one peer it waits no longer
-        than ONCE_SECONDS: whoever started it may be gone.
+        `pause` sends a PAUSE frame for peers that request it; without it they are refused. With `once` it waits at most
+        ONCE_SECONDS, since the process that started it may be gone.
         """
         self._door.settimeout(ONCE_SECONDS if once else None)
         while True:
@@ -160,7 +160,7 @@ class Server:
                 note(f"nobody came in {ONCE_SECONDS:g} s")
                 return
             try:
-                refuse_strangers(peer[0], self._allowed, "peer")
+                check_allowed_network(peer[0], self._allowed, "peer")
             except InputError as error:
                 note(str(error))
                 wire.close()
@@ -199,7 +199,7 @@ class _Session:
 
     def run(self) -> None:
         while time.monotonic() < self._end:
-            payload = self._control.hear()
+            payload = self._control.receive()
             if payload["op"] == "bye":
                 return
             answer = getattr(self, f"do_{str(payload['op']).replace('-', '_')}", None)
@@ -208,7 +208,7 @@ class _Session:
             answer(payload)
 
     def do_clock(self, _: dict[str, Any]) -> None:
-        self._control.say(wall=time.time())
+        self._control.send(wall=time.time())
 
     def do_open(self, payload: dict[str, Any]) -> None:
         self._datagrams, self._polling = payload["protocol"] == "udp", bool(payload.get("poll"))
@@ -220,7 +220,7 @@ class _Session:
             door.bind((self._here, 0))
             if not self._datagrams:
                 door.listen(1)
-            self._control.say(port=door.getsockname()[1])
+            self._control.send(port=door.getsockname()[1])
             door.settimeout(STALL_SECONDS)
             if self._datagrams:
                 _, peer = door.recvfrom(1)
@@ -232,7 +232,7 @@ class _Session:
         if peer[0] != self._there:
             raise ConnectionRefusedError(f"the data came from {peer[0]}")
         loops.prepare(wire, self._patience, int(payload.get("buffer", 0)), busy_poll=self._polling)
-        self._control.say(open=True)
+        self._control.send(open=True)
 
     def _room(self, size: int, most: int = MAX_MESSAGE_BYTES) -> memoryview:
         if not 0 < size <= most:
@@ -251,7 +251,7 @@ class _Session:
         wire = self._wire()
         if self._datagrams:
             drain(wire)
-        self._control.say(ready=True)
+        self._control.send(ready=True)
         with loops.undisturbed(), loops.promptly(2) if payload.get("promptly") else nullcontext():
             if self._polling:
                 try:
@@ -262,34 +262,34 @@ class _Session:
                 done = loops.pong_datagrams(wire, message, message, times)
             else:
                 done = loops.pong_stream(wire, message, message, times)
-        self._control.say(done=done)
+        self._control.send(done=done)
 
     def do_content(self, payload: dict[str, Any]) -> None:
         size, seed = int(payload["bytes"]), str(payload["seed"])
         message, mine = self._room(size), pattern(f"{seed} back", size)
         wire = self._wire()
-        self._control.say(ready=True)
+        self._control.send(ready=True)
         try:
             receive(wire, message, datagram=self._datagrams)
         except loops.SilenceError:
-            self._control.say(good=None)
+            self._control.send(good=None)
             return
         good = bytes(message) == pattern(seed, size)
         wire.sendall(mine)
-        self._control.say(good=good)
+        self._control.send(good=good)
 
     def do_sink(self, payload: dict[str, Any]) -> None:
-        """Take a file: all bytes of a stream, or datagrams until they stop."""
+        """Receive a file: all bytes of a stream, or datagrams until they stop."""
         wire = self._wire()
         expected, room = int(payload["bytes"]), self._room(CHUNK_BYTES)
         pause_seconds = float(payload.get("pause", 0))
         if pause_seconds and self._pause is None:
-            self._control.say(refused="PAUSE frames were not allowed there (--serve --pause INTERFACE)")
+            self._control.send(refused="PAUSE frames were not allowed there (--serve --pause INTERFACE)")
             return
         wire.setsockopt(
             socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(SINK_SECONDS if self._datagrams else 60), 0)
         )
-        self._control.say(ready=True)
+        self._control.send(ready=True)
         got = packets = 0
         due = time.monotonic() + PAUSE_FIRST_SECONDS
         try:
@@ -303,11 +303,11 @@ class _Session:
                 got, packets = got + more, packets + 1
         except BlockingIOError:
             pass
-        self._control.say(got=got, packets=packets)
+        self._control.send(got=got, packets=packets)
 
 
 def drain(wire: socket.socket) -> None:
-    """Throw away datagrams that came too late."""
+    """Discard datagrams that came too late."""
     try:
         while True:
             wire.recv(MAX_DATAGRAM_BYTES, socket.MSG_DONTWAIT)
@@ -334,7 +334,7 @@ def receive(wire: socket.socket, into: memoryview, *, datagram: bool) -> None:
 
 
 class Peer:
-    """Ask a listening side. Raises InputError for a network that was not named, DeviceError where nobody answers."""
+    """The connecting side. Raises InputError for a network that is not allowed, DeviceError if there is no answer."""
 
     def __init__(
         self,
@@ -344,14 +344,14 @@ class Peer:
         stall_seconds: float = STALL_SECONDS,
     ) -> None:
         self._family, self._address = resolve(place, family)
-        refuse_strangers(self._address[0], allowed, "peer")
+        check_allowed_network(self._address[0], allowed, "peer")
         self.name, self._stall = f"{place[0]}:{place[1]}", stall_seconds
         self.loopback = any(ip_address(self._address[0].split("%")[0]) in network for network in LOOPBACK)
         try:
             wire = socket.create_connection(self._address[:2], timeout=stall_seconds)
         except OSError as error:
             raise DeviceError(self.name, "connect", str(error)) from None
-        # A trial lasts, and the far end may need its own patience to notice a loss.
+        # A trial takes time, and the far end may wait for its own time-out to notice a loss.
         wire.settimeout(stall_seconds + 60.0)
         self._control = _Control(wire)
         self.data: socket.socket | None = None
@@ -365,31 +365,31 @@ class Peer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._control.say(op="bye")
+            self._control.send(op="bye")
         except OSError:
-            pass  # it is gone already
+            pass  # it has already gone
         finally:
             self._control.close()
             if self.data is not None:
                 self.data.close()
 
     def clock(self, now: Callable[[], float] = time.time) -> PeerClock:
-        """Return how far the peer's wall clock is ahead, from the quickest of several questions, as NTP does."""
+        """Return the offset of the peer's wall clock, from the quickest of several exchanges, as NTP does."""
         best = PeerClock(0.0, float("inf"))
         for _ in range(CLOCK_ROUNDS):
             requested = now()
-            self._control.say(op="clock")
-            theirs = float(self._control.hear()["wall"])
+            self._control.send(op="clock")
+            theirs = float(self._control.receive()["wall"])
             came = now()
             if 0 <= came - requested < 2 * best.uncertainty_seconds:
                 best = PeerClock(theirs - (requested + came) / 2, (came - requested) / 2)
         return best
 
     def open(self, protocol: str, buffer_bytes: int = 0, *, poll: bool = False) -> None:
-        """Open the socket that messages travel on: "tcp" or "udp"."""
+        """Open the socket for messages: "tcp" or "udp"."""
         self._datagrams, self._polling = protocol == "udp", poll
-        self._control.say(op="open", protocol=protocol, buffer=buffer_bytes, poll=poll, stall=self._stall)
-        port = int(self._control.hear()["port"])
+        self._control.send(op="open", protocol=protocol, buffer=buffer_bytes, poll=poll, stall=self._stall)
+        port = int(self._control.receive()["port"])
         kind = socket.SOCK_DGRAM if self._datagrams else socket.SOCK_STREAM
         if self.data is not None:
             self.data.close()
@@ -397,8 +397,8 @@ class Peer:
         self.data.settimeout(self._stall)
         self.data.connect((self._address[0], port, *self._address[2:]))
         if self._datagrams:
-            self.data.send(b"x")  # so that the far end knows where datagrams shall go
-        self._control.hear()
+            self.data.send(b"x")  # tells the far end the address for its datagrams
+        self._control.receive()
         self.patience_seconds = LOSS_SECONDS if self._datagrams else self._stall
         loops.prepare(self.data, self.patience_seconds, buffer_bytes, busy_poll=poll)
 
@@ -406,18 +406,18 @@ class Peer:
         assert self.data is not None  # noqa: S101 - open() comes first
         if self._datagrams:
             drain(self.data)
-        self._control.say(**payload)
-        self._control.hear()
+        self._control.send(**payload)
+        self._control.receive()
         return self.data
 
     def _room(self, size: int) -> tuple[memoryview, memoryview]:
-        # One buffer in and out, as NPtcp has it: the answer is as warm in the cache as the question.
+        # One buffer for both directions, as in NPtcp: the answer is as warm in the cache as the message.
         if len(self._out) < size:
             self._out = self._in = memoryview(bytearray(size))
         return self._out[:size], self._in[:size]
 
     def trial(self, size: int, repeats: int) -> int:
-        """Send a message to and fro so many times; return nanoseconds. Raises SilenceError after a lost datagram."""
+        """Return the nanoseconds of `repeats` round trips. Raises SilenceError after a lost datagram."""
         out, into = self._room(size)
         wire = self._begin(op="trial", bytes=size, repeats=repeats)
         with loops.undisturbed():
@@ -430,13 +430,13 @@ class Peer:
                     took = loops.ping_stream(wire, out, into, repeats)
             except loops.SilenceError:
                 if self._datagrams:
-                    self._control.hear()
+                    self._control.receive()
                 raise
-        self._control.hear()
+        self._control.receive()
         return took
 
     def stamped(self, size: int, repeats: int) -> array[int]:
-        """Return the nanoseconds of single round trips. Raises SilenceError after a lost datagram."""
+        """Return the nanoseconds of each of `repeats` round trips. Raises SilenceError after a lost datagram."""
         out, into = self._room(size)
         stamps = array("q", bytes(8 * repeats))
         wire = self._begin(op="trial", bytes=size, repeats=repeats)
@@ -445,13 +445,13 @@ class Peer:
                 loops.ping_stamped(wire, out, into, stamps)
             except loops.SilenceError:
                 if self._datagrams:
-                    self._control.hear()
+                    self._control.receive()
                 raise
-        self._control.hear()
+        self._control.receive()
         return stamps
 
     def paced(self, size: int, gap_seconds: float, repeats: int) -> tuple[array[int], array[int]]:
-        """Return nanoseconds of idle gaps of this length and of the round trips that followed. Raises SilenceError."""
+        """Return nanoseconds of idle gaps of this length and of the round trips after them. Raises SilenceError."""
         out, into = self._room(size)
         gaps, trips = array("q", bytes(8 * repeats)), array("q", bytes(8 * repeats))
         wire = self._begin(op="trial", bytes=size, repeats=repeats, promptly=True)
@@ -459,13 +459,13 @@ class Peer:
             try:
                 loops.ping_paced(wire, out, into, int(gap_seconds * 1e9), gaps, trips, int(self.patience_seconds * 1e9))
             except loops.SilenceError:
-                self._control.hear()
+                self._control.receive()
                 raise
-        self._control.hear()
+        self._control.receive()
         return gaps, trips
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Return whether bytes come as they were sent, both ways; None where a datagram was lost."""
+        """Return whether bytes arrive unchanged both ways; None if a datagram was lost."""
         _, into = self._room(size)
         wire = self._begin(op="content", bytes=size, seed=seed)
         wire.sendall(pattern(seed, size))
@@ -475,22 +475,22 @@ class Peer:
             back = bytes(into) == pattern(f"{seed} back", size)
         except loops.SilenceError:
             pass
-        there = self._control.hear()["good"]
+        there = self._control.receive()["good"]
         return None if there is None or back is None else bool(there and back)
 
     def sink(self, size: int, pause_seconds: float = 0.0) -> socket.socket:
-        """Have the far end take a file of this size, and stop its switch by PAUSE once a second; return the socket.
+        """Return a socket on which the far end receives a file of this size; it pauses its switch once a second.
 
-        Raises DeviceError where the far end may not send PAUSE.
+        Raises DeviceError if the far end may not send PAUSE.
         """
         assert self.data is not None  # noqa: S101 - open() comes first
-        self._control.say(op="sink", bytes=size, pause=pause_seconds)
-        answer = self._control.hear()
+        self._control.send(op="sink", bytes=size, pause=pause_seconds)
+        answer = self._control.receive()
         if "refused" in answer:
             raise DeviceError(self.name, "sink", str(answer["refused"]))
         return self.data
 
     def sunk(self) -> tuple[int, int]:
-        """Return the bytes and the datagrams that the far end took."""
-        payload = self._control.hear()
+        """Return the numbers of bytes and of datagrams that the far end received."""
+        payload = self._control.receive()
         return int(payload["got"]), int(payload["packets"])

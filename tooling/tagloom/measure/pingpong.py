@@ -25,7 +25,7 @@ STEP_SECONDS = 0.1  # that the wall clock may move against the monotonic one dur
 
 
 class Exchange(Protocol):
-    """Send messages to and fro; nanoseconds. Raises OSError where the peer is gone, SilenceError after a loss."""
+    """Send messages to and fro; nanoseconds. Raises OSError if the peer is gone, SilenceError after a loss."""
 
     def trial(self, size: int, repeats: int) -> int:
         """Return the nanoseconds of so many round trips."""
@@ -34,7 +34,7 @@ class Exchange(Protocol):
         """Return the nanoseconds of each of so many round trips."""
 
     def content(self, size: int, seed: str) -> bool | None:
-        """Return whether bytes come as they were sent; None where one did not come."""
+        """Return whether bytes come as they were sent; None if one did not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SteadyClock:
         self._offset = self.clocks.wall() - self.clocks.monotonic()
 
     def step(self) -> str:
-        """Return by how much the wall clock was set, "" where it was not."""
+        """Return by how much the wall clock was set, "" if it was not."""
         moved = self.clocks.wall() - self.clocks.monotonic() - self._offset
         return f"the wall clock was set by {moved:+.3f} s during the run" if abs(moved) > STEP_SECONDS else ""
 
@@ -158,7 +158,7 @@ class _Pace:
         return self._clocks.monotonic()
 
     def wait(self, bits: float) -> None:
-        """Wait until so many more bits may be sent. Raises _EndError where the run shall end."""
+        """Wait until so many more bits may be sent. Raises _EndError if the run shall end."""
         if step := self._steady.step():
             raise _EndError(step)
         left = self._began + self._plan.time_limit_seconds - self.now()

@@ -461,7 +461,7 @@ def baseline_of(text: str, name: str) -> list[GapPoint]:
 
 
 def eee_text(payload: dict[str, Any], source: str) -> str:
-    """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError where no sleep was found."""
+    """Write a policy as YAML that `tagloom predict --eee FILE` reads. Raises InputError if no sleep was found."""
     if payload["verdict"] != SLEPT:
         raise InputError([Finding("-o", "a link that sleeps within the gaps that were tried", payload["verdict"])])
     lines = [f"# {source}; value, then its 95 % confidence interval"]
@@ -525,7 +525,7 @@ def blocked_bench(rate_bps: float) -> Iterator[tuple[peer.Peer, Callable[[float]
 def unicast_counter(
     ask: Callable[[dict[str, Address], Wanted], dict[str, Raw]], agent: Address, index: int
 ) -> Callable[[], int]:
-    """Return what reads ifInUcastPkts of an interface. It raises DeviceError where the agent does not give it."""
+    """Return what reads ifInUcastPkts of an interface. It raises DeviceError if the agent does not give it."""
     name = (1, 3, 6, 1, 2, 1, 2, 2, 1, 11, index)
 
     def read() -> int:

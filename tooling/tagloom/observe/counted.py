@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def counted(snapshots: Iterable[Mapping[str, Observation]], where: str) -> Counted:
     """Add up what every port carried from reading to reading, scaled to the whole time where some were missing.
 
-    Raises InputError where there are fewer than two readings.
+    Raises InputError if there are fewer than two readings.
     """
     readings: dict[str, list[Observation]] = {}
     failed: dict[str, int] = {}

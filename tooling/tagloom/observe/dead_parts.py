@@ -83,7 +83,7 @@ def _ends(fabric: Fabric, link: int) -> Iterable[tuple[tuple[int, int], tuple[in
 
 
 def _is_up(shown: Shown, fabric: Fabric, link: int) -> bool | None:
-    """Return whether some cable of a link is up at each end that is shown; None where none is."""
+    """Return whether some cable of a link is up at each end that is shown; None if none is."""
     known = None
     for ends in _ends(fabric, link):
         up = [shown[end].oper_up for end in ends if end in shown and shown[end].oper_up is not None]
@@ -93,7 +93,7 @@ def _is_up(shown: Shown, fabric: Fabric, link: int) -> bool | None:
 
 
 def _steady_seconds(fabric: Fabric, seen: Mapping[str, Observation], shown: Shown, link: int) -> float:
-    """Return for how long no port of a link has gone up or down, infinite where no switch tells."""
+    """Return for how long no port of a link has gone up or down, infinite if no switch tells."""
     since = math.inf
     for ends in _ends(fabric, link):
         for s, port in ends:

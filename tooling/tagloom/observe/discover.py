@@ -76,7 +76,7 @@ def check_discovery(name: str, model: str | None) -> None:
 def discover(name: str, seeds: Sequence[Address], ask: Ask, model: str | None = None) -> Cabling:
     """Walk LLDP from seeds until no switch tells of one that was not asked, and make a fabric of it.
 
-    Whole rings of neighbours are asked at once. Raises DeviceError where no seed can be read.
+    Whole rings of neighbours are asked at once. Raises DeviceError if no seed can be read.
     """
     walk = _Walk()
     told_by: dict[str, str] = {}

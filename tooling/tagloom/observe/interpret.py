@@ -144,7 +144,7 @@ def _port_numbers(reader: _Reader, platform: Platform, wanted: Collection[int]) 
 
 
 def port_number(platform: Platform, words: str) -> int | None:
-    """Read a port's name as a switch's MIB has it, long or short; None where it names no port of the model."""
+    """Read a port's name as a switch's MIB has it, long or short; None if it names no port of the model."""
     number = platform.port_number(words)
     for pattern, short in _LONG_NAMES:
         if number is None and pattern.search(words):

@@ -73,7 +73,7 @@ def busiest_link(
 ) -> tuple[float | None, str, bool]:
     """Find the busiest channel between switches between two readings.
 
-    Gives the share of its speed that the channel carried, None where no link's rate is known; the port where that was
+    Gives the share of its speed that the channel carried, None if no link's rate is known; the port where that was
     seen; and whether every link that is up was seen at one end at least.
     """
     shares = {

@@ -38,7 +38,7 @@ def write_build(
 ) -> None:
     """Write a proven build; `hosts` are the pages of `host_pages`, `summary` the figures of `summary_of` if known.
 
-    Raises InputError where something else stands in its place.
+    Raises InputError if something else stands in its place.
     """
     site = {name: [line.title for line in lines] for name, lines in site_lines(build.fabric).items()}
     pages = host_pages(build) if hosts is None else hosts
@@ -47,7 +47,7 @@ def write_build(
 
 
 def read_build(directory: Path, *, states: bool = True) -> Build:
-    """Read a build directory back. Raises InputError where it is not one.
+    """Read a build directory back. Raises InputError if it is not one.
 
     Without `states` the configuration texts are left alone, and no switch has a state: who asks for the routes alone
     need not wait for a thousand texts.

@@ -117,7 +117,7 @@ def _replayed(
 
 
 def interruption_of(fabric: Fabric, directory: Path, traffic: Traffic | None) -> Interruption:
-    """Read a rollout directory and say what its waves interrupt. Raises InputError where it is none of this fabric."""
+    """Read a rollout directory and say what its waves interrupt. Raises InputError if it is none of this fabric."""
     payload = read_rollout(directory)
     waves = [(wave.name, wave.why, wave.downtime_seconds) for wave in payload.waves]
     folders = [payload.before, *(wave.configs for wave in payload.waves)]
@@ -136,14 +136,14 @@ def traffic_of(path: Path, fabric: Fabric, placement: str, seconds: float | None
 
 
 def traffic_from(fabric: Fabric, routes: Routes, snapshots: Iterable[Mapping[str, Observation]], where: str) -> Traffic:
-    """Estimate the host matrix of readings, over routes. Raises InputError where they do not suffice."""
+    """Estimate the host matrix of readings, over routes. Raises InputError if they do not suffice."""
     return estimate(fabric, routes, counted(snapshots, where))
 
 
 def with_profile(traffic: Traffic | None, profile: Traffic, where: str) -> Traffic:
     """Return traffic the run time of a profile and its split; without a matrix, the profile's own messages.
 
-    Raises InputError where the profile knows no time, or none inside MPI calls.
+    Raises InputError if the profile knows no time, or none inside MPI calls.
     """
     findings = []
     if profile.seconds is None:

@@ -97,7 +97,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     as they are there, where that is possible; the plan's reason says if not. With `protect` "link" or "switch",
     detours round every single failure are installed along, and proven. Gives the build, its proof and the text of every
     switch. Without `texts` nothing is rendered: the proof is of the planned states, and there are no texts.
-    Raises InputError where a model's command line is not known (unless without `texts`), the links that are up do not
+    Raises InputError if a model's command line is not known (unless without `texts`), the links that are up do not
     connect the fabric or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
@@ -176,7 +176,7 @@ def by_new_names(old: Build, new: Fabric) -> Build:
     """Return a build with the names that switches have in a fabric.
 
     A switch is the same where the new fabric file says that it was renamed, which the old one did not say yet, and
-    where one whose name is gone has the address and model of one whose name is new. Raises InputError where a renamed
+    where one whose name is gone has the address and model of one whose name is new. Raises InputError if a renamed
     switch would have the name of another that the old fabric has.
     """
     fabric = old.fabric

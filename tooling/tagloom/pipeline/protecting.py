@@ -60,7 +60,7 @@ def with_detours(
     """Return a plan with detours along one order that all its paths climb; with `own`, each source has some alone.
 
     Where the routing is `free` to choose, an order searched for protection is taken if it protects more. Fewer detours
-    are installed where the models hold no more. Raises PlanError where even none fit.
+    are installed where the models hold no more. Raises PlanError if even none fit.
     """
     order, left = order_beside(fabric, dependencies(fabric, woven.state), protect, effort)
     if free and left:

@@ -198,7 +198,7 @@ def _load(load: float, eee: Eee) -> LoadPoint:
 
 
 def _waves(directory: Path) -> dict[str, Any]:
-    """Return what a rollout's page says. Raises InputError where the directory holds none."""
+    """Return what a rollout's page says. Raises InputError if the directory holds none."""
     return read_rollout(directory).model_dump()
 
 

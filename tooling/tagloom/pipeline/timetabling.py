@@ -41,7 +41,7 @@ def planner(fabric: Fabric, templates: Path) -> Planner:
 
 
 def built(fabric: Fabric, routes: Routes | None, templates: Path) -> Build | None:
-    """Plan over given routes, from texts where the models have any; None where no plan can be made or proven."""
+    """Plan over given routes, from texts where the models have any; None if no plan can be made or proven."""
     spoken = all(platforms.load(switch.model).grammar for switch in fabric.live)
     try:
         build, proof, _ = plan(fabric, templates, texts=spoken, regulated=RegulateResult(routes, {}, ()))
@@ -51,7 +51,7 @@ def built(fabric: Fabric, routes: Routes | None, templates: Path) -> Build | Non
 
 
 def obstacle(old: Build | None, new: Build | None) -> str:
-    """Return why no proven rollout leads from one plan to another without pausing hosts; "" where one does."""
+    """Return why no proven rollout leads from one plan to another without pausing hosts; "" if one does."""
     if old is None or new is None:
         return "no plan"
     try:

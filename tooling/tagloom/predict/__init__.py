@@ -1,4 +1,4 @@
-"""Forecast what a configuration will cost in time and save in watts."""
+"""Forecast the cost in time and the saving in watts of a configuration."""
 
 from tagloom.predict.eee import delay_seconds, fit_overhead, idle_seconds, overhead_seconds, step_overhead_seconds
 from tagloom.predict.forecast import forecast

@@ -1,4 +1,4 @@
-"""Model what Energy Efficient Ethernet costs an application in time: Miwa, Aita, Nakamura 2013, and beyond."""
+"""Model the time that Energy Efficient Ethernet costs an application: Miwa, Aita, Nakamura 2013, and beyond."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PERIODIC, EXPONENTIAL = 0.0, 1.0  # coefficients of variation of the gaps between calls
-NEARLY_PERIODIC = 1e-3  # below this a gamma law's shape is beyond what its functions can tell from a step
+NEARLY_PERIODIC = 1e-3  # below this, scipy's functions cannot tell a gamma distribution from a step
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the pairs' root mean square distance from it."""
+    """The fitted (c, alpha, t) of Miwa et al. 2013, eq. 3, and the root mean square distance of the pairs from it."""
 
     plateau_seconds: float
     alpha: float
@@ -31,19 +31,19 @@ class Fit:
     residual_seconds: float
 
     def overhead_seconds(self, gap_seconds: float) -> float:
-        """Return a message's overhead after a gap, eq. 3."""
+        """Return a message's mean overhead after a gap, eq. 3."""
         return step_overhead_seconds(gap_seconds, self.plateau_seconds, self.alpha, self.threshold_seconds)
 
 
-# Miwa et al. 2013, Sect. 5.1: measured on a PowerConnect 5548; Ts is IEEE 802.3-2022 table 78-2's least for 1000BASE-T.
+# Miwa et al. 2013, Sect. 5.1, measured on a PowerConnect 5548; Ts is the minimum for 1000BASE-T, IEEE 802.3-2022 table
+# 78-2.
 POWERCONNECT_5548 = Eee(1e-3, 182e-6, 60e-6, "PowerConnect 5548, Miwa et al. 2013", together=True)
 
 
 def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: float, where: str) -> None:
-    """Refuse a sleep policy that cannot be: a time that is none, or a time-out below Ts.
+    """Raise InputError with all findings if a sleep policy has an invalid time, or a time-out below Ts.
 
-    A port that asks for sleep before it could have fallen asleep spends its idle time on the way there and back.
-    Raises InputError with all findings.
+    A port that requests sleep sooner than Ts would spend its idle time on transitions.
     """
     times = {"TIMEOUT": timeout_seconds, "TS": sleep_seconds, "TW": wake_seconds}
     findings = [
@@ -61,8 +61,8 @@ def check_policy(timeout_seconds: float, sleep_seconds: float, wake_seconds: flo
 def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth_bps: float) -> float:
     """Return the mean gap between two messages, eq. 4: I = (T - n S / B) / n.
 
-    S must be in bits; the paper's "1.73 KB takes 1.73 us" at 1 Gb/s is a unit slip (it takes 13.84 us).
-    Raises InputError where there is no message or the data do not fit into the time.
+    S must be in bits; the paper's "1.73 KB takes 1.73 us" at 1 Gb/s is a unit slip (it takes 13.84 us). Raises
+    InputError if there is no message or the data do not fit into the time.
 
     >>> round(idle_seconds(1.0, 1000, 1024, 1e9) * 1e6, 3)  # the paper's worked example, "999 us"
     998.976
@@ -90,7 +90,8 @@ def idle_seconds(seconds: float, messages: float, message_bits: float, bandwidth
 def step_overhead_seconds(gap_seconds: float, plateau_seconds: float, alpha: float, threshold_seconds: float) -> float:
     """Return a message's overhead by the paper's fitted form, eq. 3: 0 up to t, then c (1 - exp(-alpha (I - t))).
 
-    The paper names the offset t0 and the threshold t; unless they are equal the function jumps, so they are one here.
+    The paper names an offset t0 and a threshold t. They are one parameter here, since the function jumps unless they
+    are equal.
     """
     if gap_seconds <= threshold_seconds:
         return 0.0
@@ -98,13 +99,13 @@ def step_overhead_seconds(gap_seconds: float, plateau_seconds: float, alpha: flo
 
 
 def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float | None = None) -> Fit:
-    """Fit (c, alpha, t) of eq. 3 to measured (gap, overhead) pairs in seconds by least squares, as the paper does.
+    """Return (c, alpha, t) of eq. 3 fitted by least squares to (gap, overhead) pairs in seconds, as in the paper.
 
-    t = t0 (see `step_overhead_seconds`); `threshold_seconds` fixes it where the device's time-out is known. The sum of
-    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Raises InputError
-    where fewer pairs than unknowns were measured, or one of them is not a time.
+    t = t0 (see `step_overhead_seconds`); `threshold_seconds` fixes it if the device's time-out is known. The sum of
+    squares has a kink where t passes a gap, so t is sought between every two neighbouring gaps. Raises InputError if
+    there are fewer pairs than unknowns, or a pair has an invalid time.
     """
-    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     unknown = 3 if threshold_seconds is None else 2
     data = np.asarray(sorted(pairs), float).reshape(-1, 2)
@@ -147,9 +148,9 @@ def fit_overhead(pairs: Sequence[tuple[float, float]], threshold_seconds: float 
 
 
 def delay_seconds(gap_seconds: float, eee: Eee) -> float:
-    """Return what one message waits that finds the link idle for exactly this gap.
+    """Return the wait of one message that finds the link idle for exactly this gap.
 
-    Nothing up to H, then the rest of falling asleep and the wake, then the wake alone.
+    Nothing up to H, then the rest of the transition to sleep and the wake, then the wake alone.
 
     >>> device = Eee(1e-3, 182e-6, 60e-6)
     >>> [round(delay_seconds(g * 1e-6, device) * 1e6, 6) for g in (1000, 1100, 1182, 5000)]
@@ -162,18 +163,18 @@ def delay_seconds(gap_seconds: float, eee: Eee) -> float:
 
 
 def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL, hops: int = 1) -> float:
-    """Return a call's mean overhead instead of eq. 3, without a fit, for gaps of mean I and coefficient of variation v.
+    """Return a call's mean overhead for gaps of mean I and coefficient of variation v, in closed form instead of eq. 3.
 
-    The mean of `delay_seconds` over gamma-distributed gaps: v = 1 is exponential, v = 0 periodic, above 1 bursty. For
-    v = 1 it is f(I) = exp(-H/I) (Tw + Ts - I (1 - exp(-Ts/I))). Tends to Tw for long gaps and to 0 for short ones. On a
-    path of several links that carry nothing else, every further one wakes only when the first frame reaches it, and
-    has slept for certain by then: it adds Tw where the first had slept.
+    The mean of `delay_seconds` over gamma-distributed gaps: v = 1 is exponential, v = 0 periodic, above 1 bursty. For v
+    = 1 it is f(I) = exp(-H/I) (Tw + Ts - I (1 - exp(-Ts/I))). It tends to Tw for long gaps and to 0 for short ones.
+    `hops` links in series carry nothing else. If the first had slept, so have the others, and each adds Tw, since it
+    wakes only when the first frame reaches it.
 
     >>> device = Eee(1e-3, 182e-6, 60e-6)
     >>> [round(overhead_seconds(i * 1e-6, device) * 1e6, 1) for i in (500, 1000, 10000)]
     [12.1, 27.8, 55.8]
     """
-    from scipy.special import gammainc, gammaincc  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.special import gammainc, gammaincc  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     if gap_seconds <= 0 or hops == 0:
         return 0.0
@@ -190,8 +191,8 @@ def overhead_seconds(gap_seconds: float, eee: Eee, variation: float = EXPONENTIA
 
 
 def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL) -> float:
-    """Return the part of a gap that is spent in LPI on the mean, E[(G - H - Ts)+] / E[G], for the same law of gaps."""
-    from scipy.special import gammaincc  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    """Return the mean share of a gap spent in LPI, E[(G - H - Ts)+] / E[G], for the same distribution of gaps."""
+    from scipy.special import gammaincc  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     if gap_seconds <= 0:
         return 0.0
@@ -204,9 +205,10 @@ def sleeping_share(gap_seconds: float, eee: Eee, variation: float = EXPONENTIAL)
 
 
 def most_overhead_seconds(gap_seconds: float, eee: Eee) -> float:
-    """Return what no law of gaps of this mean can exceed, per message and link.
+    """Return an upper bound on the overhead per message and link, over all distributions of gaps with this mean.
 
-    A message waits at most Ts + Tw, and only after more than H of idle time: of n gaps of mean I at most n I / H sleep.
+    A message waits at most Ts + Tw, and only after more than H of idle time. Of n gaps of mean I at most n I / H are so
+    long.
     """
     worst = eee.sleep_seconds + eee.wake_seconds
     return worst * min(1.0, gap_seconds / eee.timeout_seconds) if eee.timeout_seconds > 0 else worst

@@ -1,4 +1,4 @@
-"""Compute what a forecast means in joules, money and CO2, the transitions into it charged, switch by switch."""
+"""Convert a forecast to joules, money and CO2, including transitions, switch by switch."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TABLE_6 = "both ends at full power while a link goes down and comes up again; Ko
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a kWh costs and emits, None where nobody said, and the watts of one host (0: hosts are not counted)."""
+    """The price and emission of a kWh, None if unknown, and the watts of one host (0: hosts are not counted)."""
 
     price_per_kwh: float | None = None
     co2_kg_per_kwh: float | None = None
     host_watts: float = 0.0
 
     def findings(self) -> list[Finding]:
-        """Find rates that cannot be: no grid emits 3 kg a kWh; grams, cents or kilowatts are not asked for."""
+        """Return a finding for each implausible rate: no grid emits 3 kg per kWh; units are kg, currency and watts."""
         limits = (
             ("--price", self.price_per_kwh, 1000.0, "a price per kWh"),
             ("--co2", self.co2_kg_per_kwh, 3.0, "kilograms per kWh"),
@@ -51,9 +51,9 @@ def energy(
 ) -> Energy:
     """Return the energy to solution before and after, from a forecast's watts and seconds.
 
-    After: what EEE saves is taken off, and every link that changes is charged for its transitions, there and back. A
-    saving that slows the run can cost more than it saves, since all that does not sleep runs longer, the hosts first
-    (Saravanan et al. 2013: 15 % more in all).
+    The energy after subtracts what EEE saves and adds the transitions of every link that changes, there and back. A
+    saving that slows the run can cost more than it saves, because everything that does not sleep runs longer, above all
+    the hosts (Saravanan et al. 2013: 15 % more in all).
     """
     hosts = rates.host_watts * len(before.hosts)
     base, predicted = found.seconds_base, found.seconds_predicted
@@ -114,9 +114,9 @@ def energy(
 
 
 def transition_joules(before: Fabric, after: Fabric, power: Mapping[str, PortWatts] | None = None) -> float:
-    """Charge every link that changes for the way there and back: the watts of both ends, at the higher speed.
+    """Return the joules of all link transitions, there and back: the watts of both ends at the higher speed.
 
-    Table 6 has the seconds of a link that comes up, and of each change of speed; of models it does not name, none.
+    Table 6 has the seconds of a link that comes up, and of each change of speed; models it does not name count none.
     """
     charged = []
     for i, (old, new) in enumerate(zip(before.links, after.links, strict=True)):
@@ -131,7 +131,7 @@ def transition_joules(before: Fabric, after: Fabric, power: Mapping[str, PortWat
 
 
 def toggles(up: bool, speed: int, up_after: bool, speed_after: int) -> tuple[str, str]:
-    """Name the transitions of a link there and back as table 6 does, "" for none: for going off nobody waits."""
+    """Return the names in table 6 of a link's transitions there and back, "" for none: nothing waits for a shutdown."""
     if up != up_after:
         return ("", "on_off") if up else ("on_off", "")
     a, b = speed or DEFAULT_SPEED_MBPS, speed_after or DEFAULT_SPEED_MBPS

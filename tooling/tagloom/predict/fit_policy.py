@@ -1,4 +1,4 @@
-"""Fit a sleep policy (time-out, Ts, Tw) and the paper's three numbers to measured pairs of idle gap and overhead."""
+"""Fit a sleep policy (time-out, Ts, Tw) and the paper's three parameters to measured (idle gap, overhead) pairs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FLOOR_SECONDS = 1e-9
-STARTS = (0.25, 1.0, 4.0)  # times a first guess, for the time-out: the sum of squares has more than one valley
+STARTS = (0.25, 1.0, 4.0)  # factors on a first guess of the time-out: the sum of squares has several minima
 TS_STARTS = (1e-5, 182e-6, 1e-3)
 
 
 def fit_policy(
     pairs: Sequence[tuple[float, float]], *, regular: bool = False, timeout_seconds: float | None = None
 ) -> tuple[Fit, Eee, float]:
-    """Fit (c, alpha, t) of Miwa et al. 2013, eq. 3, and the policy of our closed form; returns both and our residual.
+    """Return the fit of Miwa et al. 2013, eq. 3, the policy of our closed form, and our residual in seconds.
 
-    `regular` pairs were measured with all gaps alike, others with gaps at random of that mean. A time-out that is known
-    is kept. With regular gaps the wait jumps at the time-out, so that it is sought between every two measured gaps and
-    found no closer than they stand. Raises InputError as `fit_overhead` does.
+    `regular` pairs were measured with equal gaps, others with random gaps of that mean. A known time-out is kept. With
+    regular gaps the wait jumps at the time-out. So the time-out is sought between every two measured gaps, and its
+    precision is their distance. Raises InputError as `fit_overhead` does.
     """
     paper = fit_overhead(pairs, timeout_seconds)
     gap, over = np.asarray(sorted(pairs), float).T
@@ -59,8 +59,8 @@ def _search(
     *,
     free: bool,
 ) -> tuple[float, Eee]:
-    """Walk down from one start, in logarithms, so that no time gets negative."""
-    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    """Return the RMS residual and policy of a local search in the logarithms of the times, which stay positive."""
+    from scipy.optimize import least_squares  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     def policy(x: NDArray[np.float64]) -> Eee:
         times = np.exp(x)

@@ -1,4 +1,4 @@
-"""Share the channels of a fabric among flows, max-min fair, and follow them until the last has finished."""
+"""Compute max-min fair rates of flows on a fabric's channels, and follow the flows to completion."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from tagloom.graph.flows import Flows
 
-SAME = 1e-9  # relative: shares that differ by less are one share, computed in another order
+SAME = 1e-9  # relative: shares that differ by less differ only by rounding
 
 
 def max_min_rates(flows: Flows) -> NDArray[np.float64]:
-    """Return every flow its max-min fair rate in bits per second, float64[F]: none grows but at a smaller one's cost.
+    """Return each flow's max-min fair rate in bits per second, float64[F].
 
-    Progressive filling (Bertsekas and Gallager, Data Networks, 1992, Sect. 6.5.2): all rates grow alike until channels
-    are full; the flows over those stay, the others grow on. Each round fills the channels of the smallest share, so
-    every flow's channels are looked at once, when it stays.
+    No rate can grow without reducing a smaller one. Progressive filling (Bertsekas and Gallager, Data Networks, 1992,
+    Sect. 6.5.2): all rates grow alike until channels are full; flows over those are fixed, the others grow on. Each
+    round fixes the flows of the channels with the smallest share, so every flow's channels are visited once.
     """
     everyone = np.arange(len(flows))
     rate = np.zeros(len(flows))
@@ -29,14 +29,14 @@ def max_min_rates(flows: Flows) -> NDArray[np.float64]:
 
 
 def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate: NDArray[np.float64]) -> None:
-    """Share what is `left` of the channels among the flows `who`, and write their rates."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    """Share the capacity `left` on the channels among the flows `who`, and write their rates to `rate`."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - a third of a second that most commands need not spend
 
     if not len(who):
         return
     first, channel = _paths_of(flows, who)
     waiting = np.bincount(channel, minlength=len(left))
-    used = np.flatnonzero(waiting)  # a few channels among many, where few flows share anew
+    used = np.flatnonzero(waiting)  # few of many channels, if few flows share anew
     place = np.zeros(len(left), np.int32)
     place[used] = np.arange(len(used), dtype=np.int32)
     left, waiting, channel = left[used], waiting[used].astype(np.float64), place[channel]
@@ -66,7 +66,7 @@ def _fill(flows: Flows, who: NDArray[np.int64], left: NDArray[np.float64], rate:
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """How flows that all begin at once end: each one's seconds, its rate at first, how often rates changed."""
+    """The completion of flows that all start at once: seconds and initial rate of each, and the number of events."""
 
     seconds: NDArray[np.float64]
     first_bps: NDArray[np.float64]
@@ -79,11 +79,11 @@ class Finish:
 
 
 def finish(flows: Flows, together: float = 0.0) -> Finish:
-    """Follow all flows from a common start until each has moved its bytes, rates max-min fair all the time.
+    """Follow all flows from a common start until each has moved its bytes, with max-min fair rates throughout.
 
-    When flows finish, channels that were full at a smaller rate than theirs carried none of them, so whoever has a
-    smaller rate keeps it: only the others share anew. Flows that finish within `together` of the time passed count as
-    one event, after which rates are computed once. Flows over a channel of no capacity never finish (inf).
+    When flows finish, every channel that limits a flow of smaller rate carried none of them. So flows of smaller rate
+    keep theirs, and only the others share anew. Flows that finish within `together` (relative to the time passed) are
+    one event, after which rates are computed once. Flows over a channel without capacity never finish (inf).
     """
     rate = max_min_rates(flows)
     first_bps = rate.copy()
@@ -113,7 +113,7 @@ def finish(flows: Flows, together: float = 0.0) -> Finish:
 
 
 def _paths_of(flows: Flows, who: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the channels of some flows (ascending), one way after another, and where each begins."""
+    """Return the channels of the flows `who` (ascending), path after path, and the offset of each path."""
     if len(who) == len(flows):
         return flows.first, flows.channel
     count = flows.first[who + 1] - flows.first[who]

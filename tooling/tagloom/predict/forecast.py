@@ -1,4 +1,4 @@
-"""Put a forecast together: watts before and after, run time with sleep, what a change of links costs."""
+"""Assemble a forecast: watts before and after, run time with sleep, the cost of changing links."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from tagloom.records.sleep import Eee
     from tagloom.records.traffic import Traffic
 
-SLOWDOWN_LIMIT = 0.01  # of the run: what a port's sleep may cost before its time-out should be longer, or sleep off
-WORTH_SLEEPING = 0.01  # of the time in LPI: less than that is not worth a wake
+SLOWDOWN_LIMIT = 0.01  # of the run: if a port's sleep costs more, a longer time-out or no sleep is advised
+WORTH_SLEEPING = 0.01  # of the time in LPI: less does not justify a wake
 LONGEST_TIMEOUT_SECONDS = 1.0
-TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports over the printed maxima, the most and the least of four
+TABLE_2_OVER, TABLE_2_UNDER = 0.022, 0.007  # base + ports against printed maxima: the extremes of four switches
 PORT_UNDER, PORT_OVER = 0.05, 0.013  # (printed maximum - base) / ports against watts per port, SF-420G and 6224
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 3.2e8  # of a run: a microsecond to ten years
 MOST_MESSAGE_BYTES = 1e12
-REPLAY_ERROR = 0.014  # of the run time, the worst of all published sets of runs in benchmarks/results/eee-errors.md
+REPLAY_ERROR = 0.014  # of the run time: the worst of all published sets of runs in benchmarks/results/eee-errors.md
 
 
 @dataclass(frozen=True, eq=False)
 class _Sleep:
-    """What sleep does to the links of the fabric, by channel: first the hosts', sending, then receiving, then C.
+    """The effect of sleep on the links, by channel: the hosts' sending, then receiving, then the fabric's C.
 
-    gap, overhead, most, share  float64[2H + C]: mean idle gap, mean wait per message, the most any law of gaps allows,
-    share of the time in LPI
+    gap, overhead, most, share  float64[2H + C]: mean idle gap, mean wait per message, its bound over all distributions
+                                of gaps, share of the time in LPI
     """
 
     messages: NDArray[np.float64]
@@ -75,13 +75,15 @@ def forecast(  # noqa: PLR0913 - what a forecast depends on
     """Forecast the change from `before` to `after` (the same fabric with other links up).
 
     Sleep: a message waits on its host's link, on the receiver's, and, with `flows` over the paths of `after`, on every
-    link between switches, each by the mean gap of the traffic that it carries. The run waits as long as the host whose
-    messages wait longest in all: they are all sent in its own time (Miwa et al. count n per process).
-    Bandwidth and latency: with `moved`, how before and after move the traffic, communication takes as much longer as
-    the model's; it is the seconds that a profile says, else what the model takes. Computation stays as it is.
-    Where a run's messages were `replayed`, the run takes longer by what the replay does.
-    Without traffic the seconds are 0. Raises InputError where the traffic does not say how long it took, or does not
-    fit into that time.
+    link between switches, each by the mean gap of the traffic that it carries. The run is extended by the largest total
+    wait of any host's messages, since a host sends all of them within the run (Miwa et al. count n per process).
+
+    Bandwidth and latency: `moved` is how before and after move the traffic. Communication time grows by the model's
+    ratio; its base is the profile's seconds, else the model's. Computation time stays.
+
+    If a run's messages were `replayed`, the replay decides how much longer the run takes.
+
+    Without traffic the seconds are 0. Raises InputError if the traffic has no duration, or does not fit into it.
     """
     changed = {
         before.switches[s].model
@@ -165,7 +167,7 @@ def _run_time(
 
 
 def _checked_seconds(traffic: Traffic) -> float:
-    """Return the run's seconds. Raises InputError with all that a profile cannot say."""
+    """Return the run's seconds. Raises InputError with every inconsistency in the profile."""
     inside, seconds = traffic.communication_seconds, traffic.seconds
     findings = []
     if seconds is None:
@@ -192,10 +194,10 @@ def _checked_seconds(traffic: Traffic) -> float:
 def _communication(
     traffic: Traffic, seconds: float, moved: tuple[Moved, Moved] | None
 ) -> tuple[list[tuple[str, float]], float, float, str]:
-    """Return how much longer communication takes: (parts, least seconds, most seconds, how it was reckoned).
+    """Return how much longer communication takes: (parts, least seconds, most seconds, how it was computed).
 
-    Least: nobody waited for the network, but for each other; most: all that the profile calls communication, or without
-    one the whole run, takes as much longer as the pair that is slowed most.
+    The least assumes that no process waited for the network, only for another. The most assumes that all communication
+    in the profile, or without one the whole run, is slowed like the pair that is slowed most.
     """
     if moved is None:
         return [], 0.0, 0.0, ""
@@ -230,7 +232,7 @@ def _awake() -> dict[str, Any]:
 def _asleep_time(
     after: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None, power: Mapping[str, PortWatts] | None
 ) -> dict[str, Any]:
-    """Return what sleep adds to the run, at most adds, by which model, and its figures."""
+    """Return the seconds that sleep adds to the run, their bound, the model used, and the figures."""
     seconds = traffic.seconds or 0.0
     sleep = _sleep(after, traffic, eee, flows)
     hosts = len(after.hosts)
@@ -267,8 +269,8 @@ def _asleep_time(
 
 
 def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _Sleep:
-    """Return the gaps of what every channel carries, or its cable, where both directions sleep together."""
-    assert traffic.seconds is not None  # noqa: S101 - the caller has looked
+    """Return the effect of sleep by channel, or by cable if both directions sleep together."""
+    assert traffic.seconds is not None  # noqa: S101 - the caller has checked
     seconds, hosts = traffic.seconds, len(fabric.hosts)
     channels = 0 if flows is None else len(fabric.tail)
 
@@ -296,13 +298,13 @@ def _sleep(fabric: Fabric, traffic: Traffic, eee: Eee, flows: Flows | None) -> _
 
 
 def _rates(fabric: Fabric, channels: int) -> NDArray[np.float64]:
-    """Return the bits per second of the hosts' links, sending, then receiving, and of the first `channels`."""
+    """Return the bits per second of the hosts' links, sending, then receiving, then of the first `channels`."""
     inner = np.repeat([1e6 * link.capacity_mbps(DEFAULT_SPEED_MBPS) for link in fabric.links], 2)[:channels]
     return np.concatenate([np.full(2 * len(fabric.hosts), HOST_BPS), inner])
 
 
 def _fits(fabric: Fabric, volume: NDArray[np.float64], seconds: float) -> None:
-    """Refuse bytes by channel that do not fit into the time. Raises InputError with a finding for each channel."""
+    """Raise InputError with a finding for each channel whose bytes do not fit into the time."""
     rate = _rates(fabric, len(volume) - 2 * len(fabric.hosts))
     findings = [
         Finding(
@@ -317,7 +319,7 @@ def _fits(fabric: Fabric, volume: NDArray[np.float64], seconds: float) -> None:
 
 
 def _between(by_channel: NDArray[np.float64], flows: Flows | None, hosts: int) -> NDArray[np.float64] | float:
-    """Add up what the links between switches cost each pair, float64[H, H]."""
+    """Return the sum over each pair's links between switches, float64[H, H]."""
     if flows is None:
         return 0.0
     inner = by_channel.copy()
@@ -336,13 +338,13 @@ def _name(fabric: Fabric, channel: int) -> str:
 
 
 def _port_watts(fabric: Fabric, host: int, power: Mapping[str, PortWatts] | None) -> float:
-    """Return the watts of a host's switch port, 0 where it cannot sleep."""
+    """Return the watts of a host's switch port, 0 if it cannot sleep."""
     model = fabric.switches[fabric.hosts[host].switch].model
     return port_watts(model, DEFAULT_SPEED_MBPS, power) if platforms.load(model).eee else 0.0
 
 
 def _verdict(fabric: Fabric, host: int, eee: Eee, sleep: _Sleep, seconds: float) -> PortVerdict:
-    """Return whether a host's port should sleep: the wait of all messages over its link against the time it sleeps."""
+    """Return whether a host's port should sleep, from the wait of all its messages and its share of sleep."""
     there = [host] if eee.together else [host, host + len(fabric.hosts)]
 
     def cost(policy: Eee) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Forecast for how long a rollout interrupts every pair of hosts, and what that loses."""
+"""Forecast how long a rollout interrupts each host pair, and the bytes lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tagloom.records.traffic import Traffic
 
 TRAINING = ("enabled", "speed_mbps", "negotiation", "flow_control", "eee")
-MOST_BUFFER_BYTES = 9e3  # what a path was ever seen to keep: Blanquicet and Christensen's Table II implies 0 to 9 kB
+MOST_BUFFER_BYTES = 9e3  # largest buffering seen on a path: Blanquicet and Christensen's Table II implies 0 to 9 kB
 SOURCE = (
     "waves that pause hosts, host ports that train anew (Koibuchi et al. 2011, table 6); L = max(0, min(B, R T) - S)"
 )
@@ -31,11 +31,12 @@ def interruption(
     toggle_seconds: Callable[[str], float],
     traffic: Traffic | None,
 ) -> Interruption:
-    """Add up what each wave interrupts; `states` are those before the first wave and after each.
+    """Return the interruptions by all waves; `states` are those before the first wave and after each.
 
-    `waves` are (name, why, seconds for which hosts are paused). A pause cuts every pair. A host's port whose speed,
-    negotiation or EEE changes trains anew and cuts its host's pairs; links between switches carry nothing when they do
-    (the rollout's proof). What a pair sends meanwhile at its mean rate is lost but for what buffers keep, none here.
+    `waves` are (name, why, seconds for which hosts are paused). A pause cuts every pair. A host port whose speed,
+    negotiation, flow control, EEE or enabled state changes retrains its link and cuts its host's pairs. Links between
+    switches carry nothing when they change (the rollout's proof). What a pair sends meanwhile at its mean rate is lost;
+    buffers are taken as 0.
     """
     hosts = len(fabric.hosts)
     seconds = np.zeros((hosts, hosts))
@@ -55,7 +56,7 @@ def interruption(
 
 
 def lost_figure(found: Interruption, traffic: Traffic | None) -> Figure:
-    """Return the bytes all pairs lose together; low: a buffer of 9 kB for each, high: none."""
+    """Return the bytes that all pairs lose together; low: a buffer of 9 kB for each, high: none."""
     if not found.seconds.any():
         return Figure(0.0, "B", "no wave of the rollout interrupts a pair", 0.0, 0.0)
     if found.lost_bytes is None or traffic is None:
@@ -66,7 +67,7 @@ def lost_figure(found: Interruption, traffic: Traffic | None) -> Figure:
 
 
 def _trained(fabric: Fabric, old: FabricState, new: FabricState) -> list[tuple[bool, str]]:
-    """Return for every host whether its port trains anew, with the switch's model."""
+    """Return for every host whether its port retrains, and the switch's model."""
     found = []
     for host in fabric.hosts:
         switch, at = fabric.switches[host.switch], host.port - 1
@@ -77,5 +78,5 @@ def _trained(fabric: Fabric, old: FabricState, new: FabricState) -> list[tuple[b
 
 
 def _lost(volume: NDArray[np.float64], run_seconds: float, away: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return L = max(0, min(B, R T) - S) for every pair, S = 0 (`rate_switch.lost_bytes`); a pair's mean rate is R."""
+    """Return `rate_switch.lost_bytes` for every pair, at its mean rate and without buffers."""
     return np.minimum(volume, volume / run_seconds * away)

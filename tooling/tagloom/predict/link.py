@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
     from tagloom.records.sleep import Eee
 
-LONGEST = 200_000  # frame times; a drain of more is cut off, at loads where there is no sleep left to be wrong about
+LONGEST = 200_000  # frame times; a longer drain is cut off, at loads that leave no sleep to be wrong about
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def one_link(
     eee: Eee, load: float, frame_bytes: float, rate_bps: float, quiet_seconds: float = 0.0, refresh_seconds: float = 0.0
 ) -> LinkForecast:
-    """Forecast one direction of a link whose frames of one size come as a Poisson stream, exactly.
+    """Return the exact forecast of one direction of a link with Poisson arrivals of frames of one size.
 
-    After its last frame a port waits H; if still idle it falls asleep for Ts, which nothing stops, stays in LPI until a
-    frame comes, and wakes for Tw. With x = lambda Ts, a = exp(-x), b = lambda Tw, h = exp(lambda H) - 1, rho the load:
-    LPI share (1 - rho) a / (x + a + b + h), wakes per second (1 - rho) lambda / (x + a + b + h), mean waiting time
-    M/D/1 + (x^2 + 2 (x + a) b + b^2) / (2 lambda (x + a + b + h)): the renewal cycle from sleep to sleep, and
-    Fuhrmann and Cooper's decomposition. Where both directions must be idle (`eee.together`), both carry this load.
-    Transitions draw full power; quiet and refresh seconds, where given, charge the refresh signals in LPI.
-    Raises InputError with every value that cannot be.
+    After its last frame a port waits H. If still idle it takes Ts to fall asleep, which cannot be interrupted. It stays
+    in LPI until a frame comes, and wakes for Tw. With x = lambda Ts, a = exp(-x), b = lambda Tw, h = exp(lambda H) - 1,
+    rho the load: LPI share (1 - rho) a / (x + a + b + h), wakes per second (1 - rho) lambda / (x + a + b + h), mean
+    waiting time M/D/1 + (x^2 + 2 (x + a) b + b^2) / (2 lambda (x + a + b + h)). These follow from the renewal cycle
+    from sleep to sleep and Fuhrmann and Cooper's decomposition. If both directions must be idle (`eee.together`), both
+    carry this load. Transitions draw full power; quiet and refresh seconds, if given, charge the refresh signals in
+    LPI. Raises InputError with every invalid value.
     """
     check_link(eee, load, frame_bytes, rate_bps, quiet_seconds, refresh_seconds)
     service = 8.0 * frame_bytes / rate_bps
     arrivals = load / service
-    both = 2 if eee.together else 1  # Poisson streams that end an idle time
+    both = 2 if eee.together else 1  # Poisson streams that can end an idle time
     ts, tw = eee.sleep_seconds, eee.wake_seconds
     quiet = exp(-both * arrivals * eee.timeout_seconds)  # an idle time outlasts the time-out
-    early = exp(-both * arrivals * ts)  # nothing comes while the port falls asleep
-    # One cycle in units of the mean gap, times `quiet`: large time-outs would overflow exp(lambda H).
+    early = exp(-both * arrivals * ts)  # no arrival while the port falls asleep
+    # One cycle in units of the mean gap, times `quiet`: with large time-outs exp(lambda H) would overflow.
     away = both * arrivals * (ts + tw) + early
     if both == 1:
         idle_share, cycle = 1.0 - load, quiet * away - expm1(-arrivals * eee.timeout_seconds)
@@ -48,7 +48,7 @@ def one_link(
         drain = both * load * _drain(load, arrivals * ts, arrivals * tw, early) if load else 0.0
         cycle = quiet * (away + drain) + (1.0 - quiet) / (1.0 - load) ** 2
     sleeps = idle_share * quiet / cycle  # per mean gap
-    queued = arrivals * (ts**2 / 2 + ts * tw + tw**2 / 2) + early * tw / both  # frames, times time, in one sleep
+    queued = arrivals * (ts**2 / 2 + ts * tw + tw**2 / 2) + early * tw / both  # frames x time, in one sleep
     lpi = sleeps * early
     refreshing = _refreshing(both * arrivals, quiet_seconds, refresh_seconds)
     return LinkForecast(
@@ -67,7 +67,7 @@ def check_link(
     quiet_seconds: float = 0.0,
     refresh_seconds: float = 0.0,
 ) -> None:
-    """Refuse values of one link that cannot be. Raises InputError with a finding for each."""
+    """Raise InputError with a finding for each invalid value of one link."""
     wanted = (
         ("--load", load, "from 0, below 1", 0 <= load < 1),
         ("--timeout", eee.timeout_seconds, "seconds from 0 to 3600", 0 <= eee.timeout_seconds <= 3600),
@@ -84,7 +84,7 @@ def check_link(
 
 
 def _refreshing(arrivals: float, quiet: float, refresh: float) -> float:
-    """Return the share of LPI that goes to refresh signals: Tr after every Tq, of LPI times that end at random."""
+    """Return the share of LPI spent on refresh signals: Tr after every Tq, in LPI times of exponential length."""
     if not refresh:
         return 0.0
     if not arrivals:
@@ -95,13 +95,13 @@ def _refreshing(arrivals: float, quiet: float, refresh: float) -> float:
 def _drain(load: float, falling: float, waking: float, early: float) -> float:
     """Return the mean time from the wake until both directions are empty at once, in frame times.
 
-    `falling` and `waking` are the mean arrivals of one direction in Ts and Tw. Seen from a moment when both are empty,
-    the time both will have been empty up to t is (1 - rho)^2 t + constant; from the wake it is that much less as the
-    drain is longer: drain (1 - rho)^2 = integral of p0^2 - E[p p'], with p0, p, p' the chances that a direction is
-    empty a time t after it was empty, or after the wake. Those are exact for frames of one size: p0 by the ballot
-    theorem; the first passage is the generalised Poisson law (Consul) from a Poisson backlog, Borel's from one frame.
+    `falling` and `waking` are the mean arrivals of one direction in Ts and Tw. From a moment when both are empty, the
+    expected time with both empty up to t is (1 - rho)^2 t + constant. From the wake it is less by (1 - rho)^2 drain. So
+    drain (1 - rho)^2 = integral of p0^2 - E[p p'], with p0 the probability that a direction is empty a time t after it
+    was empty, and p, p' those after the wake. All are exact for frames of one size: p0 by the ballot theorem; the first
+    passage is the generalised Poisson distribution (Consul) from a Poisson backlog, Borel's from one frame.
     """
-    from scipy.signal import fftconvolve  # noqa: PLC0415 - a third of a second that most commands need not wait for
+    from scipy.signal import fftconvolve  # noqa: PLC0415 - a third of a second that most commands need not spend
     from scipy.special import gammaln, pdtr  # noqa: PLC0415 - as above
 
     backlog = falling + waking + 1.0

@@ -1,4 +1,4 @@
-"""Forecast the change from one set of links to another: seconds, watts, joules, and what was assumed."""
+"""Forecast the change from one set of links to another: seconds, watts, joules, and the assumptions."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
 ) -> Forecast:
     """Forecast the change from one set of links to another; with the `routes` of `after`, its links sleep as well.
 
-    `moved` is how both move the traffic, where bandwidth and latency are to count; `replayed`, where a run's messages
-    were replayed, says instead what it takes longer.
+    `moved` is how both move the traffic, if bandwidth and latency are to count. `replayed` replaces both models if a
+    run's messages were replayed.
     """
     flows = None
     if routes is not None and traffic is not None:
@@ -58,7 +58,7 @@ def predict(  # noqa: PLR0913 - what a forecast depends on
 
 
 def _saved(before: Fabric, after: Fabric, watts: Callable[[Fabric], float]) -> tuple[tuple[str, float], ...]:
-    """Split the watts saved: links off, links slowed."""
+    """Return the watts saved by links off and by links slowed, the larger first."""
     off = {i for i, (a, b) in enumerate(zip(before.links, after.links, strict=True)) if a.up and not b.up}
     by_off = watts(before) - watts(before.with_links_down(off))
     rest = watts(before) - watts(after) - by_off

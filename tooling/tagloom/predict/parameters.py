@@ -1,4 +1,4 @@
-"""Write and read model parameters: what was fitted to measurements, for forecasts."""
+"""Write and read model parameters fitted to measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMES = ("timeout_seconds", "sleep_seconds", "wake_seconds")
 def fit_payload(
     pairs: Sequence[tuple[float, float]], source: str, *, regular: bool = False, timeout_seconds: float | None = None
 ) -> dict[str, Any]:
-    """Fit pairs and return the parameters: `eee`, which forecasts read, and the paper's `fit` with residuals."""
+    """Return the parameters fitted to pairs: `eee`, which forecasts read, and the paper's `fit` with residuals."""
     paper, eee, residual = fit_policy(pairs, regular=regular, timeout_seconds=timeout_seconds)
     return {
         **policy_payload((eee.timeout_seconds, eee.sleep_seconds, eee.wake_seconds), f"fitted to {source}"),
@@ -32,19 +32,17 @@ def fit_payload(
 
 
 def policy_payload(times: tuple[float, float, float], source: str) -> dict[str, Any]:
-    """Return the page of a policy that was measured as such."""
+    """Return the document of a policy given by its three times in seconds."""
     return {"eee": {**{key: float(f"{t:.9g}") for key, t in zip(TIMES, times, strict=True)}, "source": source}}
 
 
 def read_parameters(path: Path) -> Eee:
-    """Read the policy of a page of parameters, of `fit` or of `measure idle-gap`. Raises InputError with all findings.
+    """Return the policy in a file of `fit` or of `measure idle-gap`. Raises InputError with all findings.
 
     Host links are 1000BASE-T: they sleep when both directions are idle.
     """
     payload = read_yaml(path, "TIMEOUT,TS,TW in seconds, or parameters of tagloom fit")
-    given = (
-        payload.get("eee", payload) if isinstance(payload, dict) else None
-    )  # measure idle-gap writes the times alone
+    given = payload.get("eee", payload) if isinstance(payload, dict) else None  # measure idle-gap writes only the times
     if not isinstance(given, dict):
         raise InputError(
             [Finding(str(path), "parameters of tagloom fit: eee with " + ", ".join(TIMES), shown(payload))]

@@ -1,4 +1,4 @@
-"""Compute how long a fabric takes to move traffic, how near that is to one ideal switch, and what its switches add."""
+"""Compute a fabric's time to move traffic, its ratio to one ideal switch, and the latency of its switches."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
-EXACT_UP_TO = 5_000  # flows, up to which every single end of one changes the rates of the others
-FOLLOWED_UP_TO = 100_000  # flows, up to which they are followed to their ends at all
-TOGETHER = 0.01  # of the time passed: flows beyond EXACT_UP_TO that end so near each other end together
+EXACT_UP_TO = 5_000  # flows: up to here the rates change at the end of every single flow
+FOLLOWED_UP_TO = 100_000  # flows: up to here they are followed to their ends
+TOGETHER = 0.01  # of the time passed: beyond EXACT_UP_TO, flows that end within this share end together
 TABLE_4 = "switches on the way x latency, Koibuchi et al. 2011, table 4"
 
 
@@ -30,10 +30,10 @@ TABLE_4 = "switches on the way x latency, Koibuchi et al. 2011, table 4"
 class Moved:
     """How a fabric moves traffic.
 
-    seconds   until all is moved; at least `least`, for which the busiest channel sends; `stuck`, if the rates of the
-              beginning never grew
-    ends      float64[F], when each flow has finished; None where they were not followed
-    latency   what switches add to a message, mean over all messages; `waiting`, to all messages of one host at most
+    seconds   until all is moved; at least `least`, the busiest channel's sending time; `stuck`, if the initial rates
+              never grew
+    ends      float64[F], when each flow has finished; None if they were not followed
+    latency   delay by switches per message, mean over all messages; `waiting`, the largest sum over one host's messages
     busy      float64[2H + C], share of `seconds` that each channel sends
     """
 
@@ -48,14 +48,14 @@ class Moved:
 
     @property
     def model_seconds(self) -> float:
-        """Return what communication scales with: moving the bytes, and the latency of one host's messages in a row."""
+        """Return the time that communication scales with: moving the bytes, then one host's latencies in sequence."""
         return self.seconds + self.waiting
 
 
 def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
-    """Move traffic that all begins at once by the planned paths, max-min fair. Raises ValueError where one is missing.
+    """Move traffic that all begins at once by the planned paths, max-min fair. Raises ValueError if a path is missing.
 
-    Beyond FOLLOWED_UP_TO flows the time is that of the busiest channel, which nothing can undercut.
+    Beyond FOLLOWED_UP_TO flows the time is that of the busiest channel, a lower bound.
     """
     flows = flows_of(fabric, routes, traffic.volume_bytes, traffic.messages)
     messages = traffic.messages[flows.source, flows.destination]
@@ -78,16 +78,16 @@ def move(fabric: Fabric, routes: Routes, traffic: Traffic) -> Moved:
 
 
 def arrival_latency(fabric: Fabric) -> NDArray[np.float64]:
-    """Return what the switch at the end of each channel adds to a message, float64[2H + C] in seconds."""
+    """Return the latency of the switch at the end of each channel, float64[2H + C] in seconds."""
     hosts = len(fabric.hosts)
     enters = np.concatenate([fabric.host_switch, np.zeros(hosts, np.int32), fabric.head])
     late: NDArray[np.float64] = np.array([latency_seconds(switch.model) for switch in fabric.switches])[enters]
-    late[hosts : 2 * hosts] = 0.0  # a host's link enters no switch on the way to the host
+    late[hosts : 2 * hosts] = 0.0  # the receiving channel of a host ends at the host
     return late
 
 
 def performance(before: Moved, after: Moved) -> Performance:
-    """Set two ways of moving the same traffic beside each other, and beside one ideal switch."""
+    """Return the comparison of two ways to move the same traffic, also with one ideal switch."""
     flows, hosts = before.flows, _hosts(before.flows)
     ideal = float((8.0 * flows.add_up(flows.volume_bytes)[: 2 * hosts] / flows.capacity_bps[: 2 * hosts]).max())
     if before.ends is not None:
@@ -100,7 +100,7 @@ def performance(before: Moved, after: Moved) -> Performance:
 
     def share(moved: Moved) -> Figure:
         source = "one ideal switch's time over the fabric's, as Koibuchi et al. 2011, Fig. 10"
-        # Nothing is faster than one ideal switch; ends of its flows that are taken together may seem to be.
+        # Nothing is faster than one ideal switch; grouping the ends of its flows may make it seem so.
         value, low, high = (min(1.0, _over(ideal, x)) for x in (moved.seconds, moved.stuck, moved.least))
         return Figure(value, "", source, low, high)
 
@@ -119,7 +119,7 @@ def performance(before: Moved, after: Moved) -> Performance:
 
 
 def worst_ratio(before: Moved, after: Moved) -> float:
-    """Return how much longer than before the pair takes that is slowed most, at least 1."""
+    """Return the slow-down of the pair that is slowed most, at least 1."""
     if before.ends is None or after.ends is None:
         return max(1.0, _over(after.stuck, before.stuck))
     some = (before.ends > 0) & np.isfinite(before.ends)
@@ -127,7 +127,7 @@ def worst_ratio(before: Moved, after: Moved) -> float:
 
 
 def _hosts(flows: Flows) -> int:
-    """Count the hosts: a flow's last channel is its destination's, behind all hosts' sending ones."""
+    """Return the number of hosts: a flow's last channel is its destination's, after all hosts' sending channels."""
     return int(flows.channel[flows.first[1] - 1] - flows.destination[0])
 
 

@@ -1,4 +1,4 @@
-"""Know how long each PHY takes to sleep and to wake, from phys.yml beside this file."""
+"""Sleep and wake times of each PHY, from phys.yml beside this file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TABLES = "IEEE 802.3-2022 tables 78-2 and 78-4"
 
 @dataclass(frozen=True, slots=True)
 class Phy:
-    """A PHY's rate and its sleep; None where the standard's number is not known, 0 where there is no such time.
+    """A PHY's rate and its sleep; None if the standard's number is not known, 0 if there is no such time.
 
     `together`: it goes quiet only when both directions are idle. `lpi_power` is power in LPI over power awake.
-    `timeout_seconds` is what a device's firmware waits before it sleeps; the standard leaves it open (None).
+    `timeout_seconds` is the idle time before a device's firmware requests sleep; the standard leaves it open (None).
     """
 
     name: str
@@ -37,7 +37,7 @@ class Phy:
 
 @cache
 def phys() -> dict[str, Phy]:
-    """Read all PHYs and measured devices, by name."""
+    """Return all PHYs and measured devices by name."""
     payload: dict[str, Any] = yaml.load(
         (files("tagloom.predict") / "phys.yml").read_text("utf-8"), Loader=yaml.CSafeLoader
     )
@@ -48,7 +48,7 @@ def phys() -> dict[str, Phy]:
 
 
 def load_phy(name: str) -> Phy:
-    """Return a PHY by its name in any case. Raises InputError where there is none."""
+    """Return a PHY by its name, ignoring case. Raises InputError if there is none."""
     for known, phy in phys().items():
         if known.lower() == name.strip().lower():
             return phy

@@ -1,4 +1,4 @@
-"""Forecast what links lose whose speed is switched while they carry traffic.
+"""Forecast the loss on links whose speed is switched while they carry traffic.
 
 F. Blanquicet and K. Christensen, on Rapid PHY Selection; its eq. 1.
 """
@@ -24,10 +24,10 @@ PACKET_BYTES = 1500.0
 
 
 def switched_in_place(before: Fabric, after: Fabric, flows: Flows, seconds: float) -> RateSwitch | None:
-    """Return what links lose that change speed while they carry `flows`, which take `seconds`; None where none does.
+    """Return the loss on links that change speed under `flows`, which take `seconds`; None if no link does.
 
-    A rollout moves paths away first and loses nothing; this is the price of not doing so. Each direction is away for
-    as long as its slower end takes (Koibuchi et al. 2011, table 6) and loses what its mean rate brings meanwhile.
+    A rollout moves paths away first and loses nothing; this is the price of not doing so. Each direction is down for as
+    long as its slower end takes (Koibuchi et al. 2011, table 6) and loses what its mean rate brings meanwhile.
     """
     hosts = len(before.hosts)
     volume = flows.add_up(flows.volume_bytes)
@@ -48,10 +48,10 @@ def switched_in_place(before: Fabric, after: Fabric, flows: Flows, seconds: floa
 
 
 def lost_bytes(burst_bytes: float, rate_bps: float, outage_seconds: float, buffer_bytes: float) -> float:
-    """Return what one switch of rate loses of a burst, eq. 1: L = max(0, min(B, R T) - S).
+    """Return the bytes of a burst that one rate switch loses, eq. 1: L = max(0, min(B, R T) - S).
 
-    What arrives while the link is away is at most the burst and at most R T; the buffer keeps S of it. The two
-    conditions printed under the paper's eq. 1 are swapped. Raises InputError with every value that cannot be.
+    While the link is down, at most the burst and at most R T arrive; the buffer keeps S of it. The two conditions
+    printed under the paper's eq. 1 are swapped. Raises InputError with every invalid value.
 
     >>> [round(lost_bytes(10e6, 4e9, 10e-3, s * 1e6)) for s in (0, 1, 2.5, 5)]
     [5000000, 4000000, 2500000, 0]
@@ -61,13 +61,13 @@ def lost_bytes(burst_bytes: float, rate_bps: float, outage_seconds: float, buffe
 
 
 def lost_packets(lost: float, packet_bytes: float) -> int:
-    """Count the packets that a loss touches, each of them lost whole."""
+    """Return the number of packets that a loss touches, each of them lost whole."""
     _check(lost_bytes=lost, packet_bytes=packet_bytes)
     return ceil(lost / packet_bytes)
 
 
 def longest_pause_seconds(rate_bps: float) -> float:
-    """Return how long one PAUSE frame can hold a sender: 65,535 quanta of 512 bit times.
+    """Return how long one PAUSE frame can stop a sender: 65,535 quanta of 512 bit times.
 
     >>> round(longest_pause_seconds(1e9) * 1e3, 1)
     33.6
@@ -76,7 +76,7 @@ def longest_pause_seconds(rate_bps: float) -> float:
 
 
 def _check(**values: float) -> None:
-    """Raise InputError with every value that is no finite number from 0 (rates, packets: above 0)."""
+    """Raise InputError with every value that is not finite or below 0 (rates, packets: not above 0)."""
     above = {"rate_bps", "packet_bytes"}
     findings = [
         Finding(name, f"a finite number {'above' if name in above else 'from'} 0", f"{value:g}")

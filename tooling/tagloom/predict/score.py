@@ -1,4 +1,4 @@
-"""Score forecasts: choose what of them is kept, and compute how far measurements are from it, and over time."""
+"""Score forecasts: select the stored quantities, and compute their errors against measurements, also over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.records.traffic import Traffic
 
-NOTHING_GIVEN = "no traffic given"  # the source of a figure that is none
+NOTHING_GIVEN = "no traffic given"  # the source of an absent figure
 DERIVED = {"joules": "watts_after times seconds_predicted", "slowdown_percent": "", "saving_percent": ""}
 CARRIED = "payload bytes of the traffic over its seconds; counters count frames' headers too"
 
@@ -24,7 +24,7 @@ CARRIED = "payload bytes of the traffic over its seconds; counters count frames'
 def quantities_of(
     payload: Mapping[str, Any], fabric: Fabric, routes: Routes, traffic: Traffic | None
 ) -> dict[str, Quantity]:
-    """Return what is kept of a forecast's page: every figure with its interval, and what each channel will carry.
+    """Return the quantities of a forecast to store: every figure with its interval, and each channel's load.
 
     A channel is named ``out_bps/SWITCH/PORT`` by the port number it leaves by, as SNMP counts it.
     """
@@ -51,11 +51,11 @@ def quantities_of(
 def score(
     forecasts: Sequence[KeptForecast], measured: Iterable[Measured], tolerance_percent: float
 ) -> tuple[list[Score], list[Measured]]:
-    """Set every measurement beside the last forecast of its quantity that was made before it.
+    """Return the scores in the order of their times, and the measurements left over.
 
-    Measurements that say no time stand beside the last forecast of all, those that say no fabric beside any fabric's;
-    one older than all forecasts forecasts nothing and is left over, as is one that nothing was forecast of. Gives the
-    scores in the order of their times, and what is left over.
+    Each measurement is compared with the last forecast of its quantity made before it. Without a time it is compared
+    with the last forecast of all, without a fabric with that of any fabric. A measurement is left over if it is older
+    than all forecasts or its quantity was never forecast.
     """
     scores, left = list[Score](), list[Measured]()
     for m in measured:
@@ -80,7 +80,7 @@ def score(
 def score_payload(
     scores: Sequence[Score], left: Sequence[Measured], forecasts: int, tolerance: float
 ) -> dict[str, Any]:
-    """Return scores by the keys of the command line: each, by quantity, by day (UTC, "" where no time is known)."""
+    """Return scores by the keys of the command line: each, by quantity, by day (UTC, "" if no time is known)."""
     by_quantity: dict[str, list[Score]] = {}
     by_day: dict[str, list[Score]] = {}
     for each in scores:
@@ -102,7 +102,10 @@ def score_payload(
 
 
 def _sum_up(rows: Sequence[Score]) -> dict[str, Any]:
-    """Sum scores up; percents are None where no measured value allows any, coverage where no forecast has intervals."""
+    """Return counts and errors of some scores; percents are None if no measured value allows any.
+
+    The coverage is None if no forecast has an interval.
+    """
     errors = [abs(row.error_percent) for row in rows if row.error_percent is not None]
     bounded = [row.inside for row in rows if row.inside is not None]
     return {

@@ -1,4 +1,4 @@
-"""Forecast all combinations of time-outs, traffic and settings, in processes here or on a cluster."""
+"""Forecast all combinations of time-outs, traffic and settings, in local processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = ("traffic", "settings", "timeout_seconds", *FIGURES, "saving_percent",
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination; files are whole paths, so that workers elsewhere find them on a shared file system."""
+    """One combination; file paths are absolute, so that remote workers find them on a shared file system."""
 
     build: str
     traffic: str
@@ -40,10 +40,11 @@ class Cell:
 
 
 def read_sweep(path: Path) -> list[Cell]:
-    """Read a sweep: ``build``, lists of ``traffic``, ``settings`` (files, or none) and ``timeouts`` in seconds.
+    """Return the cells of a sweep file.
 
-    Files stand relative to the sweep's own; ``seconds``, ``placement``, ``sleep_seconds`` and ``wake_seconds`` hold for
-    all. Raises InputError with all findings; what is in the files is found by the cells that use them.
+    Its keys are ``build``, and lists of ``traffic``, ``settings`` (files, or none) and ``timeouts`` in seconds. File
+    paths are relative to the sweep's own; ``seconds``, ``placement``, ``sleep_seconds`` and ``wake_seconds`` apply to
+    all. Raises InputError with all findings; the files themselves are checked by the cells that use them.
     """
     payload: Any = read_yaml(path)
     if not isinstance(payload, dict):
@@ -95,7 +96,7 @@ def sweep(
     run_cell: Callable[[Cell], dict[str, Any]],
     progress: Callable[[int, int], None],
 ) -> list[dict[str, Any]]:
-    """Forecast all cells with `run_cell`, in their order. A cell that fails says why in `error`, and costs no other."""
+    """Return the rows of all cells in order, by `run_cell`; a cell that fails fills only its own `error`."""
     rows: list[dict[str, Any]] = [{} for _ in cells]
     waiting: dict[Future[dict[str, Any]], int] = {executor.submit(run_cell, cell): n for n, cell in enumerate(cells)}
     progress(0, len(cells))
@@ -103,20 +104,20 @@ def sweep(
         number = waiting[future]
         try:
             rows[number] = future.result()
-        except Exception as error:  # noqa: BLE001 - a worker that died, or could not be reached, in any way
+        except Exception as error:  # noqa: BLE001 - a worker may die or be unreachable in any way
             rows[number] = row_of(cells[number], f"{type(error).__name__}: {error}")
         progress(done, len(cells))
     return rows
 
 
 def row_of(cell: Cell, error: str) -> dict[str, Any]:
-    """Return a cell by its columns, without figures."""
+    """Return the row of a cell without figures."""
     names = {"traffic": Path(cell.traffic).name, "settings": Path(cell.settings).name}
     return dict.fromkeys(COLUMNS) | names | {"timeout_seconds": cell.timeout_seconds, "error": error}
 
 
 def csv_text(rows: Sequence[dict[str, Any]]) -> str:
-    """Write rows as CSV; a figure that a failed cell does not have stays empty."""
+    """Return rows as CSV; figures of a failed cell are empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""Forecast a run with sleep from one without: its messages replayed over links that sleep, as flows, not frames."""
+"""Forecast a run with sleep from a run without: replay its messages as flows over links that sleep."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ CALL, FIRST, LAST = 0, 1, 2
 def awake(network: Network) -> Network:
     """Return the same network with links that never sleep.
 
-    What sleep adds to a run is a replay with it less one without: what a replay leaves out it leaves out of both.
+    The time that sleep adds is the replay with sleep less the replay without, so what a replay leaves out cancels.
     """
     return network._replace(timeout_seconds=np.full_like(network.timeout_seconds, NEVER))
 
 
 def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None, *, every_link: bool) -> Network:
-    """Return a fabric as the links that a program of its hosts' messages crosses, by the planned paths.
+    """Return the links that the messages of a program cross by the planned paths.
 
     Channels are numbered as in `Flows`. Links of hosts sleep by `eee`, with `every_link` those between switches too.
-    Raises ValueError where a path is missing.
+    Raises ValueError if a path is missing.
     """
     hosts, inner = len(fabric.hosts), len(fabric.tail)
     step_rank = np.repeat(np.arange(len(program.first_message) - 1), np.diff(program.first_message))
@@ -43,7 +43,7 @@ def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None
     sent[step_rank % hosts, program.destination] = 1.0
     flows = flows_of(fabric, routes, sent)
     length = np.zeros(hosts * hosts, np.int64)
-    length[flows.source.astype(np.int64) * hosts + flows.destination] = flows.hops + 2  # a channel more than switches
+    length[flows.source.astype(np.int64) * hosts + flows.destination] = flows.hops + 2  # one channel more than switches
     path = np.insert(flows.channel.astype(np.int64), flows.first[1:], -1)
     sleeps = np.arange(2 * hosts + inner) < (2 * hosts + inner if every_link else 2 * hosts)
     sleep, wake, timeout = (eee.sleep_seconds, eee.wake_seconds, eee.timeout_seconds) if eee else (0.0, 0.0, NEVER)
@@ -63,15 +63,15 @@ def network_of(fabric: Fabric, routes: Routes, program: Program, eee: Eee | None
 
 
 def replay(network: Network, program: Program) -> float:
-    """Return the run time in seconds of a program whose messages are flows: two events on each link, however long.
+    """Return the run time in seconds of a program whose messages are flows: two events on each link, whatever the size.
 
-    A rank calls when its computing is done and all messages to it are there, so whatever waits moves all that depends
-    on it, and what comes first at a link is what comes first in the run with sleep. A link serves bits in the order in
-    which they come: the first frame of a message at once, the others evenly until its last. A message is there when the
-    bits that came before its last one, and it, are through (Lindley's recursion, its input flowing). A link, or where
-    `together` both directions of a cable, that is out of work for longer than the time-out begins to wake when work
-    comes, but not before it has fallen asleep. PAUSE and full buffers are left out; the gaps between frames of a
-    message that comes over a slower link count as work.
+    A rank calls when its computation is done and all messages to it have arrived. So a delay shifts everything that
+    depends on it, and the order of arrivals at a link is that of the run with sleep. A link serves bits in order of
+    arrival: the first frame of a message arrives at once, the others evenly until its last. A message has arrived when
+    its last bit and all bits before it are through (Lindley's recursion with fluid input). A link that is idle for
+    longer than the time-out begins to wake when work comes, but not before it has fallen asleep. With `together`, both
+    directions of a cable must be idle. PAUSE and full buffers are left out; the gaps between frames of a message from a
+    slower link count as work.
     """
     steps, ranks = program.compute_seconds.shape
     rows = np.repeat(np.arange(steps * ranks), np.diff(program.first_message))
@@ -85,7 +85,7 @@ def replay(network: Network, program: Program) -> float:
 
 
 class _Messages(NamedTuple):
-    """Bits of every message and of its first frame, the step that it is of, and the rank that sends it."""
+    """By message: bits, bits of the first frame, the step, and the sending rank."""
 
     bits: NDArray[np.float64]
     head: NDArray[np.float64]
@@ -97,7 +97,7 @@ class _Messages(NamedTuple):
 def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take all of its arrays
     network: Network, program: Program, messages: _Messages, missing: NDArray[np.int64], hosts: int, hops: int
 ) -> float:
-    """Go through calls, first frames and last frames in order of time; return the time all is done."""
+    """Process calls, first frames and last frames in order of time; return the time at which all is done."""
     rate, back, together, latency = network.rate_bps, network.back, network.together, network.latency_seconds
     timeout, sleep, wake = network.timeout_seconds, network.sleep_seconds, network.wake_seconds
     path_start, path = network.path_start, network.path
@@ -106,12 +106,12 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
     bits, head, step_of, source = messages
     steps, ranks = compute.shape
     channels = len(rate)
-    queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that come from then on
-    seen, awake = np.zeros(channels), np.zeros(channels)  # sends from `awake` on
-    empty, flows = np.zeros(channels), np.zeros(channels, np.int64)  # out of work from then on; messages that come
-    came, speed = np.zeros((len(bits), hops)), np.zeros((len(bits), hops))  # when and how fast each came to a link
+    queued, inflow = np.zeros(channels), np.zeros(channels)  # bits at `seen`; bits per second that arrive from then on
+    seen, awake = np.zeros(channels), np.zeros(channels)  # the link sends from `awake` on
+    empty, flows = np.zeros(channels), np.zeros(channels, np.int64)  # idle from then on; messages that are arriving
+    came, speed = np.zeros((len(bits), hops)), np.zeros((len(bits), hops))  # time and rate at which each reached a link
     step, calling = np.zeros(ranks, np.int64), np.zeros(ranks, np.bool_)
-    there = np.zeros((steps, ranks))  # the rank's own call, or the last message to it
+    there = np.zeros((steps, ranks))  # the time of the rank's own call, or of the last message to it
     heap = [(0.0, CALL, 0, 0)]
     heappop(heap)
     for r in range(ranks):
@@ -143,7 +143,7 @@ def _replay(  # noqa: PLR0915 - one compiled loop: split, each part would take a
                         awake[back[c]], seen[back[c]], queued[back[c]] = awake[c], now, 0.0
                 begin = max(now, awake[c])
                 out = begin + (queued[c] + head[m]) / rate[c]
-                pace = rate[c]  # at which it comes to its next link; what is wrong with it is set right by its last bit
+                pace = rate[c]  # rate towards the next link; its last bit corrects the error
                 if kind == CALL or head[m] == bits[m]:
                     queued[c] += bits[m]
                 elif kind == FIRST:
@@ -188,7 +188,7 @@ def _go_on(
     compute: NDArray[np.float64],
     heap: list[tuple[float, int, int, int]],
 ) -> float:
-    """Have a rank that has called and misses nothing more compute on; return the time its step ends, else 0."""
+    """Start a rank's next computation if it has called and awaits no message; return its step's end, else 0."""
     k = step[rank]
     if not calling[rank] or missing[k, rank] > 0:
         return 0.0

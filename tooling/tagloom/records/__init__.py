@@ -1,1 +1,1 @@
-"""The nouns every verb speaks of: frozen, validated on construction, no input or output."""
+"""The records that all other packages share: frozen, validated on construction, no input or output."""

@@ -1,4 +1,4 @@
-"""MAC addresses of hosts as they were seen or listed, and what they change in a fabric file."""
+"""MAC addresses of hosts, as observed or listed, and the changes they make to a fabric file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SeenAddress:
-    """One address: the host it is said to be of, "" for none of the fabric, and where that was seen or stands.
+    """One MAC address, the host it belongs to ("" if no host of the fabric), and where it was found.
 
-    `name` is what a list calls the host; the address is 0 where the list has none.
+    `name` is what a list calls the host. `mac` is 0 if the list has no address.
     """
 
     mac: int
@@ -33,9 +33,9 @@ class SeenAddress:
 
 @dataclass(frozen=True, slots=True)
 class HostList:
-    """What a list says: its kind, its addresses by name, or names with their places where it has no addresses.
+    """A parsed host list: its kind, its addresses by name, or (name, place) pairs if it has no addresses.
 
-    `remarks` are what it cannot say, though it can be read.
+    `remarks` say what is missing from the list, although it can be read.
     """
 
     kind: str
@@ -46,10 +46,10 @@ class HostList:
 
 @dataclass(frozen=True, slots=True)
 class AddressChange:
-    """One host's address as it should be, as the fabric file has it (None where tagloom made that up), and why.
+    """A host's new address, the one in the fabric file (None if tagloom made it up), and its evidence.
 
-    `where` is the port that shows it, or the line that names it. A host that has `moved` is to be plugged in there.
-    `several` are all addresses that the host is to have, () where it is this one alone.
+    `where` is the port that shows the address, or the line that names it. A host that has `moved` must be plugged in
+    there. `several` are all addresses that the host must have, () if it is this one alone.
     """
 
     host: str
@@ -61,17 +61,17 @@ class AddressChange:
 
     @property
     def macs(self) -> tuple[int, ...]:
-        """List the addresses that the host is to have."""
+        """Return the addresses that the host must have."""
         return self.several or (self.mac,)
 
     @property
     def adds(self) -> bool:
-        """Return whether addresses come beside those that the fabric file has, which stay."""
+        """Return whether the addresses are added to those of the fabric file, which stay."""
         return self.before in self.several and not self.moved
 
     @property
     def keys(self) -> dict[str, str | list[str]]:
-        """Return what the fabric file is to say of the host."""
+        """Return the keys that the fabric file must have for the host."""
         if not self.moved:
             macs = [format_mac(mac) for mac in self.macs]
             return {"mac": macs if len(macs) > 1 else macs[0]}
@@ -93,13 +93,13 @@ class AddressChange:
 
 @dataclass(frozen=True, slots=True)
 class AddressChanges:
-    """What addresses change in a fabric file.
+    """The changes to addresses in a fabric file.
 
-    learned   of hosts whose address tagloom had made up, and addresses beside those of the file where asked for
-    changed   of hosts whose address in the file is another; written only where that was asked for
-    unknown   addresses that are no host's, or one of several of a host
-    silent    hosts of which no address is known from here, by name
-    findings  what is not written and should be looked at
+    learned   hosts whose address tagloom had made up, and on request addresses besides those of the file
+    changed   hosts whose address differs from the file's; written only on request
+    unknown   addresses of no host, or one of several of a host
+    silent    names of hosts with no known address
+    findings  what is not written and needs attention
     failed    switches that did not answer, and why
     """
 
@@ -111,7 +111,7 @@ class AddressChanges:
     failed: Mapping[str, str] = field(default_factory=dict)
 
     def to_write(self, *, change: bool) -> tuple[AddressChange, ...]:
-        """Return the changes that go into the file; with `change`, of addresses that differ from the file's, too."""
+        """Return the changes to write into the file; `change` includes addresses that differ from the file's."""
         return (*self.learned, *(self.changed if change else ()))
 
     def to_json(self) -> dict[str, Any]:

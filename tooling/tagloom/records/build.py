@@ -1,4 +1,4 @@
-"""A planned fabric: its routes, its VLANs, and what every switch must hold."""
+"""A planned fabric: its routes, its VLANs, and the target state of every switch."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """A planned fabric as it stands in a build directory; all but the first two and the last four as in VlanPlan.
+    """A planned fabric, as in a build directory; `assignment` to `remarks` are as in VlanPlan.
 
-    `load_bound` is what the busiest channel carries at least, whatever parallel links and trees were chosen, None where
-    nobody asked yet; with `traffic`, loads are its bytes. `first_fit_vlans` is what the paper's Step 2 would need.
-    `detours` are installed too, and no host's PVID names them until something is dead; `protection` says what they do.
+    `load_bound` is a lower bound on the busiest channel's load over all choices of parallel links and trees, None if
+    not computed. With `traffic`, loads are bytes. `first_fit_vlans` is what Step 2 of the paper would need. `detours`
+    are installed, but no host's PVID selects them before a failure; `protection` counts what they protect.
     """
 
     fabric: Fabric
@@ -37,5 +37,5 @@ class Build:
 
     @property
     def duplicates_allowed(self) -> bool:
-        """Return whether broadcasts may come several times, the hosts knowing each other's addresses beforehand."""
+        """Return whether broadcasts may arrive several times, because hosts know each other's addresses beforehand."""
         return self.broadcast == "static-arp"

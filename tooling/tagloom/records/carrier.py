@@ -1,4 +1,4 @@
-"""Decide which links have carrier, from the settings of the ports at their ends: cables up, bound, of one speed."""
+"""Derive each link's carrier from the port settings at its ends: enabled, in the port-channel, same speed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Carrier(IntEnum):
-    """What becomes of frames that are sent over a link."""
+    """The fate of frames sent over a link."""
 
-    NONE = 0  # every one is lost
-    PARTIAL = 1  # some may be, by the cable they fall on or by ends that do not fit
+    NONE = 0  # all are lost
+    PARTIAL = 1  # some may be lost, by cables that are not bound or ends that do not match
     WHOLE = 2
 
 
 class CableEnds(NamedTuple):
     """One end of each of some cables, as columns of equal length.
 
-    up           the port is not shut, and belongs to this link
+    up           the port is enabled, and belongs to this link
     bound        it is a member of the link's port-channel; True for a link of one cable
     negotiation, speed_mbps   as in SwitchState
     """
@@ -48,14 +48,13 @@ def link_carriers(
     closed: NDArray[np.bool_],
     strange: NDArray[np.bool_],
 ) -> NDArray[np.uint8]:
-    """Return the Carrier of each of `rows` links from all their cables; `row` says which link a cable is of.
+    """Return the Carrier of each of `rows` links from all their cables; `row` is the link of each cable.
 
-    A cable has carrier where both ends are up and not forced to different speeds. What it carries where they differ
-    otherwise is not to be relied on: with one end forced, the one that negotiates falls to half duplex (IEEE
-    802.3-2018, 28.2.3.1), and frames collide. A static aggregation spreads flows over all cables with carrier and
-    knows nothing of the far end, so a cable that is not bound at both ends loses the flows that fall on it, and so does
-    a port of something else that is bound: `strange` marks links with such a port at an end. `closed` marks those whose
-    port-channel is shut at an end.
+    A cable has carrier if both ends are up and not forced to different speeds. Any other mismatch is unreliable: if one
+    end is forced, the one that negotiates falls to half duplex (IEEE 802.3-2018, 28.2.3.1), and frames collide. A
+    static aggregation spreads flows over all cables with carrier and knows nothing of the far end. So a cable that is
+    not bound at both ends loses the flows hashed onto it, and so does a bound port that is not of the link. `strange`
+    marks links with such a port at an end, `closed` those whose port-channel is shut at an end.
     """
     speeds = [np.where(end.speed_mbps > 0, end.speed_mbps, DEFAULT_SPEED_MBPS) for end in (one, other)]
     live = one.up & other.up & (one.negotiation | other.negotiation | (speeds[0] == speeds[1]))
@@ -68,7 +67,7 @@ def link_carriers(
 
 
 def carriers(fabric: Fabric, switches: Sequence[SwitchState]) -> NDArray[np.uint8]:
-    """Return the Carrier of every link of a fabric, uint8[L], from its switches' states in the fabric's order."""
+    """Return the Carrier of every link of a fabric, uint8[L]; `switches` are in the fabric's order."""
     ports = max(fabric.ports, default=0) + 1
     enabled, lag, negotiation, speed = (port_table(switches, ports, name) for name in CARRIER_COLUMNS)
     link, a, a_port, b, b_port = fabric.cables.T
@@ -81,7 +80,7 @@ def carriers(fabric: Fabric, switches: Sequence[SwitchState]) -> NDArray[np.uint
 
     one, other = ends(a, a_port, channels[1][link]), ends(b, b_port, channels[3][link])
     closed = (enabled[channels[0], channels[1]] == 0) | (enabled[channels[2], channels[3]] == 0)
-    bound = np.zeros((len(switches), ports), np.int64)  # the open ports of each port-channel
+    bound = np.zeros((len(switches), ports), np.int64)  # the enabled ports of each port-channel
     s, port = np.nonzero((lag > 0) & (enabled > 0))
     np.add.at(bound, (s, lag[s, port]), 1)
     links = len(fabric.links)
@@ -93,16 +92,16 @@ def carriers(fabric: Fabric, switches: Sequence[SwitchState]) -> NDArray[np.uint
 
 
 def links_on(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Return the links that carry every frame, bool[L]: up at both ends, with all they need, and not dead."""
+    """Return the links that carry every frame, bool[L]: enabled and matching at both ends, and not dead."""
     dead = np.array([link.dead for link in fabric.links], np.bool_)
     return np.equal(carriers(fabric, [state[switch.name] for switch in fabric.switches]), Carrier.WHOLE) & ~dead
 
 
-CARRIER_COLUMNS = ("enabled", "lag", "negotiation", "speed_mbps")  # what a link's carrier depends on at its ends
+CARRIER_COLUMNS = ("enabled", "lag", "negotiation", "speed_mbps")  # the columns of SwitchState that decide carrier
 
 
 def port_table(switches: Sequence[SwitchState], ports: int, name: str) -> NDArray[np.int32]:
-    """Return a column of all switches' ports as [switch, port number], column 0 unused."""
+    """Return one column of all switches' ports as int32[switch, port number]; number 0 is unused."""
     table = np.zeros((len(switches), ports), np.int32)
     for s, switch in enumerate(switches):
         table[s, 1 : switch.ports + 1] = getattr(switch, name)

@@ -1,4 +1,4 @@
-"""Change as a value: one cell of a switch's state from one value to another, with its inverse."""
+"""A change as a value: one cell of a switch's state from one value to another, with its inverse."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Cell(StrEnum):
-    """What a change may touch. The key is (port), (vlan), (vlan, port), (vlan, mac) or nothing, as noted."""
+    """What a change may set. Its key is (port), (vlan), (vlan, port), (vlan, mac) or nothing, as noted."""
 
     VLAN = "vlan"  # vlan: absent (0) or present (1)
     VLAN_NAME = "vlan-name"  # vlan: the name, "" = default
@@ -46,7 +46,7 @@ class Cell(StrEnum):
 
 Value = int | str | tuple[int, ...]
 
-# Cells that are one value per port: the SwitchEditor's list and the type its values have.
+# The cells with one value per port: the SwitchEditor's list and the type of its values.
 PORT_CELLS: dict[Cell, tuple[str, type]] = {
     Cell.MODE: ("mode", PortMode),
     Cell.PVID: ("pvid", int),
@@ -64,7 +64,7 @@ PORT_CELLS: dict[Cell, tuple[str, type]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Set one cell from `before` to `after`; `port`, `vlan` and `mac` are 0 where the cell has no such key."""
+    """A change of one cell from `before` to `after`; `port`, `vlan` and `mac` are 0 if the cell has no such key."""
 
     cell: Cell
     before: Value
@@ -81,7 +81,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """All changes of one switch; their order carries no meaning, rendering brings its own."""
+    """All changes of one switch; their order carries no meaning, rendering imposes its own."""
 
     switch: str
     changes: tuple[Change, ...]
@@ -93,10 +93,10 @@ class Patch:
 
 
 def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
-    """List every cell in which two states of one switch differ.
+    """Return every cell in which two states of one switch differ.
 
-    The laws ``apply_changes(a, difference(a, b)) == b`` and its inverse hold for all states of equal port count;
-    raises ValueError where the counts differ.
+    ``apply_changes(a, difference(a, b)) == b`` and its inverse hold for all states of equal port count. Raises
+    ValueError if the counts differ.
     """
     if before.ports != after.ports:
         raise ValueError(f"states of {before.ports} and {after.ports} ports cannot be of one switch")
@@ -134,7 +134,7 @@ def difference(before: SwitchState, after: SwitchState) -> tuple[Change, ...]:
 
 
 def _aligned(state: SwitchState, vlans: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Return the membership of some VLANs, no members where there is no such VLAN, uint8[V, P]."""
+    """Return the membership rows of `vlans`, all NONE for a VLAN the state lacks, uint8[V, P]."""
     table = np.zeros((len(vlans), state.ports), np.uint8)
     table[np.searchsorted(vlans, state.vlans)] = state.membership
     return table
@@ -150,7 +150,7 @@ def _entries(state: SwitchState) -> dict[tuple[int, int], tuple[int, ...]]:
 
 
 def apply_changes(state: SwitchState, changes: tuple[Change, ...]) -> SwitchState:
-    """Set every changed cell to its `after`; VLANs come first and go last, so that order does not matter."""
+    """Return the state after the changes; VLANs are created first and deleted last, so order does not matter."""
     editor = SwitchEditor.of(state)
     for change in changes:
         if change.cell is Cell.VLAN and change.after:
@@ -161,7 +161,7 @@ def apply_changes(state: SwitchState, changes: tuple[Change, ...]) -> SwitchStat
             _set(editor, change)
     for vlan in gone:
         editor.delete_vlan(vlan)
-    for change in changes:  # after deletion, which moves the PVIDs that named the VLAN
+    for change in changes:  # after deletions, which reset the PVIDs that named the VLAN
         if change.cell is Cell.PVID:
             _set(editor, change)
     return editor.freeze()

@@ -1,4 +1,4 @@
-"""What ports counted over a time: bytes in and out of each."""
+"""Bytes that ports counted over a time, in and out of each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Bytes by (switch, port number): (into the switch, out of it), what `seconds` brought; ports unread missing.
+    """Bytes by (switch, port number), as (into the switch, out of it), over `seconds`; unread ports are missing.
 
-    `intervals` counts the readings less one, `remarks` what was missing in them.
+    `intervals` is the number of readings less one. `remarks` say what was missing in them.
     """
 
     seconds: float

@@ -1,4 +1,4 @@
-"""What of a fabric is dead, as its switches show it from outside."""
+"""The dead parts of a fabric, as observed from its switches."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class DeadParts:
     """The dead links and switches of a fabric, by index.
 
-    links       no cable of them carries anything; those of dead switches among them
+    links       no cable of them has carrier; includes the links of dead switches
     switches    they do not answer, and every cable to them is down
-    silent      names of switches that do not answer while a neighbour has a cable to them up: nobody knows what they do
-    back        links and switches that were dead and are back, by name, with the seconds that they have been; those
-                that have not been for long enough are still among the dead
+    silent      names of switches that do not answer while a neighbour has a cable to them up: their state is unknown
+    back        links and switches that were dead and have recovered, by name, with the seconds since; those that
+                recovered too recently still count as dead
     """
 
     links: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""The network as it is cabled: switches, hosts and links, as names for people and arrays for loops."""
+"""The network as cabled: switches, hosts and links, as names for people and arrays for algorithms."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
-DEFAULT_SPEED_MBPS = 1000  # of a link that names no speed
-# Addresses for hosts whose own are not known yet: locally administered (IEEE 802-2014, 8.4.4.2), so no card has one.
+DEFAULT_SPEED_MBPS = 1000  # if a link names no speed
+# For hosts of unknown address: locally administered (IEEE 802-2014, 8.4.4.2), so no card has one.
 FIRST_INVENTED_MAC, INVENTED_MACS = 0x0200_0000_0000, 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Name the family a fabric was generated from, so that routing may use its regularity.
+    """The family a fabric was generated from, so that routing may use its regularity.
 
     With `lag`, the `parallel` cables between two neighbours are one aggregated link.
     """
@@ -42,12 +42,12 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Name one switch: its model, its coordinates in the family (or ()), and where it is managed.
+    """One switch: its model, its coordinates in the family (or ()), and its management address.
 
-    `firmware` says what its firmware has otherwise than the model's default, as (variable, choice) ascending. `up` is
-    False for a dead one: it stands in the cabling, but has no hosts, no link that is up and no configuration.
-    `templates` are the operator's own, (path, text) ascending by path: how its lines are written, not what they do.
-    `site` are the values that his site templates are given, as a JSON mapping, "" for none.
+    `firmware` lists differences from the model's default firmware, as (variable, choice) ascending. `up` is False for a
+    dead switch: it stays in the cabling, but has no hosts, no link that is up and no configuration. `templates` are the
+    operator's own, (path, text) ascending by path: they change how its lines are written, not what they do. `site`
+    holds the values for the operator's site templates as a JSON mapping, "" for none.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Name one host: the switch (index), the port number it is plugged in, its MAC address.
+    """One host: its switch (index), its port number there, its MAC address.
 
-    `also` are further addresses at the same port: of virtual machines, of a management controller beside the host. A
-    host with the address 0 is no destination of static entries (see `Fabric.by_further_addresses`).
+    `also` are further addresses at the same port: of virtual machines, or of a management controller beside the host. A
+    host with address 0 is no destination of static entries (see `Fabric.by_further_addresses`).
     """
 
     name: str
@@ -81,19 +81,19 @@ class Host:
 
     @property
     def invented(self) -> bool:
-        """Return whether the MAC address is one that tagloom made up."""
+        """Return whether tagloom made up the MAC address."""
         return FIRST_INVENTED_MAC <= self.mac < FIRST_INVENTED_MAC + INVENTED_MACS
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Name one link between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
+    """One link between switches `a` and `b` (indices) at port numbers; speed_mbps 0 = the ports' best.
 
-    `up` is what the operator wants, not what was measured; one that is `dead` (never up as well) was found to carry
-    nothing: its ports stay open, so that it is noticed when it is back, and no VLAN is on them. `parallel_link`
-    numbers the parallel links of one neighbour pair. A link is one cable, or several aggregated: then `members` are
-    the (port of a, port of b) of each, `a_port` and `b_port` the port-channels that bind them (IEEE 802.1AX), and the
-    speed is that of one cable.
+    `up` is what the operator wants, not what was measured. A `dead` link (never `up`) was found to carry nothing: its
+    ports stay enabled, so that its return is noticed, and no VLAN is on them. `parallel_link` numbers the parallel
+    links of one neighbour pair. A link is one cable, or several aggregated. If aggregated, `members` are the (port of
+    a, port of b) of each cable, `a_port` and `b_port` the port-channels that bind them (IEEE 802.1AX), and the speed is
+    that of one cable.
     """
 
     a: int
@@ -108,20 +108,20 @@ class Link:
 
     @property
     def cables(self) -> tuple[tuple[int, int], ...]:
-        """List the cables as (port of a, port of b)."""
+        """Return the cables as (port of a, port of b)."""
         return self.members or ((self.a_port, self.b_port),)
 
     def capacity_mbps(self, best: int = DEFAULT_SPEED_MBPS) -> int:
-        """Return what all cables carry together in each direction; `best` is the ports' best speed."""
+        """Return the capacity of all cables together in each direction; `best` is the ports' best speed."""
         return (self.speed_mbps or best) * len(self.cables)
 
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """Name the way by which switches are managed over the fabric's own links.
+    """In-band management: the switches are managed over the fabric's own links.
 
-    vlan          the VLAN of the switches' own addresses; somebody made it, and tagloom never touches it
-    switch, port  where the machine that tagloom runs on is plugged in
+    vlan          the VLAN of the switches' own addresses; tagloom neither makes nor changes it
+    switch, port  where the machine that runs tagloom is plugged in
     links         indices of the links that carry the VLAN tagged, a tree of all switches that are up
     """
 
@@ -135,14 +135,18 @@ class Management:
 class Fabric:
     """A whole network.
 
-    With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L).
-    Arrays are made on first use and never change. `ports` counts the ports of each switch's model.
-    `first_vlan` is the lowest VLAN id a plan may use; `flow_control` asks for IEEE 802.3x PAUSE on all fabric ports,
-    `eee` for IEEE 802.3az sleep on all that can, None for what their models do by default; `management` is None where
-    every switch is managed by a port outside the fabric. `reserved` are ports, as (switch, port) ascending, that no
-    host and no link may take. `returned_ports` says what becomes of ports that a rollout gives back: isolated (up, in
-    no VLAN), shut, or factory (as the switch came). `spanning_tree` says where it runs: off (on no port), or
-    outside (on all ports but the fabric's). `renamed` are switches that had another name, as (former name, name).
+    With N switches, H hosts, L links: channel 2i runs along link i from a to b, channel 2i + 1 back (C = 2L). Arrays
+    are made on first use and never change.
+
+    ports           the number of ports of each switch's model
+    first_vlan      the lowest VLAN id a plan may use
+    flow_control    IEEE 802.3x PAUSE on all fabric ports
+    eee             IEEE 802.3az sleep on all ports that can; None = the models' default
+    management      None if every switch is managed by a port outside the fabric
+    reserved        ports, as (switch, port) ascending, that no host and no link may take
+    returned_ports  the state of ports that a rollout gives back: isolated (up, in no VLAN), shut, or factory
+    spanning_tree   where it runs: off (on no port), or outside (on all ports but the fabric's)
+    renamed         switches that had another name, as (former name, name)
     """
 
     name: str
@@ -162,7 +166,7 @@ class Fabric:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Map a switch's name to its index."""
+        """Return each switch's index by its name."""
         return {switch.name: i for i, switch in enumerate(self.switches)}
 
     @cached_property
@@ -203,26 +207,26 @@ class Fabric:
 
     @cached_property
     def parallel_link(self) -> NDArray[np.int32]:
-        """Number the parallel channels of one neighbour pair, int32[C]."""
+        """Return each channel's number among the parallel channels of its neighbour pair, int32[C]."""
         return np.repeat(np.array([link.parallel_link for link in self.links], np.int32), 2)
 
     @cached_property
     def points(self) -> NDArray[np.int64]:
-        """Return every switch's coordinates in the family, int64[N, n]; no columns where some switch has other ones."""
+        """Return every switch's coordinates in the family, int64[N, n]; n = 0 if their dimensions differ."""
         dims = {len(switch.at) for switch in self.switches}
         width = dims.pop() if len(dims) == 1 else 0
         return np.array([switch.at[:width] for switch in self.switches], np.int64).reshape(len(self.switches), width)
 
     @cached_property
     def port_channel(self) -> NDArray[np.int32]:
-        """Return the channel that leaves by [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        """Return the channel that leaves by [switch, port number], -1 if there is none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
         table[self.tail, self.tail_port] = np.arange(len(self.tail))
         return table
 
     @cached_property
     def port_host(self) -> NDArray[np.int32]:
-        """Return the host at [switch, port number], -1 where there is none, int32[N, ports + 1]."""
+        """Return the host at [switch, port number], -1 if there is none, int32[N, ports + 1]."""
         table = np.full((len(self.switches), max(self.ports, default=0) + 1), -1, np.int32)
         table[self.host_switch, self.host_port] = np.arange(len(self.hosts))
         return table
@@ -266,7 +270,7 @@ class Fabric:
 
     @cached_property
     def used_ports(self) -> tuple[tuple[int, ...], ...]:
-        """List per switch the port numbers that carry a host or a link: the only ports tagloom ever configures.
+        """Return per switch the port numbers with a host or a link: the only ports tagloom ever configures.
 
         An aggregated link counts with its port-channel and its members. A dead switch has none.
         """
@@ -282,11 +286,11 @@ class Fabric:
 
     @cached_property
     def live(self) -> tuple[Switch, ...]:
-        """List the switches that are not dead: those that are configured."""
+        """Return the switches that are not dead: those that are configured."""
         return tuple(switch for switch in self.switches if switch.up)
 
     def reached(self, start: int) -> NDArray[np.bool_]:
-        """Return which switches links that are up connect with switch `start`, bool[N]."""
+        """Return which switches are connected to switch `start` by links that are up, bool[N]."""
         tail, head = self.tail[self.channel_up], self.head[self.channel_up]
         reached = np.zeros(len(self.switches), np.bool_)
         reached[start] = True
@@ -296,17 +300,17 @@ class Fabric:
 
     @cached_property
     def apart(self) -> tuple[int, ...]:
-        """List the switches with hosts that links that are up do not connect with the first host's switch.
+        """Return the switches with hosts that no links that are up connect to the first host's switch.
 
-        Where there is no host, the live switches that are not connected with the first of them. A switch without hosts
-        may be cut off: nobody sends to it.
+        Without hosts, return the live switches that are not connected to the first of them. A switch without hosts may
+        be cut off: no frame is addressed to it.
         """
         ends = np.unique(self.host_switch).tolist() or [i for i, switch in enumerate(self.switches) if switch.up]
         return tuple(s for s in ends if not self.joined[s])
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Return which switches links that are up connect with the first host's, else the first live one, bool[N]."""
+        """Return the switches that links that are up connect to the first host's, else the first live one, bool[N]."""
         live = (i for i, switch in enumerate(self.switches) if switch.up)
         start = min((host.switch for host in self.hosts), default=next(live, None))
         return np.zeros(len(self.switches), np.bool_) if start is None else self.reached(start)
@@ -314,7 +318,7 @@ class Fabric:
     @property
     def graph(self) -> nx.MultiGraph[Any]:
         """Return the switches and links as a networkx multigraph; nodes are names, edge keys link indices."""
-        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not wait for
+        import networkx as nx  # noqa: PLC0415 - a third of a second that most commands need not spend
 
         graph: nx.MultiGraph[Any] = nx.MultiGraph(name=self.name)
         for switch in self.switches:
@@ -324,18 +328,18 @@ class Fabric:
         return graph
 
     def with_links_down(self, down: Collection[int]) -> Fabric:
-        """Return the same fabric with the links of these indices wanted down, besides those that are."""
+        """Return the fabric with the links of these indices also wanted down."""
         links = tuple(replace(link, up=link.up and i not in down) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
     def with_speeds(self, speed_mbps: Mapping[int, int]) -> Fabric:
-        """Return the same fabric with the links of these indices at other speeds, in Mb/s."""
+        """Return the fabric with the links of these indices at other speeds, in Mb/s."""
         links = tuple(replace(link, speed_mbps=speed_mbps.get(i, link.speed_mbps)) for i, link in enumerate(self.links))
         return replace(self, links=links)
 
     @property
     def templates(self) -> tuple[tuple[str, str], ...]:
-        """Return the operator's own templates, which all switches are written by."""
+        """Return the operator's own templates, by which all switches are written."""
         return self.switches[0].templates if self.switches else ()
 
     def with_templates(self, templates: tuple[tuple[str, str], ...]) -> Fabric:
@@ -345,18 +349,18 @@ class Fabric:
         return replace(self, switches=tuple(replace(switch, templates=templates) for switch in self.switches))
 
     def with_links_up(self) -> Fabric:
-        """Return the same fabric with every link wanted up that is not dead and has no dead switch at an end."""
+        """Return the fabric with every link wanted up unless it is dead or an end switch is."""
         alive = [switch.up for switch in self.switches]
         links = (replace(link, up=alive[link.a] and alive[link.b] and not link.dead) for link in self.links)
         return replace(self, links=tuple(links))
 
     def with_links_dead(self, dead: Collection[int]) -> Fabric:
-        """Return the same fabric with the links of these indices dead, besides those that are."""
+        """Return the fabric with the links of these indices also dead."""
         links = (replace(link, up=False, dead=True) if i in dead else link for i, link in enumerate(self.links))
         return replace(self, links=tuple(links))
 
     def with_switches_down(self, dead: Collection[int]) -> Fabric:
-        """Return the same fabric with the switches of these indices dead: their links down, their hosts gone."""
+        """Return the fabric with the switches of these indices dead: their links are down, their hosts removed."""
         return replace(
             self.with_links_down({i for i, link in enumerate(self.links) if link.a in dead or link.b in dead}),
             switches=tuple(replace(switch, up=switch.up and i not in dead) for i, switch in enumerate(self.switches)),

@@ -1,4 +1,4 @@
-"""Compare two fabrics part by part: what both have, what goes, what comes."""
+"""Compare two fabrics part by part: what both have, what is removed, what is added."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FabricPair:
-    """Two fabrics, and who in the one is who in the other.
+    """Two fabrics, and which parts of one are the same in the other.
 
-    A switch is the same where name and model are, a link where both its ends are. A host is the same where its port
-    is, and one of its addresses or its name: with another address it was given another card. Who moved to another port
-    has left the one and comes at the other.
+    A switch is the same if name and model are, a link if both its ends are. A host is the same if its port is, and one
+    of its addresses or its name: with another address it has a new card. A host that moved to another port is removed
+    from one and added to the other.
     """
 
     old: Fabric
@@ -36,17 +36,17 @@ class FabricPair:
 
     @cached_property
     def gone(self) -> tuple[str, ...]:
-        """List the switches that only the old fabric has."""
+        """Return the names of the switches that only the old fabric has."""
         return tuple(switch.name for switch in self.old.live if switch.name not in self.switches)
 
     @cached_property
     def come(self) -> tuple[str, ...]:
-        """List the switches that only the new fabric has."""
+        """Return the names of the switches that only the new fabric has."""
         return tuple(switch.name for switch in self.new.live if switch.name not in self.switches)
 
     @cached_property
     def hosts(self) -> dict[Place, tuple[Host, Host]]:
-        """Map the port of each host that both have to how the one and the other know it."""
+        """Map the port of each host that both have to its old and its new record."""
         here, there = hosts_by_place(self.old), hosts_by_place(self.new)
         elsewhere = self.old.host_of_mac.keys()
         return {
@@ -67,7 +67,7 @@ class FabricPair:
 
     @cached_property
     def same_cabling(self) -> bool:
-        """Return whether hosts, links and switches are the same, whatever their order and their hosts' names."""
+        """Return whether hosts, links and switches are the same, whatever their order and the hosts' names."""
         return (
             not self.gone
             and not self.come
@@ -83,7 +83,7 @@ class FabricPair:
 
     @cached_property
     def difference(self) -> str:
-        """Return in words what the new fabric has that the old has not, and the other way round."""
+        """Return the counts of what was added, removed and changed, in words."""
         here, there = hosts_by_place(self.old), hosts_by_place(self.new)
         counts = (
             (len(self.come), "switches come"),
@@ -114,7 +114,7 @@ class FabricPair:
 
     @cached_property
     def contended(self) -> dict[str, set[int]]:
-        """Return by switch the ports at which a link that goes and one that comes cannot both be plugged in."""
+        """Return by switch the ports that both a removed and an added link need."""
         going, coming = self.ports_of_links(self.old), self.ports_of_links(self.new)
         both = {name: going[name] & coming.get(name, set()) for name in going if name in self.switches}
         return {name: ports for name, ports in both.items() if ports}
@@ -122,7 +122,7 @@ class FabricPair:
     def united(self, *, new_addresses: bool) -> Fabric:
         """Return a fabric of all switches and links of both, and of the hosts that both have.
 
-        The new fabric's switches and links keep their indices. Raises ValueError where links contend for a port.
+        The new fabric's switches and links keep their indices. Raises ValueError if links contend for a port.
         """
         if self.contended:
             raise ValueError(f"links contend for ports of {', '.join(sorted(self.contended))}")
@@ -151,7 +151,7 @@ class FabricPair:
 
 
 def alike(a: Fabric, b: Fabric) -> bool:
-    """Return whether two fabrics are of one cabling, in one order: all but what links shall do is the same."""
+    """Return whether two fabrics have the same cabling in the same order, whatever the wanted state of their links."""
     return (
         a.ports == b.ports
         and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
@@ -162,10 +162,10 @@ def alike(a: Fabric, b: Fabric) -> bool:
 
 
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
-    """Return what two fabrics both have, and its transient ports: those of hosts that one alone has.
+    """Return the part that two fabrics share, and its transient ports: those of hosts that only one has.
 
-    A host is the same where its port is, with the addresses that it has in both. `one` gives names, order and all that
-    is not compared.
+    A host is the same if its port is; it has the addresses that it has in both. `one` supplies names, order and
+    everything that is not compared.
     """
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
@@ -211,12 +211,12 @@ def _remade(fabric: Fabric, index: dict[str, int], links: dict[int, int]) -> Man
 
 
 def hosts_by_place(fabric: Fabric) -> dict[Place, Host]:
-    """Map the port of each host to it."""
+    """Return each host by its switch's name and port number."""
     return {(fabric.switches[host.switch].name, host.port): host for host in fabric.hosts}
 
 
 def link_ends(fabric: Fabric) -> list[Ends]:
-    """Return the two ends of each link, in the fabric's order: switch, port, ports of members."""
+    """Return the two ends of each link, in the fabric's order: (switch, port, member ports)."""
     return [
         frozenset(
             {

@@ -1,4 +1,4 @@
-"""What a proof found: counts, verdicts and the smallest witness of every failure."""
+"""The result of a proof: counts, verdicts and the smallest witness of every failure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MissingEntry:
-    """What the loss of static entries would do, each alone, over all flows (host pairs) that use it.
+    """The effect of losing each static entry alone, over all flows (host pairs) that use it.
 
-    `entries` counts the entries in use, `flows` the (entry, host pair) cases. Extra hosts are those that hear a frame
-    that is not theirs, in the mean of all flows and at worst; the rest count flows whose frames would be lost, arrive
-    more than once, or go round for ever.
+    `entries` counts the entries in use, `flows` the (entry, host pair) cases. Extra hosts are those that receive a
+    frame of another host, averaged over all flows and at worst. The rest count flows whose frames are lost, arrive more
+    than once, or loop forever.
     """
 
     entries: int
@@ -34,7 +34,7 @@ class MissingEntry:
 
 @dataclass(frozen=True, slots=True)
 class ForeignLine:
-    """A line of a configuration text that tagloom does not know, and that may change what frames do.
+    """A configuration line that tagloom does not know, and that may change forwarding.
 
     `block` is the line that opened its block, "" outside of any.
     """
@@ -45,7 +45,7 @@ class ForeignLine:
     text: str
 
     def finding(self) -> Finding:
-        """Return it as what stands in the way of an unqualified yes."""
+        """Return it as a finding, which keeps the proof from an unqualified yes."""
         return Finding(
             f"{self.switch}:{self.line}  {self.block or 'configuration'}", "a line tagloom knows", repr(self.text)
         )
@@ -55,22 +55,25 @@ class ForeignLine:
 class Findings:
     """The verdict on a fabric's configuration, proven from SwitchStates alone.
 
-    `deadlock_cycle` lists the channels of one dependency cycle as "s0:g1 -> s1:g2", or is empty.
-    `broadcast_exactly_once` counts every host's broadcast at every other host; with `duplicates_allowed` the plan says
-    that the hosts do without, and only a broadcast that does not come at all is a finding. `channel_rank` is the
-    certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank; None where there is a
-    cycle. `missing_entry` and `what_if` are filled in where asked for. `tagged_frames_ports` counts the hosts' ports
-    that take frames which hosts tagged themselves, `tagged_frames_cycle` is the storm or dependency cycle that those
-    would close: no verdict, but an assumption that is needed then. `foreign_vlans` are the VLANs of others on any
-    switch, `foreign_safe` says that frames from ports outside the fabric neither storm nor reach a host in one of them,
-    `foreign_cycle` is a dependency cycle that arises only with those: a finding where all its channels end at ports
-    that send PAUSE, else no verdict, but an assumption that is needed; `foreign_unguarded` are those that join ports
-    outside of two switches which run spanning tree, over links which do not: if both are cabled together outside, that
-    loops, and no text tells;
-    `invented_addresses` counts the hosts whose MAC address tagloom made up: entries for them serve no real host.
-    Where texts were read, `unknown_lines` are those that the proof leaves out, and `paste_order` tells whether every
-    text works pasted top to bottom into a switch in its factory default (None where none is a list of lines);
-    `paste_refused` are the lines that would not.
+    deadlock_cycle  the channels of one dependency cycle as "s0:g1 -> s1:g2", or empty
+    broadcast_exactly_once  every host's broadcast reaches every other host once; with `duplicates_allowed` hosts
+        do without ARP requests, and only a broadcast that does not arrive is a finding
+    channel_rank  the certificate of deadlock freedom, int32[C]: each dependency leads to a channel of higher rank;
+        None if there is a cycle
+    missing_entry, what_if  filled in on request
+    tagged_frames_ports  hosts' ports that accept frames tagged by hosts
+    tagged_frames_cycle  the storm or dependency cycle that such frames would close; the proof then assumes none
+    foreign_vlans  VLANs of others on any switch
+    foreign_safe  in them, frames from ports outside the fabric neither storm nor reach a host
+    foreign_cycle  a dependency cycle that arises only with those frames: a finding if all its channels end at ports
+        that send PAUSE, else an assumption that the proof needs
+    foreign_unguarded  foreign VLANs that join outside ports of two switches which run spanning tree, over links which
+        do not: if the two are also cabled together outside, that loops, and no configuration shows it
+    invented_addresses  hosts whose MAC address tagloom made up: entries for them serve no real host
+    unknown_lines  lines that the proof leaves out, None unless texts were read
+    paste_order  whether every text works pasted top to bottom into a switch in its factory default; None if none is a
+        list of lines
+    paste_refused  the lines that a switch would refuse then
     """
 
     pairs: int
@@ -101,12 +104,12 @@ class Findings:
 
     @property
     def unreachable_pairs(self) -> int:
-        """Count the ordered host pairs of which no frame arrives."""
+        """Return the number of ordered host pairs that lose all frames."""
         return self.pairs - self.reachable_pairs
 
     @property
     def tagged_frames_safe(self) -> bool:
-        """Return whether hosts may send tagged frames: they are refused, or close no cycle and raise no storm."""
+        """Return whether hosts may send tagged frames: either refused, or free of cycles and storms."""
         return not self.tagged_frames_cycle
 
     @property
@@ -116,7 +119,7 @@ class Findings:
 
     @property
     def proven_but_for_unknown_lines(self) -> bool:
-        """Return whether every proof holds, and nothing was found but lines that tagloom does not know."""
+        """Return whether every proof holds, and all findings are lines that tagloom does not know."""
         unknown = {line.finding() for line in self.unknown_lines or ()}
         return self._holds and unknown.issuperset(self.findings)
 

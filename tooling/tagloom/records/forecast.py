@@ -1,4 +1,4 @@
-"""What a configuration will cost in time and save in watts, with the source of every figure."""
+"""The forecast cost in time and saving in watts of a configuration, with the source of every figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Figure:
     """One predicted number with its unit and the model, equation or table it comes from.
 
-    `low` and `high` bound it where the model leaves something open (the source says what); else they are None.
+    `low` and `high` bound it if the model leaves something open (`source` says what); else they are None.
     """
 
     value: float
@@ -26,11 +26,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PortVerdict:
-    """What sleep does to one host's link, and what to do about it.
+    """The effect of sleep on one host's link, and the recommendation.
 
     verdict          "on", "off", or "lengthen" (the time-out, to `timeout_seconds`)
-    slowdown         added seconds over the run's seconds, at the asked time-out
-    lpi_share        time share in LPI at the asked time-out
+    slowdown         added seconds over the run's seconds, at the requested time-out
+    lpi_share        time share in LPI at the requested time-out
     """
 
     host: str
@@ -43,13 +43,13 @@ class PortVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """What the fabric itself does to traffic, all links on (before) and as forecast (after).
+    """The fabric's own effect on traffic, with all links on (before) and as forecast (after).
 
-    communication_before, communication_after  until the whole traffic, begun at once, has been moved, max-min fair
-    bandwidth_before, bandwidth_after          one ideal switch's time for the same over that time: 1 is as good
-    latency_before, latency_after              what switches add to a message, mean over all messages, in seconds
+    communication_before, communication_after  seconds to move the whole traffic, begun at once, max-min fair
+    bandwidth_before, bandwidth_after          one ideal switch's time for it over that time; 1 = as good
+    latency_before, latency_after              delay by switches per message, mean over all messages, in seconds
     busy                                       float64[2H + C], share of the communication time that each channel sends:
-                                               first the hosts' links, sending, then receiving, then the fabric's
+                                               the hosts' links, sending, then receiving, then the fabric's
     """
 
     communication_before: Figure
@@ -63,7 +63,7 @@ class Performance:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPower:
-    """One switch's watts, and those of its ports in use, by their names: before and after."""
+    """One switch's power in watts and that of its ports in use, by name, as (before, after)."""
 
     switch: str
     watts_before: float
@@ -73,22 +73,22 @@ class SwitchPower:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """The energy to solution of one run, the transitions into the forecast state charged, and what it costs.
+    """The energy to solution of one run, including transitions to the forecast state, and its cost.
 
-    `joules_*` are those of the switches and of the hosts, where their watts are given. Costs are in the currency of the
-    price per kWh, `co2_kg_*` in kilograms; both are None where no rate was given.
+    `joules_*` count the switches, and the hosts if their watts are given. Costs are in the currency of the price per
+    kWh, `co2_kg_*` in kilograms; both are None if no rate was given.
     """
 
     joules_before: Figure
     joules_after: Figure
     transition_joules: Figure
-    pays_after_seconds: Figure | None  # how long the links must stay so to earn their transitions
+    pays_after_seconds: Figure | None  # how long the links must stay so to recover the transitions
     kwh_saved_per_year: Figure  # if the switches stay so, whatever runs
     cost_before: Figure | None = None
     cost_after: Figure | None = None
     co2_kg_before: Figure | None = None
     co2_kg_after: Figure | None = None
-    break_even_host_watts: Figure | None = None  # per host: above it, the slow-down of a run costs what is saved
+    break_even_host_watts: Figure | None = None  # per host: above it, the slow-down of a run costs more than is saved
     switches: tuple[SwitchPower, ...] = ()
 
 
@@ -96,7 +96,7 @@ class Energy:
 class Interruption:
     """What a rollout interrupts, by ordered host pair: seconds and bytes lost, float64[H, H].
 
-    `lost_bytes` is None where nobody said how fast pairs send. `waves` are the (name, why, seconds) that interrupt.
+    `lost_bytes` is None if the pairs' send rates are unknown. `waves` are the (name, why, seconds) that interrupt.
     """
 
     seconds: NDArray[np.float64]
@@ -107,10 +107,10 @@ class Interruption:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The messages of a run, replayed over the links as forecast: what sleep adds, and what the paths and speeds do.
+    """A replay of a run's messages over the links as forecast: the time added by sleep, and by paths and speeds.
 
     seconds   of the replay before, with every link on and awake
-    sleep_seconds, network_seconds   what the replay takes longer by sleep, and by other paths and speeds
+    sleep_seconds, network_seconds   seconds added by sleep, and by other paths and speeds
     """
 
     messages: int
@@ -122,11 +122,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class RateSwitch:
-    """What links lose whose speed is switched while they carry the traffic, both directions and all links together.
+    """The loss on links whose speed is switched under traffic, over both directions of all links.
 
-    links            how many change speed; outage_seconds: how long the slowest of them is away
+    links            how many change speed; outage_seconds: the longest outage of one
     lost_packets     of 1500 bytes
-    pause_seconds    how long one PAUSE frame could hold a gigabit sender instead
+    pause_seconds    how long one PAUSE frame could stop a gigabit sender instead
     """
 
     links: int
@@ -140,8 +140,8 @@ class RateSwitch:
 class Forecast:
     """The dry run of one configuration; seconds are those of one run of the application.
 
-    `causes` says what the slow-down, the loss and the saving are made of, each part with its amount, the largest first;
-    `assumed` is what nobody measured, in sentences.
+    `causes` breaks down the slow-down, the loss and the saving into (part, amount), the largest first. `assumed` lists
+    in sentences what was not measured.
     """
 
     watts_before: Figure
@@ -152,10 +152,10 @@ class Forecast:
     overhead_seconds: Figure  # per message, eq. 3
     toggle_seconds: Figure
     lost_bytes: Figure
-    eee_saved_watts: Figure  # of the switches' host ports, not yet taken off watts_after
+    eee_saved_watts: Figure  # of the switches' host ports, not yet subtracted from watts_after
     ports: tuple[PortVerdict, ...] = ()
     saved_watts: Figure | None = None
-    computation_seconds: Figure | None = None  # of seconds_base, where a profile says
+    computation_seconds: Figure | None = None  # of seconds_base, if a profile has it
     performance: Performance | None = None
     energy: Energy | None = None
     interruption: Interruption | None = None
@@ -167,7 +167,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class LinkForecast:
-    """One direction of a link that sleeps: power over an awake port's, time share in LPI, mean waiting time."""
+    """One direction of a sleeping link: power over an awake port's, time share in LPI, mean waiting time."""
 
     power_relative: float
     lpi_share: float

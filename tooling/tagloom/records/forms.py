@@ -1,4 +1,4 @@
-"""The form of the JSON documents that commands leave for one another: builds, rollouts and settings."""
+"""The forms of the JSON documents that commands leave for each other: builds, rollouts and settings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
 class TransientPortForm(Form):
-    """The port of a host that is leaving, or has not come yet."""
+    """The port of a host that is leaving, or has not arrived yet."""
 
     switch: str
     port: Index
 
 
 class ProofAssumptionsForm(Form):
-    """What `ProofAssumptions.as_json` gives."""
+    """The output of `ProofAssumptions.to_json`."""
 
     paused: bool = False
     learning: list[Annotated[int, Field(ge=1, le=4094)]] = Field(default_factory=list)
@@ -36,7 +36,7 @@ class ProofAssumptionsForm(Form):
 
 
 class PrunedForm(Form):
-    """A membership in a VLAN of others that a rollout may change."""
+    """A membership in a foreign VLAN that a rollout may change."""
 
     switch: str
     port: Index
@@ -65,8 +65,8 @@ class WaveForm(Form):
 class RolloutForm(Form):
     """The form of rollout.json; `save` names switches that are saved before the first wave.
 
-    Between two fabrics, `ports` are all that is ever touched, by switch, and `left` is where the texts stand of
-    switches that are left alone. `pruned` are the memberships in VLANs of others that it may change.
+    Between two fabrics, `ports` are the only ports that are changed, by switch, and `left` is the directory with the
+    texts of switches that are not changed. `pruned` are the memberships in foreign VLANs that it may change.
     """
 
     before: FileName
@@ -83,14 +83,14 @@ class RolloutForm(Form):
 
 
 class RoutesForm(Form):
-    """What plan.json says of the routes beside it."""
+    """The routes entry of plan.json."""
 
     method: str
     reason: str
 
 
 class SummaryForm(Form):
-    """What of the summary in plan.json is read again."""
+    """The part of the summary in plan.json that is read again."""
 
     assignment: Literal["fixed", "renamed"]
     vlans: Annotated[int, Field(ge=0, le=4094)]
@@ -106,14 +106,14 @@ class SummaryForm(Form):
 
 
 class DetourForm(Form):
-    """What plan.json says of one failure."""
+    """One failure's detour in plan.json."""
 
     dead: Annotated[list[str], Field(min_length=1, max_length=2)]
     pvids: dict[str, Annotated[int, Field(ge=1, le=4094)]]
 
 
 class BuildForm(Form):
-    """The form of plan.json, as far as it is read again; its format was checked before."""
+    """The part of plan.json that is read again; its format was checked before."""
 
     routes: RoutesForm
     summary: SummaryForm
@@ -133,7 +133,7 @@ class SlowedForm(EndsForm):
 
 
 class SettingsForm(Form):
-    """The form of the settings that regulate and timetable write, as far as they are read again."""
+    """The part of the settings written by regulate and timetable that is read again."""
 
     method: str = ""
     off: list[EndsForm]

@@ -1,4 +1,4 @@
-"""The path of one frame through a fabric: what every switch on it does with the frame."""
+"""The path of one frame through a fabric: the action of every switch on it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """What one switch does with a frame: it comes in at a port, in a VLAN, and leaves by others.
+    """The handling of a frame by one switch: its ingress port, its VLAN, its egress ports.
 
-    `by` is "entry" where a static entry says where to, "flood" where none does, "" where the switch drops the frame;
-    `why` says what becomes of it there, "" where it goes on. Ports are ``switch:port``, in the model's own words.
+    `by` is "entry" if a static entry decides, "flood" if none does, "" if the switch drops the frame. `why` says what
+    ends the frame's path there, "" if it goes on. Ports are ``switch:port``, in the model's own words.
     """
 
     switch: str
@@ -24,7 +24,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class FramePath:
-    """The hops of a frame from one host to another, in the order in which copies arrive, and whether it gets there."""
+    """The hops of a frame between two hosts, in the order in which copies arrive, and whether it arrives."""
 
     source: str
     destination: str
@@ -33,7 +33,7 @@ class FramePath:
 
     @property
     def why(self) -> str:
-        """Return why the frame does not arrive, "" where it does."""
+        """Return why the frame does not arrive, "" if it does."""
         return "" if self.reaches else next((hop.why for hop in reversed(self.hops) if hop.why), "nobody sends it on")
 
     def to_json(self) -> dict[str, Any]:

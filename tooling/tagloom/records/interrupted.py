@@ -1,4 +1,4 @@
-"""Which pairs of hosts that work a change may cut off, and for how long."""
+"""The host pairs that a change may cut off, and for how long."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interrupted:
-    """What a change means for ordered pairs of hosts, judged from what switches hold before its first line.
+    """The effect of a change on ordered host pairs, judged from the switches' state before its first line.
 
     pairs        all ordered pairs of hosts
-    cut_now      those that do not work before the first line
-    restored     of those, the ones that work after the last
-    interrupted  those that work before, and of which it is not proven that they do at every line
-    seconds_max  how long one of them is cut off at most, where every switch takes its lines; 0 where none is,
-                 infinite (null in JSON) where the change leads to a state in which it does not work
+    cut_now      pairs without a path before the first line
+    restored     of those, the pairs with a path after the last
+    interrupted  pairs with a path before that are not proven to keep one at every line
+    seconds_max  the longest outage of a pair if every switch takes its lines; 0 if none is cut off, infinite (null in
+                 JSON) if the target state has no path for one
     witnesses    some of the interrupted, as "h3 -> h7"
-    why          why it could not be proven that no pair is cut off; "" where it was
-    cut_vlans    a finding for each VLAN of others that no longer joins ports that it joins now
-    paused       whether proven waves cut them off by pausing hosts on purpose, and nothing else does
+    why          why it could not be proven that no pair is cut off; "" if it was
+    cut_vlans    a finding for each foreign VLAN that no longer joins ports that it joins now
+    paused       whether the only interruptions are proven waves that pause hosts on purpose
     """
 
     pairs: int = 0
@@ -38,28 +38,28 @@ class Interrupted:
 
     @property
     def hitless(self) -> bool:
-        """Return whether no pair that works is cut off at any time, and no VLAN of others."""
+        """Return whether no pair that works now and no foreign VLAN is cut off at any time."""
         return not self.interrupted and not self.cut_vlans
 
     @property
     def needs(self) -> str:
-        """Return what has to be allowed for it: a drain, or an interrupt."""
+        """Return what the operator must allow: "drain" or "interrupt"."""
         return "drain" if self.paused and not self.cut_vlans else "interrupt"
 
     @property
     def rule(self) -> str:
-        """Return the rule by which it is refused where that is not allowed."""
+        """Return the rule by which the change is refused unless that is allowed."""
         what = "pairs that work" if self.interrupted or not self.cut_vlans else "VLANs of others"
         return f"{what} are cut off only with --allow {self.needs}"
 
     @property
     def witness(self) -> str:
-        """Return why it is not hitless, "" where it is."""
+        """Return why it is not hitless, "" if it is."""
         return self.why or "; ".join(map(str, self.cut_vlans))
 
     @property
     def sentence(self) -> str:
-        """Return what is to be said before the first line.
+        """Return the summary shown before the first line is sent.
 
         >>> Interrupted(pairs=56, interrupted=28, seconds_max=3.2, witnesses=("h3 -> h7",)).sentence
         'NOT hitless: 28 of 56 pairs interrupted, about 3 s; h3 -> h7 ...'

@@ -1,4 +1,4 @@
-"""Forecasts that were kept, measurements that came later, and how far apart they are."""
+"""Stored forecasts, later measurements, and the errors between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNITS = {"watts": "W", "seconds": "s", "bytes": "B", "percent": "%", "joules": "
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One forecast number; `low` and `high` are its interval, None where the model gives none."""
+    """One forecast number; `low` and `high` are its interval, None if the model gives none."""
 
     value: float
     low: float | None = None
@@ -23,7 +23,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class KeptForecast:
-    """A forecast as it was kept: its number in the file, when, of which fabric and build, its quantities."""
+    """A stored forecast: its number in the file, its time, fabric and build, its quantities."""
 
     number: int
     at: float
@@ -34,7 +34,7 @@ class KeptForecast:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Measured:
-    """One measured number: `at` in seconds since the epoch, None where nobody said; `origin` says who did."""
+    """One measured number: `at` in seconds since the epoch, None if unknown; `origin` says who measured it."""
 
     quantity: str
     value: float
@@ -45,10 +45,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A forecast beside what was measured: the error in percent of the measured value, None where that is 0.
+    """A forecast beside its measured value: the error in percent of the measured value, None if that is 0.
 
-    `inside` tells whether the measured value lies in the forecast's interval, None where it has none; `good` whether it
-    does, or, without an interval, whether the error is within the tolerance asked for.
+    `inside` tells whether the measured value lies in the forecast's interval, None if there is none. `good` is
+    `inside`, or, without an interval, whether the error is within the requested tolerance.
     """
 
     quantity: str
@@ -70,7 +70,7 @@ class Score:
 
 
 def unit_of(quantity: str) -> str:
-    """Return a quantity's unit by its name, "" where the name has none.
+    """Return the unit that a quantity's name implies, "" if none.
 
     >>> unit_of("watts_after"), unit_of("out_bps/s0/3")
     ('W', 'bit/s')

@@ -1,4 +1,4 @@
-"""What the command lines of one switch do to it, cell by cell, in the order they are sent."""
+"""The effects of one switch's command lines, cell by cell, in the order they are sent."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
     from tagloom.records.change import Change
 
-# The cells that the model of a wave follows line by line; codes are their places here.
+# The cells that the model of a wave follows line by line; a cell's code is its index here.
 MODELLED = (
     *(Cell.VLAN, Cell.MEMBER, Cell.PVID, Cell.ENTRY, Cell.INGRESS_FILTER, Cell.FRAMES, Cell.ENABLED),
     *(Cell.NEGOTIATION, Cell.SPEED, Cell.LAG),
 )
-# Those it does not follow: a wave in which one of them may bear on frames is refused (`verify.guard`).
+# The cells it does not follow: a wave in which one of them may affect frames is refused (`verify.guard`).
 GUARDED = (Cell.MODE, Cell.FLOW_CONTROL, Cell.SPANNING_TREE, Cell.PORT_SPANNING_TREE)
-# Those that no frame feels in a wave that is proven, each with the reason.
+# The cells that affect no frame in a proven wave, each with the reason.
 UNFELT = {
     Cell.VLAN_NAME: "a name",
     Cell.AGING: "where switches learn, a wave is proven for frames that are flooded and for those that are not",
     Cell.EEE: "a link that sleeps wakes up for a frame; that a line on it may take the link down is in BOUNCES",
     Cell.BPDU_FILTERING: "there are no BPDUs where no spanning tree runs, and a wave in which one runs is guarded",
 }
-# A line on one of these may take its link down and bring it up again.
+# A line that sets one of these may take its link down and up again.
 BOUNCES = (Cell.NEGOTIATION, Cell.SPEED, Cell.FLOW_CONTROL, Cell.EEE, Cell.LAG)
 VLAN, MEMBER, PVID, ENTRY, INGRESS_FILTER, FRAMES, ENABLED, NEGOTIATION, SPEED, LAG = range(len(MODELLED))
 BOUNCE = len(MODELLED)
 MODE, FLOW_CONTROL, SPANNING_TREE, PORT_SPANNING_TREE = range(BOUNCE + 1, BOUNCE + 1 + len(GUARDED))
-WIDEST = 64  # ports whose sets fit a word; no box switch has more
+WIDEST = 64  # ports that fit into a 64-bit set; no box switch has more
 
 _CODE = {cell: code for code, cell in enumerate((*MODELLED, None, *GUARDED)) if cell is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """E effects on cells of one switch; those of one line stand at one position.
+    """E effects on cells of one switch; effects of one line share its position.
 
     position  int64[E], ascending, from 1; a line that changes several cells changes them at once
     cell      uint8[E], VLAN .. LAG, BOUNCE (its link goes down just before the line and comes up with it), or one of
               the guarded MODE .. PORT_SPANNING_TREE
-    port, vlan  int32[E] and mac uint64[E], the cell's key, 0 where it has none
+    port, vlan  int32[E] and mac uint64[E], the cell's key, 0 if it has none
     value     uint64[E], the cell afterwards; of an ENTRY its ports as bits (port 1 is bit 0), 0 = no entry
     """
 
@@ -63,12 +63,12 @@ class Lines:
 
     @property
     def count(self) -> int:
-        """Count the lines that frames may feel."""
+        """Return the number of lines that may affect frames."""
         return int(np.count_nonzero(np.diff(self.position[self.cell <= BOUNCE], prepend=0)))
 
     @classmethod
     def of(cls, lines: Iterable[tuple[int, Sequence[Change]]], quiet: Collection[Cell] = ()) -> Lines:
-        """Take (position, changes of that line), positions ascending; `quiet` names cells that bounce no link."""
+        """Return the effects of (position, changes of that line), positions ascending; `quiet` cells bounce no link."""
         rows: list[tuple[int, int, int, int, int, int]] = []
         for position, changes in lines:
             for change in changes:
@@ -83,7 +83,7 @@ class Lines:
 
     @classmethod
     def joined(cls, parts: Sequence[Lines]) -> Lines:
-        """Put effects together, by position; those of one position keep the order of `parts`."""
+        """Merge effects by position; those of one position keep the order of `parts`."""
         columns = [np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__]
         order = np.argsort(columns[0], kind="stable")
         return cls(*(column[order] for column in columns))

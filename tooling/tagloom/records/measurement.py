@@ -1,19 +1,19 @@
-"""What was measured: ping-pong points, power samples, a link's sleep policy, file transfers, and rows to keep."""
+"""Measurements: ping-pong points, power samples, a link's sleep policy, file transfers, and rows to store."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-NETPIPE_MBPS = float(1 << 20)  # what NetPIPE 3.7 calls "Mbps": 2^20 bits per second
+NETPIPE_MBPS = float(1 << 20)  # NetPIPE 3.7's "Mbps": 2^20 bits per second
 SLEPT, AWAKE = "sleeps", "never sleeps"
 
 
 class Meter(Protocol):
     """A source of watts, one sample at a time.
 
-    A meter that paces itself blocks in `read` until its next record; another is read every `interval_seconds`. `sees`
-    says what its watts include. `read` raises DeviceError where the meter is gone.
+    If `paces_itself`, `read` blocks until the next record; other meters are read every `interval_seconds`. `sees` says
+    what its watts include. `read` raises DeviceError if the meter is gone.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Meter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A power reading and when it came, in seconds of CLOCK_MONOTONIC."""
+    """A power reading and its arrival time, in seconds of CLOCK_MONOTONIC."""
 
     at_seconds: float
     watts: float
@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class PowerTrace:
-    """A meter's samples in the order they came; `lag_seconds` is how late they are, None where unknown."""
+    """A meter's samples in order of arrival; `lag_seconds` is their delay, None if unknown."""
 
     meter: str
     sees: str
@@ -51,7 +51,7 @@ class PowerTrace:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What a size's trials cost: mean power, bits per joule, joules per bit, each with its standard deviation."""
+    """The energy of one message size: mean power, bits per joule, joules per bit, each with its standard deviation."""
 
     watts: float
     watts_sigma: float
@@ -64,11 +64,11 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One message size: one-way seconds of every trial (round trip over two), and of single messages.
+    """One message size: one-way seconds (half the round trip) of every trial, and of single messages.
 
-    `percentiles_seconds` are of single one-way times (half of each round trip) in a pass of their own, by percent.
-    `content` tells whether the bytes came as they were sent, None where that was not checked. `began_seconds` and
-    `ended_seconds` are on CLOCK_MONOTONIC, around all trials; `lost` counts datagrams' trials that had to be repeated.
+    `percentiles_seconds` are of single one-way times, measured in a separate pass, by percent. `content` tells whether
+    the bytes arrived unchanged, None if unchecked. `began_seconds` and `ended_seconds` are on CLOCK_MONOTONIC, around
+    all trials. `lost` counts datagram trials that had to be repeated.
     """
 
     bytes: int
@@ -83,22 +83,22 @@ class Point:
 
     @property
     def seconds(self) -> float:
-        """Return the least one-way time of all trials, as NetPIPE does."""
+        """Return the shortest one-way time of all trials, as NetPIPE does."""
         return min(self.trials_seconds)
 
     @property
     def bits_per_second(self) -> float:
-        """Return the bandwidth of the best trial in decimal bits per second."""
+        """Return the bandwidth of the best trial in bits per second."""
         return 8.0 * self.bytes / self.seconds
 
     @property
     def mean_seconds(self) -> float:
-        """Return the mean of all trials."""
+        """Return the mean one-way time of all trials."""
         return sum(self.trials_seconds) / len(self.trials_seconds)
 
     @property
     def sigma_seconds(self) -> float:
-        """Return the standard deviation of the trials, 0 where there is one."""
+        """Return the standard deviation of the trials, 0 if there is only one."""
         n, mean = len(self.trials_seconds), self.mean_seconds
         return (sum((t - mean) ** 2 for t in self.trials_seconds) / (n - 1)) ** 0.5 if n > 1 else 0.0
 
@@ -125,7 +125,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class PeerClock:
-    """How far the peer's wall clock is ahead of ours, and how well that is known (half the round trip)."""
+    """The peer's wall clock minus ours, and the uncertainty (half the round trip)."""
 
     offset_seconds: float
     uncertainty_seconds: float
@@ -133,7 +133,7 @@ class PeerClock:
 
 @dataclass(frozen=True, slots=True)
 class PingPong:
-    """A run: its points in the order they were measured, whether it came to its end, and else why not."""
+    """A run: its points in the order they were measured, whether it was complete, and if not, why."""
 
     protocol: str
     peer: str
@@ -154,13 +154,13 @@ class Interval:
 
     @property
     def sigma(self) -> float:
-        """Return the standard deviation that a normal law of this interval has."""
+        """Return the standard deviation of the normal distribution with this interval."""
         return (self.high - self.low) / 3.92
 
 
 @dataclass(frozen=True, slots=True)
 class SleepPolicy:
-    """What a probe found of a link: time-out H, overshoot Ts + Tw, Ts, Tw and the awake round trip, in seconds.
+    """A link's sleep policy as probed: time-out H, overshoot Ts + Tw, Ts, Tw and the awake round trip, in seconds.
 
     `verdict` is "sleeps" or "never sleeps" (within the gaps that were tried); then the times are None.
     """
@@ -175,7 +175,7 @@ class SleepPolicy:
 
 @dataclass(frozen=True, slots=True)
 class GapPoint:
-    """The round trips that followed idle gaps of nearly one length, both in seconds and in the order they came."""
+    """The round trips after idle gaps of nearly one length, both in seconds and in the order measured."""
 
     gap_seconds: tuple[float, ...]
     round_trip_seconds: tuple[float, ...]
@@ -183,7 +183,7 @@ class GapPoint:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One file transfer while the link was blocked `blocked_seconds` once a second."""
+    """One file transfer while the link was blocked for `blocked_seconds` once a second."""
 
     protocol: str
     blocked_seconds: float
@@ -195,7 +195,7 @@ class Transfer:
 
     @property
     def lost_percent(self) -> float | None:
-        """Return the share of packets that did not come; None where they were not counted."""
+        """Return the percentage of packets lost, None if they were not counted."""
         if self.received_packets is None or not self.sent_packets:
             return None
         return 100.0 * max(0.0, 1.0 - self.received_packets / self.sent_packets)

@@ -1,4 +1,4 @@
-"""What switches say of themselves over SNMP: their ports and counters, their VLANs, their neighbours."""
+"""What switches report over SNMP: their ports and counters, their VLANs, their neighbours."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One port as IF-MIB shows it (RFC 2863); what the switch does not have is None, and a complaint names it.
+    """One port as in IF-MIB (RFC 2863); what the switch lacks is None and named in a complaint.
 
-    `number` is our port number, `name` the port in its model's words. Octets and packets count modulo 2^64, or
-    modulo 2^`bits`. `last_change_seconds` is on the switch's own clock: sysUpTime when the port last went up or down.
+    `number` is our port number, `name` the port in its model's words. Octets and packets count modulo 2^64, or modulo
+    2^`bits`. `last_change_seconds` is on the switch's own clock: sysUpTime when the port last went up or down.
     """
 
     number: int
@@ -38,10 +38,10 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable tells of itself.
+    """One row of lldpRemTable (IEEE 802.1AB): what the far end of a port's cable reports about itself.
 
-    `port` is our port number here, `far_port` the port there as it names it, `chassis` the id of the device ("mac
-    02:..." or "kind text"), `port_mac` the address of its port where that is its id, `addresses` where it is managed.
+    `port` is our port number here, `far_port` the far port as it names itself. `chassis` is the device's id ("mac
+    02:..." or "kind text"), `port_mac` the far port's address if that is its id, `addresses` the management addresses.
     """
 
     port: int
@@ -56,10 +56,10 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Vlans:
-    """What Q-BRIDGE-MIB shows (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
+    """The VLANs in Q-BRIDGE-MIB (RFC 4363): members of every VLAN by port, PVIDs by port, static entries.
 
-    A part the switch does not have is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` what the switch
-    has learnt, (VLAN, MAC) to port. `seen_on` says in a sentence where all but that was read.
+    A part the switch lacks is None. `entries` maps (VLAN, MAC) to ports, ascending; `learned` maps (VLAN, MAC) to the
+    port the switch learned. `seen_on` names in a phrase the source of all but that.
     """
 
     members: Mapping[int, Mapping[int, Membership]] | None = None
@@ -74,8 +74,8 @@ class Observation:
     """One reading of one switch.
 
     `at` is the time of the reading in seconds since the epoch, `uptime_seconds` the switch's own sysUpTime then.
-    `error` says why there is no reading, or ""; `complaints` what was missing or made no sense in one that there is.
-    `aggregated` maps a port to the port-channel that binds it (IEEE 802.1AX), None where the switch does not tell.
+    `error` says why there is no reading, or ""; `complaints` what was missing or inconsistent in one. `aggregated` maps
+    a port to the port-channel that binds it (IEEE 802.1AX), None if the switch does not report it.
     """
 
     switch: str
@@ -93,7 +93,7 @@ class Observation:
     aggregated: Mapping[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reading with the keys of the command line; VLANs and entries as counts."""
+        """Return the reading with the keys of the command line; VLANs as ids, entries as counts."""
         members, entries, learned = self.vlans.members, self.vlans.entries, self.vlans.learned
         return {
             "at": self.at,
@@ -121,7 +121,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one port carried between two readings: bits per second, and the share of its speed, where known."""
+    """The load of one port between two readings: bits per second, and the share of its speed, None if unknown."""
 
     number: int
     name: str
@@ -132,7 +132,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """A switch's rates between two readings, or say why there are none ("" where there are)."""
+    """A switch's rates between two readings, or why there are none ("" if there are)."""
 
     switch: str
     seconds: float

@@ -29,7 +29,7 @@ def overlay(
     So are memberships of other VLANs that the operator has allowed to be `pruned`, as (VLAN, port), while both states
     have the VLAN.
     All else stays as it runs: other VLANs (names, members on every port, static entries; VLAN 1's entries too) and
-    ports outside the fabric, VLAN 1 included. Raises ValueError where the states differ in port count.
+    ports outside the fabric, VLAN 1 included. Raises ValueError if the states differ in port count.
     """
     if running.ports != target.ports:
         raise ValueError(f"states of {running.ports} and {target.ports} ports cannot be of one switch")

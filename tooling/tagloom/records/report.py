@@ -52,11 +52,11 @@ class Report:
 
     reason     why the paths are what they are; average_hops: switches on a path
     load       float64[C], what each channel carries, in `load_unit`, scaled to 1 Gb/s of capacity
-    share      float64[C], the share of its capacity, None where nobody said how long the traffic took
+    share      float64[C], the share of its capacity, None if nobody said how long the traffic took
     states     how each link stands, by link; host_states: how each host's port stands, ON or SLEEPING
     trees      the links that carry each VLAN, by its id
     waves      a rollout's waves, as rollout.json has them
-    day        power over the days named in `days`, after which it begins anew; () where no timetable was given
+    day        power over the days named in `days`, after which it begins anew; () if no timetable was given
     left_out   what is not shown, and what would show it
     """
 

@@ -36,7 +36,7 @@ class Wave:
     lines             how many lines the proof found frames to feel, over all switches
     downtime_seconds  how much of it hosts are paused; `paused`, whether they still are when it ends
     assumptions             what it is proven under
-    fabrics           those that the states before and after it are of, None where it is the rollout's one fabric; it is
+    fabrics           those that the states before and after it are of, None if it is the rollout's one fabric; it is
                       proven for what both have (`records.fabric_pair.shared_part`)
     floods            whether unicasts may be flooded in a VLAN that is one tree, so that no entry pins them
     until_up          whether the wait is for links that were off alone: it may end as soon as all are seen up

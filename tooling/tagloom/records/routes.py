@@ -53,7 +53,7 @@ class Routes:
     source_of_host  int32[H], the source each host belongs to
     root            int32[S], the switch a source sits at
     parent          int32[S, N], the channel by which the source's tree enters a switch;
-                    -1 at the root and where the tree does not go; None where the paths of a source are no tree
+                    -1 at the root and where the tree does not go; None if the paths of a source are no tree
     relation        where the next channel follows from the in-channel and the destination; else None
 
     At least one of `parent` and `relation` is there; where both are, they say the same paths. Fixed VLAN assignment
@@ -74,7 +74,7 @@ class Routes:
 
     @property
     def trees(self) -> NDArray[np.int32]:
-        """Return `parent`. Raises PlanError where the paths of a source are no tree."""
+        """Return `parent`. Raises PlanError if the paths of a source are no tree."""
         if self.parent is None:
             raise PlanError(
                 "fixed assignment needs the paths of every source to be a tree",
@@ -95,7 +95,7 @@ class DetourTrees:
 
     links, switches  int32, the links and the switches whose loss is a failure each, links first
     root     int32[X], parent int32[X, N], the trees, as in Routes
-    choice   int32[F, S], the detour that each source takes after each failure, -1 where it keeps its own tree
+    choice   int32[F, S], the detour that each source takes after each failure, -1 if it keeps its own tree
     unserved  how many (source, failure) keep it although they lose hosts that some detour reaches
     """
 

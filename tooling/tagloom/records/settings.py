@@ -20,7 +20,7 @@ class LinkSettings:
     Channel loads are bytes on the busiest unidirectional channel, scaled to 1 Gb/s of capacity. `lower_bound_watts` is
     what no choice under the same rules falls below, by the program `bound_source` names. `forest` are the trees, as
     links, that hosts send over where the method chose them, `tree_of_host` which (its port's PVID). `average_hops` are
-    switches on a path over all ordered pairs of hosts, a host with itself among them; None where nobody has asked.
+    switches on a path over all ordered pairs of hosts, a host with itself among them; None if nobody has asked.
     """
 
     method: str
@@ -48,7 +48,7 @@ class LinkSettings:
 
 
 def speeds_mbps(fabric: Fabric) -> list[int]:
-    """Return every link's speed in Mb/s, 0 where it is off."""
+    """Return every link's speed in Mb/s, 0 if it is off."""
     return [(link.speed_mbps or DEFAULT_SPEED_MBPS) if link.up else 0 for link in fabric.links]
 
 

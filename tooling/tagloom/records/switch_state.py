@@ -85,7 +85,7 @@ class SwitchState:
     E static entries. A member of a port-channel forwards by the port-channel's settings, not by its own:
 
     vlans           int32[V], ascending ids, VLAN 1 always among them
-    vlan_names      V names, "" where the switch's own default holds
+    vlan_names      V names, "" if the switch's own default holds
     membership      uint8[V, P] of Membership
     mode            uint8[P] of PortMode
     pvid            int32[P], 0 = untagged frames are dropped
@@ -178,7 +178,7 @@ class SwitchState:
         return Membership.NONE if row is None else Membership(int(self.membership[row, port - 1]))
 
     def entry(self, vlan: int, mac: int) -> tuple[int, ...]:
-        """Return the ports a static entry points (vlan, mac) at, ascending; () where there is none."""
+        """Return the ports a static entry points (vlan, mac) at, ascending; () if there is none."""
         low = int(np.searchsorted(self.entry_vlan, vlan, "left"))
         high = int(np.searchsorted(self.entry_vlan, vlan, "right"))
         at = low + int(np.searchsorted(self.entry_mac[low:high], np.uint64(mac), "left"))
@@ -312,12 +312,12 @@ class SwitchEditor:
         self.entries = {key: ports for key, ports in self.entries.items() if key[0] != vlan}
 
     def name_vlan(self, vlan: int, name: str) -> None:
-        """Name a VLAN; "" restores the default. Raises KeyError where the VLAN does not exist."""
+        """Name a VLAN; "" restores the default. Raises KeyError if the VLAN does not exist."""
         self.vlans[vlan]
         self.vlans[vlan] = name
 
     def set_member(self, vlan: int, port: int, how: Membership) -> None:
-        """Join or leave a VLAN. Raises KeyError where the VLAN does not exist."""
+        """Join or leave a VLAN. Raises KeyError if the VLAN does not exist."""
         members = self.members[vlan]
         if how is Membership.NONE:
             members.pop(port, None)

@@ -22,7 +22,7 @@ class History:
     start_seconds  float64[T]: since midnight of the first day, by the clock on the wall
     seconds        float64[T]: how long each lasts
     rate           float32[T, H, H]: bytes per second from host to host, zero on the diagonal
-    known          bool[T]: False where nobody measured: only everything on is safe there
+    known          bool[T]: False if nobody measured: only everything on is safe there
     """
 
     start_seconds: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Offer:
     """What each of K settings costs over T intervals of a day, and what changing between them costs.
 
     seconds        float64[T]
-    joules         float64[K, T], inf where the settings cannot carry the interval's traffic
+    joules         float64[K, T], inf if the settings cannot carry the interval's traffic
     change_joules  float64[K, K], from row to column: links that are on and carry nothing, and time lost
     """
 
@@ -121,7 +121,7 @@ class Watch:
 class TimetableProgress:
     """What a running timetable remembers; times are seconds since the epoch.
 
-    settings    the names whose links are on together, () where it is not known what runs
+    settings    the names whose links are on together, () if it is not known what runs
     raised      whether load brought all links up; `busy_at` when it was last too high to let them go again
     changed_at  when settings last changed; `lowered_at` when links last went off, within a day
     """

@@ -19,8 +19,8 @@ class Traffic:
 
     volume_bytes  float64[H, H], row = source, zero on the diagonal (a message to oneself never leaves the host)
     messages      float64[H, H]
-    seconds       how long it took, or None where nobody said
-    communication_seconds  how much of it a process was inside MPI calls on average, or None where nobody said
+    seconds       how long it took, or None if nobody said
+    communication_seconds  how much of it a process was inside MPI calls on average, or None if nobody said
     remarks       what the format it came in cannot know, for people
     """
 

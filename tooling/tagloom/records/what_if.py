@@ -40,7 +40,7 @@ class WhatIf:
     deadlock_free  no cycle in the dependencies of all frames before, during and after every one of them together;
                    `deadlock_cycle` names its channels else
     broadcast_exactly_once  every broadcast reaches each host that its sender's frames reach once, in each of these
-                   states; None where entries lead broadcasts along a tree of their own
+                   states; None if entries lead broadcasts along a tree of their own
     storm_free   nothing goes round in any of them
     load_before, load_max  pairs on the busiest channel, before and after the worst failure
     hops_before, hops_max  channels on the way of all pairs, likewise

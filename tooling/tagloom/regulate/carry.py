@@ -24,7 +24,7 @@ MOST_COLUMNS = 60_000  # senders times trees
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """An answer: `can`, None where time or size left it open; and the trees that do, by the hosts' own numbers."""
+    """An answer: `can`, None if time or size left it open; and the trees that do, by the hosts' own numbers."""
 
     can: bool | None
     forest: list[list[int]]
@@ -103,7 +103,7 @@ class _Program:
         self._overloads: list[list[int]] = []
 
     def solve(self, seconds: float) -> list[int] | None:
-        """Choose the trees of all senders; [] where there is no choice, None where time ends first."""
+        """Choose the trees of all senders; [] if there is no choice, None if time ends first."""
         from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - a third of a second to load
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - as above
 

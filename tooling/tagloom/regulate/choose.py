@@ -84,7 +84,7 @@ def regulate(
     """Choose link settings by the method asked for, with a lower bound of what any choice draws.
 
     `route_of` gives the planner's own routes of a fabric, `up_down` those of up*/down*; the busiest channel of the
-    former with all links on is the limit. Raises PlanError where the traffic does not fit the limit, InputError where
+    former with all links on is the limit. Raises PlanError if the traffic does not fit the limit, InputError where
     a method cannot do what is asked.
     """
     if findings := option_findings(options, traffic):
@@ -209,7 +209,7 @@ def _limit(
 ) -> float:
     """Return the bytes a channel may carry: no more than the busiest did, nor than leaves the headroom free.
 
-    Raises PlanError where the planner's routes over all links exceed that, with the channel and by how much, or where
+    Raises PlanError if the planner's routes over all links exceed that, with the channel and by how much, or where
     a host's own link would have to carry more than its speed.
     """
     if traffic.seconds is None:

@@ -67,8 +67,8 @@ class Planner:
     """What a search asks of the rest of tagloom, as functions that the pipeline brings.
 
     routes     the paths that a plan of a fabric would take
-    build      a proven plan over given routes, or over the planner's own; None where there is none
-    obstacle   why no proven rollout leads from one plan to another; "" where one does
+    build      a proven plan over given routes, or over the planner's own; None if there is none
+    obstacle   why no proven rollout leads from one plan to another; "" if one does
     """
 
     routes: Callable[[Fabric], Routes]
@@ -117,7 +117,7 @@ def timetable(
 
     Settings are sought by `regulate.greedy` for merged traffic: for groups of intervals alike, then, as long as it
     helps, for the intervals that came to share settings. Which holds when is decided exactly among all that were found
-    (`regulate.timetable`). Raises PlanError where traffic does not fit even with everything on, saying when and where.
+    (`regulate.timetable`). Raises PlanError if traffic does not fit even with everything on, saying when and where.
     """
     _check(options)
     search = _Search(fabric, history, planner, options, clock)
@@ -233,14 +233,14 @@ class _Search:
         found = self.choose(matrix, descents=1 if not polish else 0 if len(self.fabric.switches) <= POLISHED else 2)
         for each in [found, self._at_full_speed(found)] if found is not None else ():
             known = {(one.settings.links_off, one.settings.links_slowed) for one in self.candidates}
-            fresh = (each.settings.links_off, each.settings.links_slowed) not in known
-            if fresh and self._leads(each, self.candidates[0]):  # load must be able to bring all up
+            is_new = (each.settings.links_off, each.settings.links_slowed) not in known
+            if is_new and self._leads(each, self.candidates[0]):  # load must be able to bring all up
                 self.candidates.append(replace(each, part=part))
 
     def choose(
         self, matrix: NDArray[np.float64], start: Candidate | None = None, descents: int = 1
     ) -> Candidate | None:
-        """Seek settings for bytes per second, from everything on or from settings that carry them; None where none."""
+        """Seek settings for bytes per second, from everything on or from settings that carry them; None if none."""
         if start is not None and start.settings.forest:
             smaller = self.fabric.with_links_down(start.settings.links_off)  # speeds are chosen anew
             routes = settings_routes(smaller, start.settings) or self.routes
@@ -280,7 +280,7 @@ class _Search:
         return self._candidate(replace(candidate.settings, links_slowed=())) if slowed else candidate
 
     def offer(self, candidates: Sequence[Candidate]) -> Offer:
-        """Return what each candidate costs in each interval, and each change, inf where no way leads over."""
+        """Return what each candidate costs in each interval, and each change, inf if no way leads over."""
         seconds = self.history.seconds
         joules = np.array([each.settings.watts_after * seconds for each in candidates])
         for k, each in enumerate(candidates[1:], start=1):

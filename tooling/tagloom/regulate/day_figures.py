@@ -73,7 +73,7 @@ def to_json(fabric: Fabric, day: Day, options: TimetableOptions, schedule: Sched
 
 
 def percent(part: float, whole: float) -> float:
-    """Return a share of something in percent; 100 of nothing where all of it is there."""
+    """Return a share of something in percent; 100 of nothing if all of it is there."""
     return round(100.0 * part / whole, 6) if whole > 0 else 100.0 if part == whole else 0.0
 
 

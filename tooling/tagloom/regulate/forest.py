@@ -35,7 +35,7 @@ def net_of(fabric: Fabric, traffic: Traffic) -> Net:
 
 
 def trees_of(fabric: Fabric, net: Net, routes: Routes, most: int) -> Trees | None:
-    """Return the different trees of the routes; None where their turns close a cycle.
+    """Return the different trees of the routes; None if their turns close a cycle.
 
     There is room for SPARE more, and for at most `most` in all.
     """
@@ -82,7 +82,7 @@ def routes_of(
 ) -> Routes:
     """Return the routes of hosts that send over trees of links; hosts of one switch on one tree are one source.
 
-    Raises ValueError where some tree is none, or does not lead to every host.
+    Raises ValueError if some tree is none, or does not lead to every host.
     """
     pairs = np.stack([fabric.host_switch.astype(np.int64), np.asarray(tree_of_host, np.int64)], axis=1)
     sources, source_of_host = np.unique(pairs, axis=0, return_inverse=True)

@@ -81,7 +81,7 @@ def greedy(
     moves of trees and single hosts off channels that became too busy, none carries more than `rules.limit`. Links go
     in the order of watts saved per load moved, looked up anew after each; those of `first` before all others. On small
     fabrics there are several descents, every other one with most hosts on one tree, later ones with chance in the
-    order; the best is improved by exchanging links. Gives None where no start fits the limit. With `descents`
+    order; the best is improved by exchanging links. Gives None if no start fits the limit. With `descents`
     there are so many from each start, and no exchanges: seconds where the rest takes a minute. Deterministic.
     """
     net = net_of(fabric, traffic)

@@ -21,7 +21,7 @@ class Net(NamedTuple):
     The channels that leave switch v are out[start[v] : start[v + 1]], and channel c is the slot[c]-th of them.
     flow    float64[H, N], bytes from each host to the hosts of each switch, 0 for its own
     total   float64[H], its sums
-    target  int64[N], 1 where a switch has hosts
+    target  int64[N], 1 if a switch has hosts
     """
 
     tail: NDArray[np.int32]
@@ -270,7 +270,7 @@ def _rejoin(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split
     down: NDArray[np.float64],
     up: NDArray[np.float64],
 ) -> float:
-    """Write to `row` the best tree k without `link` that closes no cycle; return its cost, inf where there is none.
+    """Write to `row` the best tree k without `link` that closes no cycle; return its cost, inf if there is none.
 
     `load` and `turn` are those of all other trees; `turn` and `place` come back with the new tree's turns added, `down`
     and `up` with its loads. Of the links that join the two halves (or lead there by switches outside the tree), those
@@ -422,7 +422,7 @@ def _holds(trees: Trees, k: int, link: int, head: NDArray[np.int32]) -> bool:
 
 @kernel
 def bridges(net: Net, on: NDArray[np.bool_], up: NDArray[np.bool_]) -> int:
-    """Count the bridges among the links that are on; -1 where they do not connect the switches that are `up`."""
+    """Count the bridges among the links that are on; -1 if they do not connect the switches that are `up`."""
     n = len(net.target)
     seen = np.zeros(n, np.int64)
     low = np.zeros(n, np.int64)
@@ -595,15 +595,15 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
         _turns(net, trees.tree_of, j, trees.row[j], order, m, 1, t)
         if _climbs(net, t, p):
             best, chosen = cost, j
-    fresh = trees.used[0]
+    new_tree = trees.used[0]
     row, own_turn = np.empty(n, np.int32), turn.copy()
-    if fresh < len(trees.row):
-        trees.tree_of[h] = fresh
-        trees.row[fresh], trees.root[fresh] = trees.row[k], trees.root[k]
-        cost = _rejoin(net, trees, fresh, channel >> 1, limit, most, load, own_turn, place, row, d, u)
+    if new_tree < len(trees.row):
+        trees.tree_of[h] = new_tree
+        trees.row[new_tree], trees.root[new_tree] = trees.row[k], trees.root[k]
+        cost = _rejoin(net, trees, new_tree, channel >> 1, limit, most, load, own_turn, place, row, d, u)
         if cost < best:
-            best, chosen = cost, fresh
-            trees.row[fresh], trees.down[fresh], trees.up[fresh] = row, d, u
+            best, chosen = cost, new_tree
+            trees.row[new_tree], trees.down[new_tree], trees.up[new_tree] = row, d, u
             trees.used[0] += 1
             _add(row, d, u, 1.0, load)
             trees.turn[:], trees.place[:] = own_turn, place
@@ -613,7 +613,7 @@ def _move(net: Net, trees: Trees, h: int, channel: int, limit: float, most: int)
     trees.tree_of[h] = chosen
     trees.down[k] -= down
     trees.up[k] -= up
-    if chosen != fresh:
+    if chosen != new_tree:
         _place_of(net, trees, h, chosen, d, u)
         _add(trees.row[chosen], d, u, 1.0, load)
         trees.down[chosen] += d

@@ -38,7 +38,7 @@ def rerouted(
     A link goes where the links left connect the fabric as `rules` ask, `reroute` finds deadlock-free paths over them
     and no channel exceeds the limit; the load is looked up anew after each. The first descent is in that order, later
     ones with chance in it, as many as `going_on(best watts, descents)` asks for beyond TRIES. Then links are slowed,
-    the idlest first. The trees stay the routing's own: `forest` is empty. Gives None where all links on do not fit.
+    the idlest first. The trees stay the routing's own: `forest` is empty. Gives None if all links on do not fit.
     """
     routes = reroute(fabric)
     if routes is None or channel_load(fabric, routes, traffic.volume_bytes).max(initial=0.0) > rules.limit * SLACK:

@@ -59,7 +59,7 @@ def _rounded(hops: float | None) -> float | None:
 
 
 def settings_routes(fabric: Fabric, settings: LinkSettings) -> Routes | None:
-    """Return the routes chosen with settings, None where the method left them to the planner. Raises ValueError."""
+    """Return the routes chosen with settings, None if the method left them to the planner. Raises ValueError."""
     if not settings.forest:
         return None
     forest = [list(tree) for tree in settings.forest]

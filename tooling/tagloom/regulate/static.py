@@ -30,7 +30,7 @@ def static(
 
     A link goes when all switches that were connected stay so, `reroute` finds deadlock-free paths without it, and
     every channel carries at most the former maximum. (The paper asks for less than that, which would refuse the
-    busiest channel itself.) Host links stay. `reroute` gives None where it finds no paths. `limit` asks for less than
+    busiest channel itself.) Host links stay. `reroute` gives None if it finds no paths. `limit` asks for less than
     the former maximum, `keep_two` that no link becomes the only way, where none was before: neither is the paper's.
     """
     routes = reroute(fabric)

@@ -133,8 +133,8 @@ def _ends(seconds: NDArray[np.float64], dwell: float) -> list[int]:
 
 
 def _stretch(joules: NDArray[np.float64], sums: NDArray[np.float64], begin: int, end: int) -> NDArray[np.float64]:
-    """Add up the joules from boundary to boundary; inf where an interval within cannot be carried."""
-    with np.errstate(invalid="ignore"):  # inf - inf where an earlier interval could not be carried
+    """Add up the joules from boundary to boundary; inf if an interval within cannot be carried."""
+    with np.errstate(invalid="ignore"):  # inf - inf if an earlier interval could not be carried
         total = sums[:, :, end] - sums[:, :, begin]
     late = ~np.isfinite(total)
     if late.any():

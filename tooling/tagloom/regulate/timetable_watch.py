@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What should hold and why, and what is remembered; `change` is False where it holds already, or must wait."""
+    """What should hold and why, and what is remembered; `change` is False if it holds already, or must wait."""
 
     settings: tuple[str, ...]
     why: str
@@ -37,7 +37,7 @@ def decide(
     """Decide what should hold at `now` (seconds since the epoch).
 
     `scheduled` is what the timetable says, `requested` what jobs ask for: all their links are on. `load` is the
-    share of its speed that the busiest channel carried, and whether every link was seen; None where nobody looks.
+    share of its speed that the busiest channel carried, and whether every link was seen; None if nobody looks.
     All links come on when the load reaches `watch.raise_above`, and stay until it has been below `watch.lower_below`
     for `hold_seconds`; what cannot be seen counts as busy then. A change that brings no link up waits for the dwell
     time, the cap of a day, and a load that is low; one that does, or makes a link faster, waits for nothing.

@@ -24,7 +24,7 @@ UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {"So
 def write_figures(report: Report, directory: Path) -> list[str]:
     """Write load, wait, sleep and saving as PDF and PNG; returns the names of the files.
 
-    Raises InputError where matplotlib is not installed or the directory cannot be written.
+    Raises InputError if matplotlib is not installed or the directory cannot be written.
     """
     try:
         import matplotlib as mpl  # noqa: PLC0415 - only figures need it, and it takes half a second

@@ -102,7 +102,7 @@ def power_lines(payload: Mapping[str, Any]) -> list[str]:
 
 
 def points_csv(points: Sequence[Mapping[str, Any]]) -> str:
-    """Write points as CSV, SI units in the column names; empty where nothing was measured."""
+    """Write points as CSV, SI units in the column names; empty if nothing was measured."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     shares = sorted({name for p in points for name in p["percentiles_seconds"]}, key=float)
@@ -128,7 +128,7 @@ def samples_csv(samples: Sequence[Mapping[str, Any]]) -> str:
 def plot_points(points: Sequence[Mapping[str, Any]], path: Path, title: str) -> None:
     """Draw bandwidth, latency and energy rate against size, with error bars of one standard deviation.
 
-    Raises InputError where matplotlib is not installed, or does not know the file's ending.
+    Raises InputError if matplotlib is not installed, or does not know the file's ending.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - heavy, and only for who asks for a plot

@@ -48,7 +48,7 @@ class Group:
 
 
 def performance_groups(payload: Mapping[str, Any]) -> list[Group]:
-    """Show bandwidth, time and latency before and after; nothing where no traffic was given."""
+    """Show bandwidth, time and latency before and after; nothing if no traffic was given."""
     groups = []
     if payload["seconds_base"]:
         groups.append(_run(payload))

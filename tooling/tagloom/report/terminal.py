@@ -502,7 +502,7 @@ def _brief(source: str) -> str:
 
 
 def _between(payload: Mapping[str, Any], key: str, digits: int = 1) -> str:
-    """Return the interval of a figure in brackets, nothing where it is none."""
+    """Return the interval of a figure in brackets, nothing if it is none."""
     low, high = payload["intervals"].get(key, (0.0, 0.0))
     return f" ({low:,.{digits}f} to {high:,.{digits}f})" if low != high else ""
 

@@ -1,1 +1,1 @@
-"""Read and write what is kept on disks: bounded when read, whole or not at all when written, told by findings."""
+"""Bounded reading and atomic writing of files, directories and databases; every fault is a finding."""

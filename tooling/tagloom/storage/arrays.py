@@ -1,4 +1,4 @@
-"""Read numpy's compressed archives, bounded before anything is unpacked."""
+"""Read numpy's compressed archives, with the unpacked size bounded first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST_UNPACKED = 1 << 33  # bytes; the relation of 10,000 switches and 400,000 channels does not fit any machine anyway
+MOST_UNPACKED = 1 << 33  # bytes; the relation of 10,000 switches and 400,000 channels fits no machine anyway
 
 
 def read_arrays(path: Path, expected: str) -> dict[str, NDArray[np.int32]]:
-    """Read an archive of int32 arrays by their names. Raises InputError."""
+    """Return the int32 arrays of an archive by name. Raises InputError."""
     content = read_bytes(path, expected)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -34,7 +34,7 @@ def read_arrays(path: Path, expected: str) -> dict[str, NDArray[np.int32]]:
 
 
 def _array(content: bytes) -> NDArray[np.int32]:
-    """Read one array, whose header must not promise more than there is. Raises ValueError."""
+    """Return one array; its header must promise exactly the bytes that follow. Raises ValueError."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

@@ -1,4 +1,4 @@
-"""Open SQLite files of tagloom's own, and tell what is none, damaged, newer, locked or cannot be written."""
+"""Open tagloom's own SQLite files; say whether one is foreign, damaged, newer, locked or not writable."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAGIC = b"SQLite format 3\0"  # sqlite.org/fileformat.html section 1.3
-CHECKED_BYTES = 1 << 26  # of files up to this size every page is checked when they are opened
+CHECKED_BYTES = 1 << 26  # every page of a file up to this size is checked when it is opened
 BUSY_SECONDS = 5.0
 NEXT_STEP = "move it away, or name another file"
-LAST_SECOND = 253_402_300_799  # since the epoch, of the year 9999: the last that Python's calendar knows (UTC)
+LAST_SECOND = 253_402_300_799  # since the epoch, the end of the year 9999 (UTC): the last that Python's calendar knows
 EpochSeconds = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 
 
@@ -32,8 +32,8 @@ EpochSeconds = Annotated[float, Field(ge=0, le=LAST_SECOND)]
 class Form:
     """A kind of file: the mark and version in its header (sqlite.org/fileformat.html), and its tables.
 
-    what            how it is called where it is asked for
-    application_id  0 where files of this kind bear no mark: they are known by their tables alone
+    what            its name in findings
+    application_id  0 if files of this kind bear no mark and are known by their tables alone
     """
 
     what: str
@@ -43,15 +43,15 @@ class Form:
 
 
 def connected(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    """Open a file that is there, ":memory:" for none; a transaction begins where one is begun. Raises sqlite3.Error."""
+    """Open an existing file, or ":memory:", without implicit transactions. Raises sqlite3.Error."""
     memory = str(path) == ":memory:"
-    name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only where it must be
+    name = ":memory:" if memory else f"{path.absolute().as_uri()}?mode=rw"  # read-only if the file system demands it
     return sqlite3.connect(name, uri=not memory, timeout=busy_seconds, isolation_level=None)
 
 
 @contextmanager
 def transaction(wire: sqlite3.Connection) -> Iterator[None]:
-    """Write all of it, or nothing. Raises sqlite3.Error."""
+    """Commit all writes of the context, or none. Raises sqlite3.Error."""
     wire.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -63,14 +63,14 @@ def transaction(wire: sqlite3.Connection) -> Iterator[None]:
 
 
 class Store:
-    """One open file of a form; every method raises InputError where the file is damaged or cannot be used.
+    """One open file of a form; every method raises InputError if the file is damaged or unusable.
 
-    new           make the file, or the tables of an empty one
-    parents       make the directories above it, too
-    owner_only    what is made is readable by its owner alone
-    busy_seconds  how long to wait for others that write
-    exclusive     keep all others out until it is closed
-    deep          check all pages of a file that is not large; without it, header and tables alone
+    new           create the file, or the tables of an empty one
+    parents       create missing parent directories, too
+    owner_only    make what is created readable by its owner alone
+    busy_seconds  how long to wait for other writers
+    exclusive     lock all others out until it is closed
+    deep          check every page unless the file is large; otherwise only header and tables
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Store:
             raise
 
     def __enter__(self) -> Self:
-        """Stay open."""
+        """Return the open store."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -115,29 +115,29 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Close the file and release its lock."""
         self.wire.close()
 
     def rows(self, types: type[T], query: str, values: Sequence[object] = ()) -> list[T]:
-        """Return the rows of a query, each cell of the type that `types`, a tuple of them, says."""
+        """Return the rows of a query; `types` is a tuple type with the type of each cell."""
         return list(self.each(types, query, values))
 
     def each(self, types: type[T], query: str, values: Sequence[object] = ()) -> Iterator[T]:
-        """Yield the rows of a query one after another, as `rows` does."""
-        row_of: TypeAdapter[T] = _adapter(types)  # type: ignore[arg-type]  # a type can be hashed
+        """Yield the rows of a query one by one, as `rows` does."""
+        row_of: TypeAdapter[T] = _adapter(types)  # type: ignore[arg-type] # a type is hashable
         with self.reported(), closing(self.wire.execute(query, values)) as found:
             for row in found:
                 yield row_of.validate_python(row, strict=True)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Return the connection inside one transaction: all that is written, or nothing."""
+        """Return the connection inside one transaction: either all writes are committed or none."""
         with self.reported(), transaction(self.wire):
             yield self.wire
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Turn what SQLite, the disk, or a cell of another type says into a finding about the file."""
+        """Turn errors of SQLite, of the disk and of cell types into a finding about the file."""
         try:
             yield
         except ValidationError as error:
@@ -168,7 +168,7 @@ class Store:
         return InputError([Finding(str(self.path), expected, actual)])
 
     def _check_file(self, *, new: bool) -> None:
-        """Refuse what is no SQLite file before SQLite touches it."""
+        """Raise InputError before SQLite opens a file that is not SQLite."""
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -183,7 +183,7 @@ class Store:
             raise self._wrong(self.form.what, f"another kind of file ({NEXT_STEP})" if head else "an empty file")
 
     def _check_tables(self, *, new: bool, deep: bool) -> None:
-        """Compare mark, version and tables with the form's; return an empty file its own."""
+        """Compare mark, version and tables with the form's, and create the tables of an empty file."""
         form = self.form
         (application,), (version,) = (
             self.wire.execute(f"PRAGMA {pragma}").fetchone() for pragma in ("application_id", "user_version")
@@ -192,7 +192,7 @@ class Store:
         if new and not tables and not version:
             with self.writing():
                 if self.wire.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    return  # another process was faster
+                    return  # another process created them first
                 for line in _statements(form.schema):
                     self.wire.execute(line)
                 if form.application_id:
@@ -215,7 +215,7 @@ class Store:
 
 
 def mark_of(path: Path) -> int:
-    """Return the mark in a file's header, which says what program's it is (sqlite.org/fileformat.html, 1.3); else 0."""
+    """Return the application id in a file's header (sqlite.org/fileformat.html, 1.3); 0 if it cannot be read."""
     try:
         with path.open("rb") as file:
             return int.from_bytes(file.read(72)[68:])
@@ -237,7 +237,7 @@ def _columns(wire: sqlite3.Connection, table: str) -> tuple[str, ...]:
 
 
 def _statements(schema: str) -> Iterator[str]:
-    """Split a schema into statements, for `executescript` would end the transaction they belong to."""
+    """Split a schema into statements; `executescript` would end the transaction around them."""
     text = ""
     for part in schema.split(";"):
         text += part + ";"

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 YAML_BYTES = 1 << 26
-MOST_DEPTH = 40  # of parts inside parts; a fabric file has four
-MOST_ALIASED = 100_000  # parts that aliases may add: an alias of aliases of aliases is a bomb
+MOST_DEPTH = 40  # nesting levels; a fabric file has four
+MOST_ALIASED = 100_000  # parts that aliases may add: an alias of aliases of aliases grows exponentially
 MOST_DIGITS = 100
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxXobB_:.]*")
-_ODD_NUMBER = re.compile(r"[0-9]{20}|[eE]\+?[0-9]{3}|[IN][na][fN]")  # what a JSON text of usual numbers lacks
+_ODD_NUMBER = re.compile(r"[0-9]{20}|[eE]\+?[0-9]{3}|[IN][na][fN]")  # in JSON, only a text with unusual numbers matches
 MOST_INT = 1 << 64
 
 
 class Form(BaseModel):
-    """A document's form: values are taken for no other type, numbers are finite; keys it does not name are left."""
+    """The form of a document: types are strict, numbers are finite, unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -47,7 +47,7 @@ class _Short(reprlib.Repr):
 
 
 def shown(value: object, width: int = 60) -> str:
-    """Show a value of a document in a finding, short, however large or deep it is.
+    """Return a value as a finding shows it: short, however large or deep it is.
 
     >>> shown([[[[[1]]]]]), shown(10**6000)
     ('[[[...]]]', 'a number of very many digits')
@@ -64,7 +64,7 @@ class Yaml:
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader, without what is no number that can be counted with."""
+    """The safe loader that rejects numbers that are not finite."""
 
 
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
@@ -78,12 +78,12 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def read_yaml(path: Path, expected: str = "a readable YAML file") -> Any:
-    """Read the one document of a YAML file. Raises InputError."""
+    """Return the one document of a YAML file. Raises InputError."""
     return parse_yaml(read_text(path, expected, YAML_BYTES), str(path), expected).value
 
 
 def parse_yaml(text: str, where: str, expected: str = "YAML") -> Yaml:
-    """Read a YAML document. Raises InputError for what is none, is too deep, or grows by its aliases without bound."""
+    """Return a YAML document. Raises InputError if it is invalid, too deep, or its aliases expand too far."""
     try:
         _check_size(text, where)
         loader = _Loader(text)
@@ -101,7 +101,7 @@ def parse_yaml(text: str, where: str, expected: str = "YAML") -> Yaml:
 
 
 def _check_size(text: str, where: str) -> None:
-    """Go through a document's events once, which takes no more memory than its depth, before nodes are made of them."""
+    """Check depth, aliases and digits on the event stream, in memory bounded by the depth, before nodes are built."""
     open_: list[list[Any]] = []  # anchor, parts, depth below
     anchors: dict[str | None, tuple[int, int]] = {}
     aliased = 0
@@ -141,12 +141,12 @@ def _check_size(text: str, where: str) -> None:
 
 
 def read_json(path: Path, expected: str) -> Any:
-    """Read a JSON file. Raises InputError."""
+    """Return the value of a JSON file. Raises InputError."""
     return parse_json(read_bytes(path, expected), str(path), expected)
 
 
 def parse_json(text: str | bytes, where: str, expected: str) -> Any:
-    """Read JSON. Raises InputError for what is none, too deep, or has numbers that are not finite or beyond 64 bits."""
+    """Return a JSON value. Raises InputError if it is invalid, too deep, or a number is infinite or beyond 64 bits."""
     if isinstance(text, bytes):
         text = decode(text, where, expected)
     try:
@@ -170,7 +170,7 @@ def _json_float(text: str) -> float:
 
 
 def checked(form: type[T] | TypeAdapter[T], raw: Any, where: str) -> T:
-    """Check a document against its form. Raises InputError with everything that differs."""
+    """Return a document checked against its form. Raises InputError with up to 20 differences."""
     adapter: TypeAdapter[T] = form if isinstance(form, TypeAdapter) else TypeAdapter(form)
     try:
         return adapter.validate_python(raw)
@@ -189,7 +189,7 @@ def _differences(error: ValidationError, where: str) -> Iterator[Finding]:
 
 
 def split_rows(lines: Iterable[str], where: str) -> list[tuple[int, list[str]]]:
-    """Split lines of CSV into cells, each with its number from 1; empty ones and comments are left out.
+    """Return the cells of each line of CSV with its line number, from 1; empty lines and comments are left out.
 
     Raises InputError with all lines that cannot be split.
     """

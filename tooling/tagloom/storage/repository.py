@@ -1,4 +1,4 @@
-"""Commit files into a git repository of tagloom's own, with the machine's git and nobody's settings or hooks."""
+"""Commit files to tagloom's own git repository, with the machine's git and none of the user's settings or hooks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTINGS = ("core.hooksPath=/dev/null", "core.autocrlf=false", "core.fsmonitor=
 
 
 def check_repository(directory: Path) -> None:
-    """Raise InputError where there is no git, or a directory holds something and is no repository's top."""
+    """Raise InputError if git is missing, or if a directory that is no repository has files."""
     if shutil.which("git") is None:
         raise InputError([Finding("--git", "the program git", "none is installed")])
     try:
@@ -38,9 +38,10 @@ def check_repository(directory: Path) -> None:
 def commit(
     directory: Path, files: Sequence[str], message: Callable[[Sequence[str]], str], environment: Mapping[str, str]
 ) -> list[str]:
-    """Commit those of some files that changed, none where none did, and return them; `message` is told them.
+    """Commit those of `files` that changed and return them; `message` makes the commit message from their names.
 
-    The directory becomes a repository where it is none. Raises InputError with what git says.
+    Without a change nothing is committed. A directory that is no repository becomes one. Raises InputError with git's
+    message.
     """
     if not (directory / ".git").exists():
         _git(directory, environment, "init", "--quiet", "--initial-branch=main")

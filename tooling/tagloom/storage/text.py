@@ -1,4 +1,4 @@
-"""Read files of any kind, bounded: a device, a named pipe, a flood or what is no text is a finding, and never waits."""
+"""Read files of any kind, bounded: a device, a pipe, too many bytes or binary data is a finding, at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 from tagloom.errors import Finding, InputError
 
-MOST_BYTES = 1 << 30  # of a matrix of 10,000 hosts, or the certificate of as many switches
-OWN_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes the shell opened for us: `<(...)`, `|`
+MOST_BYTES = 1 << 30  # for a matrix of 10,000 hosts, or the certificate of as many switches
+OWN_STREAMS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # pipes the shell opened: `<(...)`, `|`
 
 
 def read_bytes(path: Path, expected: str, most: int = MOST_BYTES) -> bytes:
-    """Read a whole file of at most so many bytes. Raises InputError, `expected` being what was asked for.
+    """Return the bytes of a file, at most `most`. Raises InputError, whose `expected` says what was wanted.
 
-    A file is a regular one, or a stream that is open already: /dev/stdin, or what the shell makes of ``<(command)``.
-    A stream is read once, and remembered.
+    A file is a regular one, or a stream that is open already: /dev/stdin, or what the shell makes of ``<(command)``. A
+    stream is read once and cached.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -44,19 +44,19 @@ def read_bytes(path: Path, expected: str, most: int = MOST_BYTES) -> bytes:
 
 @cache
 def _stream(device: int, inode: int, path: str, most: int) -> bytes:
-    """Read a stream to its end; asked again, it gives the same."""
-    del device, inode  # they tell one stream from the next of the same name
+    """Read a stream to its end; a second call returns the same bytes."""
+    del device, inode  # the cache key tells a stream from the next of the same name
     with Path(path).open("rb") as file:
         return file.read(most + 1)
 
 
 def read_text(path: Path, expected: str, most: int = MOST_BYTES) -> str:
-    """Read a text in UTF-8, with or without a byte order mark, its lines ended in any way. Raises InputError."""
+    """Return a text in UTF-8, without its byte order mark, line endings unified. Raises InputError."""
     return decode(read_bytes(path, expected, most), str(path), expected)
 
 
 def decode(content: bytes, where: str, expected: str) -> str:
-    """Return bytes as text, as `read_text` does. Raises InputError."""
+    """Decode bytes as `read_text` does. Raises InputError."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -70,7 +70,7 @@ def decode(content: bytes, where: str, expected: str) -> str:
 
 
 def begins_with(path: Path, magic: bytes) -> bool:
-    """Return whether a regular file begins with some bytes."""
+    """Return whether a regular file begins with `magic`."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

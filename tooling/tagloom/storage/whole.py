@@ -1,4 +1,4 @@
-"""Write files and directories whole or not at all, and replace nothing that tagloom did not write."""
+"""Write files and directories atomically, and replace nothing that tagloom did not write."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Collection
 
-MARKER = ".tagloom"  # the file in a directory that lists what tagloom wrote there
+MARKER = ".tagloom"  # the file that lists what tagloom wrote in its directory
 MARKER_FORMAT = 1
-MOST_NAMED = 10  # foreign files that a refusal names, before it counts the others
+MOST_NAMED = 10  # foreign files that a refusal names before it counts the rest
 NEXT_STEP = "move it away, or name another directory"
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, and the directories above it, so that either the old or the new one is there. Raises InputError.
+    """Replace a file atomically, and create its parent directories. Raises InputError.
 
-    The new one is synced beside the old one and renamed over it, with the old one's mode. What is no regular file (a
-    device, a pipe) is written to as it is; so is a file in a directory where no other can be made.
+    The new file is synced beside the old one and renamed over it, with the old one's mode. What is not a regular file
+    (a device, a pipe) is written in place. So is a file whose directory permits no other.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,111 +58,112 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _umask() -> int:
-    with contextlib.suppress(OSError, ValueError, StopIteration):  # asking os.umask would change it for other threads
+    with contextlib.suppress(OSError, ValueError, StopIteration):  # os.umask would change it for other threads
         rows = Path("/proc/self/status").read_text("ascii").splitlines()
         return int(next(row for row in rows if row.startswith("Umask:")).split()[1], 8)
     return 0o022
 
 
 class OwnedDirectory:
-    """A directory of tagloom's that is written anew beside the old one, and swapped with it at the end.
+    """A directory that tagloom writes beside the old one and swaps with it at the end.
 
     kind     what it is: a word of the marker
-    files    what names such a directory's files have; by them a directory without a marker, as the first edition
-             wrote them, is recognised, and one that was left half-written
+    files    the pattern of its file names; it identifies a directory without a marker (written by the first edition)
+             or one left half-written
     mark     the file that every such directory has
-    foreign  subdirectories in it that are not tagloom's to remove: they move along
-    Entered as a context it gives the new directory. Raises InputError where something else is in the way.
+    foreign  subdirectories that tagloom may not remove; they move along
+
+    As a context it returns the new directory. Raises InputError if anything else is in the way.
     """
 
     def __init__(self, directory: Path, kind: str, files: re.Pattern[str], mark: str, foreign: Collection[str]) -> None:
         self.directory, self.kind, self.files, self.mark, self.foreign = directory, kind, files, mark, foreign
         self._place = Path(os.path.realpath(directory))
-        self._fresh = self._place.with_name(f".{self._place.name}.new")
-        self._aside = self._place.with_name(f".{self._place.name}.old")
+        self._new = self._place.with_name(f".{self._place.name}.new")
+        self._old = self._place.with_name(f".{self._place.name}.old")
         self._lock = -1
 
     def occupied(self) -> list[Finding]:
-        """Find what is in the way of writing: anything that no marker of ours names."""
+        """Return what prevents writing: anything that no marker of tagloom's names."""
         return [
             finding
-            for place in (self._place, self._fresh, self._aside)
+            for place in (self._place, self._new, self._old)
             if os.path.lexists(place)
-            for finding in self._foreign_in(place, complete=place != self._fresh)
+            for finding in self._foreign_in(place, complete=place != self._new)
         ]
 
     def __enter__(self) -> Path:
-        """Make the new directory."""
+        """Create the new directory and return it."""
         if found := self.occupied():
             raise InputError(found)
         try:
             self._recover()
-            self._fresh.mkdir(parents=True)
-            self._lock = os.open(self._fresh / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
+            self._new.mkdir(parents=True)
+            self._lock = os.open(self._new / MARKER, os.O_RDWR | os.O_CREAT, 0o666)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.pwrite(self._lock, self._page([]), 0)
+            os.pwrite(self._lock, self._marker([]), 0)
         except OSError as error:
             with contextlib.suppress(OSError):
-                self._remove(self._fresh)
+                self._remove(self._new)
             self._release()
             raise InputError([self._unwritable(error)]) from None
-        return self._fresh
+        return self._new
 
     def __exit__(self, kind: object, error: object, *_: object) -> None:
-        """Put the new directory in the old one's place, or take it away."""
+        """Swap the new directory with the old one, or remove it after an error."""
         try:
             if kind is None:
                 self._finish()
         except OSError as trouble:
-            self._remove(self._fresh)
+            self._remove(self._new)
             raise InputError([self._unwritable(trouble)]) from None
         finally:
             self._release()
         if kind is not None:
             with contextlib.suppress(OSError):
-                self._remove(self._fresh)
+                self._remove(self._new)
             if isinstance(error, OSError):
                 raise InputError([self._unwritable(error)]) from None
 
     def _finish(self) -> None:
-        """Name all files in the marker, and swap; what the old one has of others moves along."""
+        """List all files in the marker and swap; foreign subdirectories of the old one move along."""
         os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, self._page(_files(self._fresh)), 0)
+        os.pwrite(self._lock, self._marker(_files(self._new)), 0)
         os.fsync(self._lock)
         if self._place.exists():
-            self._place.rename(self._aside)
+            self._place.rename(self._old)
         try:
-            self._fresh.rename(self._place)
+            self._new.rename(self._place)
         except OSError:
-            self._aside.rename(self._place)
+            self._old.rename(self._place)
             raise
         self._recover()
 
     def _recover(self) -> None:
-        """Take away what an earlier command that was killed left beside the directory, or put it back."""
-        if self._fresh.exists():
-            self._remove(self._fresh)
-        if not self._aside.exists():
+        """Remove what a killed command left beside the directory, or move it back."""
+        if self._new.exists():
+            self._remove(self._new)
+        if not self._old.exists():
             return
         if not self._place.exists():
-            self._aside.rename(self._place)
+            self._old.rename(self._place)
             return
         for name in self.foreign:
-            if (self._aside / name).exists() and not (self._place / name).exists():
-                (self._aside / name).rename(self._place / name)
-        self._remove(self._aside)
+            if (self._old / name).exists() and not (self._place / name).exists():
+                (self._old / name).rename(self._place / name)
+        self._remove(self._old)
 
     def _remove(self, directory: Path) -> None:
-        """Remove what is ours: files, and the directories that are empty then."""
+        """Remove tagloom's files, then the directories that are empty."""
         for name in [name for name in _files(directory) if name != MARKER] + [MARKER]:
             if name.partition("/")[0] not in self.foreign:
                 (directory / name).unlink(missing_ok=True)
         for folder, _, _ in sorted(os.walk(directory), reverse=True):
-            with contextlib.suppress(OSError):  # of others, or with something of theirs
+            with contextlib.suppress(OSError):  # a foreign directory, or one with foreign files
                 Path(folder).rmdir()
 
     def _foreign_in(self, place: Path, *, complete: bool) -> list[Finding]:
-        """Find what in a directory is not of tagloom's hand."""
+        """Return a finding for everything in a directory that tagloom did not write."""
         ours = f"a new directory, or a {self.kind} of tagloom's"
         if not place.is_dir() or place.is_symlink():
             return [Finding(str(place), ours, f"something else ({NEXT_STEP})")]
@@ -172,7 +173,7 @@ class OwnedDirectory:
         named = self._named(place)
         if named is None or (complete and self.mark not in names):
             return [Finding(str(place), f"{ours}, marked by {MARKER}", f"none ({NEXT_STEP})")]
-        if not complete and self._held(place):
+        if not complete and self._is_locked(place):
             return [Finding(str(place), "no other tagloom that writes here", "one that does: wait for it")]
         others = [
             name
@@ -189,11 +190,11 @@ class OwnedDirectory:
         return name in named if named else self.files.fullmatch(name) is not None
 
     def _named(self, place: Path) -> frozenset[str] | None:
-        """Read which files the marker names; none where it was half-written or has none; None where it is not ours."""
+        """Return the files that the marker names; none if it is half-written or missing; None if not tagloom's."""
         document = _json(place / (MARKER if (place / MARKER).is_file() else self.mark))
         if not isinstance(document, dict) or not isinstance(document.get("tagloom"), str):
             return None
-        if not (place / MARKER).is_file():  # as the first edition wrote them
+        if not (place / MARKER).is_file():  # written by the first edition
             return frozenset()
         names = document.get("files")
         if document.get("kind") != self.kind or not isinstance(names, list):
@@ -201,7 +202,7 @@ class OwnedDirectory:
         return frozenset(name for name in names if isinstance(name, str))
 
     @staticmethod
-    def _held(place: Path) -> bool:
+    def _is_locked(place: Path) -> bool:
         try:
             descriptor = os.open(place / MARKER, os.O_RDWR)
         except OSError:
@@ -214,7 +215,7 @@ class OwnedDirectory:
             os.close(descriptor)
         return False
 
-    def _page(self, names: Collection[str]) -> bytes:
+    def _marker(self, names: Collection[str]) -> bytes:
         document = {"tagloom": __version__, "format": MARKER_FORMAT, "kind": self.kind, "files": sorted(names)}
         return (json.dumps(document, indent=0) + "\n").encode()
 
@@ -228,7 +229,7 @@ class OwnedDirectory:
 
 
 def _files(directory: Path) -> list[str]:
-    """List all that is no directory below one, by its path from there; links are not followed."""
+    """Return the sorted relative paths of all files and links below a directory; links are not followed."""
     found = []
     for folder, folders, files in os.walk(directory):
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
