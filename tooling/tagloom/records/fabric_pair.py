@@ -164,8 +164,8 @@ def alike(a: Fabric, b: Fabric) -> bool:
 def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
     """Return the part that two fabrics share, and its transient ports: those of hosts that only one has.
 
-    A host is the same if its port is; it has the addresses that it has in both. `one` supplies names, order and
-    everything that is not compared.
+    A host is the same if its port and an address are; it keeps the addresses that both have. `one` supplies names,
+    order and everything that is not compared.
     """
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
