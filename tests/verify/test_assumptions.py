@@ -11,7 +11,15 @@ from tagloom.cli import main
 from tagloom.platforms.family import families
 from tagloom.verify.assumptions import ANY, ASSUMPTIONS, as_markdown
 
-ALWAYS = {"the cables", "switches hold", "switches learn", "static entries", "hosts have", "with spanning tree"}
+ALWAYS = {
+    "the cables",
+    "switches hold",
+    "switches learn",
+    "static entries",
+    "hosts have",
+    "with spanning tree",
+    "multicast",
+}
 CASES = [
     ({"model": "powerconnect-5324"}, {}, {"a port may", "ports that take"}),
     ({"model": "powerconnect-6224"}, {}, {"a port may", "hosts send"}),
@@ -40,6 +48,11 @@ CASES = [
         },
         {"routing": "tree"},
         {"ports that", "the management"},
+    ),
+    (
+        {"model": "powerconnect-5324", "extra": "hosts: {h0: {uplink: true}}\n"},
+        {"routing": "tree"},
+        {"ports that", "nothing joins two uplinks"},
     ),
 ]
 

@@ -91,7 +91,7 @@ def _page(file: FabricText, changes: AddressChanges, source: str) -> dict[str, A
         **changes.to_json(),
         "source": source,
         "unread": dict(changes.failed),
-        "hosts": len(file.fabric.hosts),
+        "hosts": len(file.fabric.hosts) - len(file.fabric.uplinks),
         "invented": sum(host.invented and host.name not in new for host in file.fabric.hosts),
     }
 

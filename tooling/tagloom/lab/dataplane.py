@@ -6,7 +6,7 @@ Written to be obviously right rather than fast, and independent of what proves p
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tagloom.records.switch_state import Frames, Membership
@@ -14,10 +14,11 @@ from tagloom.records.switch_state import Frames, Membership
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tagloom.records.fabric import Fabric
+    from tagloom.records.fabric import Fabric, Host
     from tagloom.records.switch_state import FabricState, SwitchState
 
 BROADCAST = 0xFFFF_FFFF_FFFF
+BEHIND_UPLINKS = 0x0600_0000_0000  # locally administered addresses (IEEE 802-2014, 8.4.4.2), one for each host
 UNTAGGED = 0  # VLAN id 0 never travels as a VLAN (802.1Q-2018, table 9-2), so it stands for "no tag"
 HOPS_PER_SWITCH = 4  # a frame that passed every switch this often is not on its way anywhere
 MAX_COPIES = 100_000
@@ -47,6 +48,12 @@ class Delivery:
     copies: int
     flooded: tuple[str, ...]
     storm: str
+
+
+def stand_ins(fabric: Fabric) -> tuple[Host, ...]:
+    """Return the hosts of a fabric, an uplink without an address as somebody behind it, who has one."""
+    hosts = enumerate(fabric.hosts)
+    return tuple(host if host.mac else replace(host, mac=BEHIND_UPLINKS + h) for h, host in hosts)
 
 
 @dataclass(slots=True)
@@ -178,7 +185,7 @@ class Dataplane:
         """Take the hosts of a fabric, of the same switches and links, in place of those that were plugged in."""
         self.fabric = fabric
         self._host_at = {(h.switch, h.port): h for h in fabric.hosts}
-        self._host = {h.name: h for h in fabric.hosts}
+        self._host = {host.name: host for host in stand_ins(fabric)}
 
     def configure(self, states: FabricState) -> None:
         """Take the switches' states as they are now; what was learned is forgotten. Raises KeyError for one missing."""
@@ -273,18 +280,19 @@ class Dataplane:
         sent = self._send(a, b, tag, mac, sender)
         return Delivery(tuple(sent.path), dict(sent.delivered), sent.delivered[b], tuple(sent.flooded), sent.storm)
 
-    def broadcast(self, a: str, tag: int = UNTAGGED, mac: int = BROADCAST) -> Delivery:
+    def broadcast(self, a: str, tag: int = UNTAGGED, mac: int = BROADCAST, *, sender: int = 0) -> Delivery:
         """Send one frame from host `a` to all, or to another group or unknown address `mac`. Raises KeyError."""
-        sent = self._send(a, "", tag, mac)
+        sent = self._send(a, "", tag, mac, sender)
         copies = sent.delivered.total()
         return Delivery(tuple(sent.path), dict(sent.delivered), copies, tuple(sent.flooded), sent.storm)
 
     def ping_all(self) -> Ping:
         """Send one frame for every ordered pair of hosts; after a storm nothing counts as reached, and it stops.
 
-        Where a host has several addresses, there are as many frames, so that each sends and is sent to.
+        Where a host has several addresses, there are as many frames, so that each sends and is sent to. Whoever else
+        hears what is flooded to an uplink is not counted.
         """
-        hosts = {host.name: host for host in self.fabric.hosts}
+        hosts = self._host
         pairs = [(a, b) for a in hosts for b in hosts if a != b]
         lost, duplicated, overheard = [], [], []
         for a, b in pairs:
@@ -297,7 +305,7 @@ class Dataplane:
                 lost.append((a, b))
             if any(found.copies > 1 for found in sent):
                 duplicated.append((a, b))
-            if any(found.delivered_to.keys() - {b} for found in sent):
+            if not hosts[b].uplink and any(found.delivered_to.keys() - {b} for found in sent):
                 overheard.append((a, b))
         reached = len(pairs) - len(lost)
         return Ping(len(pairs), reached, tuple(lost), tuple(duplicated), tuple(overheard), "")

@@ -42,6 +42,7 @@ class Traffic:
     def __post_init__(self) -> None:
         names = [host.name for host in self.plane.fabric.hosts]
         self._everyone = frozenset(names)
+        self._uplinks = {host.name for host in self.plane.fabric.hosts if host.uplink}
         self._flows = [(a, b) for a in names for b in ("", *names) if a != b]
         self._chance = random.Random(self.seed)  # noqa: S311 - replays, guards nothing
         self._began = self.clock()
@@ -123,6 +124,8 @@ class Traffic:
             self._witness("lost", flight, " ".join(missing))
         if any(copies > 1 for copies in flight.delivered.values()):
             self._witness("duplicated", flight, "")
+        if flight.target in self._uplinks:
+            return  # everybody hears what is flooded to it
         if flight.flooded:
             self._witness("flooded", flight, f"by {', '.join(flight.flooded)}")
         if flight.delivered.keys() - wanted:

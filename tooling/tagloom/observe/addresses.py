@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 def learned_addresses(fabric: Fabric, seen: Mapping[str, Observation]) -> tuple[list[SeenAddress], list[Finding]]:
     """Return every address learnt at a host's port or at one that the fabric does not take, and what cannot be told.
 
-    Ports of links, port-channels of links, reserved ports and the controller's are left out: what is learnt there is
-    elsewhere, or is not the fabric's. An address that several VLANs show at one port is one.
+    Ports of links, port-channels of links, uplinks, reserved ports and the controller's are left out: what is learnt
+    there is elsewhere, or is not the fabric's. An address that several VLANs show at one port is one.
     """
     host = {(each.switch, each.port): each.name for each in fabric.hosts}
-    taken = {*fabric.reserved}
+    taken = {*fabric.reserved, *((fabric.hosts[u].switch, fabric.hosts[u].port) for u in fabric.uplinks.tolist())}
     for link in fabric.links:
         for a, b in (*link.cables, (link.a_port, link.b_port)):
             taken |= {(link.a, a), (link.b, b)}
@@ -129,6 +129,8 @@ def choose(
     for name, host in hosts.items():
         new = {mac: where for mac, where in of_host[name].items() if mac not in host.macs}
         sure = tuple(mac for mac in new if mac not in twice)
+        if host.uplink and not new:
+            continue
         if not of_host[name] and name not in unread and name not in chosen:
             silent.append(name)
             if host.invented:

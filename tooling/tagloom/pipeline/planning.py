@@ -101,7 +101,7 @@ def plan(  # noqa: PLR0913 - what an operator may choose
     connect the fabric or `root` names nothing to root at, PlanError where no deadlock-free plan fits.
     """
     plannable(fabric, spoken=texts)
-    refuse_protection(protect, assignment)
+    refuse_protection(fabric, protect, assignment)
     keep, previous = (build and by_new_names(build, fabric) for build in (keep, previous))
     site_lines(fabric)  # before minutes are spent on a plan that they would stop
     if prefer not in PREFERENCES:

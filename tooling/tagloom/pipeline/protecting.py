@@ -34,7 +34,7 @@ class ProtectedPlan:
     detours: tuple[Detour, ...]
 
 
-def refuse_protection(protect: str, assignment: str) -> None:
+def refuse_protection(fabric: Fabric, protect: str, assignment: str) -> None:
     """Raise InputError where detours are asked for that cannot be made."""
     if protect not in PROTECTIONS:
         raise InputError([Finding("--protect", " or ".join(PROTECTIONS), repr(protect))])
@@ -44,6 +44,15 @@ def refuse_protection(protect: str, assignment: str) -> None:
             f"--assignment {assignment}: detours would change PVIDs between switches, which no single wave does safely"
         )
         raise InputError([Finding(f"--protect {protect}", rule, why)])
+    if protect != "none":
+        refuse_uplinks(fabric, f"--protect {protect}")
+
+
+def refuse_uplinks(fabric: Fabric, option: str) -> None:
+    """Raise InputError for what is not known of frames that are flooded to uplinks."""
+    if names := [fabric.hosts[u].name for u in fabric.uplinks.tolist()]:
+        rule = "a fabric without uplinks: what becomes of floods to them after a loss is not followed"
+        raise InputError([Finding(option, rule, " ".join(names))])
 
 
 def with_detours(

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tagloom import platforms
+from tagloom.pipeline.protecting import refuse_uplinks
 from tagloom.platforms.port_names import channel_name
 from tagloom.records.fabric_pair import shared_part
 from tagloom.records.switch_state import FlowControl, dead_states
@@ -83,7 +84,10 @@ def _with_losses(
     """Return a proof with what single losses would do, as `prove` is asked."""
     if loss == "entries":
         return replace(proof, missing_entry=missing_entry(fabric, state))
-    return replace(proof, what_if=what_if(fabric, state, loss, detours)) if loss else proof
+    if not loss:
+        return proof
+    refuse_uplinks(fabric, f"--what-if {loss}")
+    return replace(proof, what_if=what_if(fabric, state, loss, detours))
 
 
 def _prove_whole_texts(

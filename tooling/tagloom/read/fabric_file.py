@@ -70,7 +70,8 @@ class _Draft:
     """Gather a fabric while it is read: by name until the end, so that parts can override the family."""
 
     switches: dict[str, Switch] = field(default_factory=dict)
-    hosts: dict[str, tuple[str, int, tuple[int, ...]]] = field(default_factory=dict)  # name -> switch, port, MACs
+    # name -> switch, port, MAC addresses, whether it is an uplink
+    hosts: dict[str, tuple[str, int, tuple[int, ...], bool]] = field(default_factory=dict)
     links: list[_Cable] = field(default_factory=list)
     link_forms: list[str] = field(default_factory=list)  # how each link is named in a finding
     reserved: dict[str, set[int]] = field(default_factory=dict)  # switch -> ports that nothing of the fabric may take
@@ -258,7 +259,7 @@ class _Reader:
         h = 0
         for s in layout.with_hosts:
             for _ in range(shape.hosts):
-                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,))
+                draft.hosts[f"h{h}"] = (f"s{s}", next_port(s), (FIRST_INVENTED_MAC + h,), False)
                 h += 1
         return True
 
@@ -406,7 +407,8 @@ class _Reader:
         for name, given in form.hosts.items():
             part = given or HostForm()
             path: Path_ = ("hosts", name)
-            switch, port, macs = draft.hosts.get(name, ("", None, (FIRST_INVENTED_MAC + len(draft.hosts),)))
+            invented = (FIRST_INVENTED_MAC + len(draft.hosts),)
+            switch, port, macs, _ = draft.hosts.get(name, ("", None, invented, False))
             if part.switch is not None and part.switch != switch:
                 switch, port = part.switch, None
             if switch not in draft.switches:
@@ -416,9 +418,9 @@ class _Reader:
                 port = self._port((*path, "port"), draft.switches[switch], part.port)
             elif port is None:
                 self.find((*path, "port"), f"the port of {switch} that the host is plugged in", "none")
-            own = self._macs((*path, "mac"), part.mac) if part.mac is not None else macs
-            if port is not None and own:
-                draft.hosts[name] = (switch, port, own)
+            own = self._macs((*path, "mac"), part.mac) if part.mac is not None else () if part.uplink else macs
+            if port is not None and (own or (part.uplink and part.mac is None)):
+                draft.hosts[name] = (switch, port, own, part.uplink)
 
     def _macs(self, path: Path_, texts: list[str]) -> tuple[int, ...]:
         """Return the addresses at a host's port, none where one of them is wrong."""
@@ -468,14 +470,14 @@ class _Reader:
             links.append(Link(index[a], p, index[b], q, *state))
         hosts: list[Host] = []
         owner: dict[int, str] = {}
-        for name, (switch, port, macs) in draft.hosts.items():
+        for name, (switch, port, macs, uplink) in draft.hosts.items():
             label = f"hosts.{name}"
             self._take(taken, overfull, draft, switch, port, label)
             for mac in macs:
                 if owner.setdefault(mac, name) != name:
                     actual = f"{format_mac(mac)} (that of {owner[mac]})"
                     self.find(("hosts", name, "mac"), "a MAC address of its own", actual)
-            hosts.append(Host(name, index[switch], port, macs[0], macs[1:]))
+            hosts.append(Host(name, index[switch], port, macs[0] if macs else 0, macs[1:], uplink))
         self._overfull(overfull, draft)
         dead = {index[name] for name, switch in draft.switches.items() if not switch.up}
         if dead and len(dead) == len(index):

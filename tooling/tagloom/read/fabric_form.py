@@ -59,6 +59,7 @@ class HostForm(Form):
     switch: str | None = None
     port: str | None = None
     mac: Annotated[list[str], PlainValidator(_texts)] | None = None
+    uplink: bool = False
 
 
 class LinkForm(Form):

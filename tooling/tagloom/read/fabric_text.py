@@ -66,7 +66,7 @@ def format_fabric(fabric: Fabric) -> str:
     for host in fabric.hosts:
         at = fabric.switches[host.switch].name
         port = model[at].port_name(host.port)
-        lines.append(f"  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}, mac: {_macs(host)}}}")
+        lines.append(f"  {word(host.name)}: {{switch: {word(at)}, port: {quoted(port)}{_addresses(host)}}}")
     lines.append("links:" if fabric.links else "links: []")
     for link in fabric.links:
         a, b = fabric.switches[link.a].name, fabric.switches[link.b].name
@@ -84,9 +84,10 @@ def format_fabric(fabric: Fabric) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _macs(host: Host) -> str:
+def _addresses(host: Host) -> str:
     macs = [f'"{format_mac(mac)}"' for mac in host.macs]
-    return macs[0] if len(macs) == 1 else f"[{', '.join(macs)}]"
+    said = macs[0] if len(macs) == 1 else f"[{', '.join(macs)}]"
+    return (f", mac: {said}" if macs else "") + (", uplink: true" if host.uplink else "")
 
 
 _LINK_STATE = {(True, False): "", (False, False): ", state: down", (False, True): ", state: dead"}

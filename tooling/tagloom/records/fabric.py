@@ -64,8 +64,9 @@ class Switch:
 class Host:
     """One host: its switch (index), its port number there, its MAC address.
 
-    `also` are further addresses at the same port: of virtual machines, or of a management controller beside the host. A
-    host with address 0 is no destination of static entries (see `Fabric.by_further_addresses`).
+    `also` are further addresses at the same port: of virtual machines, of a management controller beside the host. An
+    `uplink` leads to addresses that nobody knows, and may have some that are known. A host with the address 0 is no
+    destination of static entries: an uplink without, or a host that has none in `Fabric.by_further_addresses`.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Host:
     port: int
     mac: int
     also: tuple[int, ...] = ()
+    uplink: bool = False
 
     @property
     def macs(self) -> tuple[int, ...]:
@@ -252,6 +254,11 @@ class Fabric:
         return {mac: h for h, host in enumerate(self.hosts) for mac in host.macs}
 
     @cached_property
+    def uplinks(self) -> NDArray[np.int64]:
+        """Return the hosts that are uplinks, int64[U]."""
+        return np.flatnonzero(np.array([host.uplink for host in self.hosts], np.bool_))
+
+    @cached_property
     def also(self) -> dict[int, tuple[int, ...]]:
         """Map the own address of each host that has several to the others."""
         return {host.mac: host.also for host in self.hosts if host.also}
@@ -369,7 +376,7 @@ class Fabric:
 
 
 def _known_by(host: Host, mac: int = 0) -> Host:
-    return replace(host, name=f"{host.name} ({format_mac(mac)})" if mac else host.name, mac=mac, also=())
+    return replace(host, name=f"{host.name} ({format_mac(mac)})" if mac else host.name, mac=mac, also=(), uplink=False)
 
 
 def _interleave(first: list[int], second: list[int]) -> NDArray[np.int32]:

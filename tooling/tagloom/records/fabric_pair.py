@@ -22,7 +22,7 @@ class FabricPair:
 
     A switch is the same if name and model are, a link if both its ends are. A host is the same if its port is, and one
     of its addresses or its name: with another address it has a new card. A host that moved to another port is removed
-    from one and added to the other.
+    from one and added to the other. Of uplinks the port alone counts.
     """
 
     old: Fabric
@@ -54,8 +54,10 @@ class FabricPair:
             for place, host in there.items()
             if place in here
             and place[0] in self.switches
+            and here[place].uplink == host.uplink
             and (
-                not set(here[place].macs).isdisjoint(host.macs)
+                host.uplink
+                or not set(here[place].macs).isdisjoint(host.macs)
                 or (here[place].name == host.name and elsewhere.isdisjoint(host.macs))
             )
         }
@@ -155,7 +157,8 @@ def alike(a: Fabric, b: Fabric) -> bool:
     return (
         a.ports == b.ports
         and [(s.name, s.model, s.up) for s in a.switches] == [(s.name, s.model, s.up) for s in b.switches]
-        and [(h.switch, h.port, h.macs) for h in a.hosts] == [(h.switch, h.port, h.macs) for h in b.hosts]
+        and [(h.switch, h.port, h.macs, h.uplink) for h in a.hosts]
+        == [(h.switch, h.port, h.macs, h.uplink) for h in b.hosts]
         and [(x.a, x.a_port, x.b, x.b_port, x.members) for x in a.links]
         == [(x.a, x.a_port, x.b, x.b_port, x.members) for x in b.links]
     )
@@ -170,12 +173,14 @@ def shared_part(one: Fabric, other: Fabric) -> tuple[Fabric, frozenset[Place]]:
     both = FabricPair(one, other)
     kept = [s for s, switch in enumerate(one.switches) if switch.name in both.switches]
     index = {one.switches[s].name: i for i, s in enumerate(kept)}
-    there = {place: set(host.macs) for place, host in hosts_by_place(other).items()}
+    there = hosts_by_place(other)
     stay = [
-        replace(host, mac=macs[0], also=macs[1:])
+        replace(host, mac=macs[0] if macs else 0, also=macs[1:])
         for host in one.hosts
         if (name := one.switches[host.switch].name) in index
-        and (macs := tuple(mac for mac in host.macs if mac in there.get((name, host.port), ())))
+        and (same := there.get((name, host.port))) is not None
+        and same.uplink == host.uplink
+        and ((macs := tuple(mac for mac in host.macs if mac in same.macs)) or host.uplink)
     ]
     at = [i for i, ends in enumerate(link_ends(one)) if ends in both.links and all(end[0] in index for end in ends)]
     links = tuple(_moved(one, one.links[i], index) for i in at)

@@ -70,6 +70,8 @@ class Findings:
     foreign_unguarded  foreign VLANs that join outside ports of two switches which run spanning tree, over links which
         do not: if the two are also cabled together outside, that loops, and no configuration shows it
     invented_addresses  hosts whose MAC address tagloom made up: entries for them serve no real host
+    uplinks  ports that lead to unknown addresses, to which frames are flooded
+    flood_links_max, flood_ports_max  the most channels and hosts' ports that one such frame takes
     unknown_lines  lines that the proof leaves out, None unless texts were read
     paste_order  whether every text works pasted top to bottom into a switch in its factory default; None if none is a
         list of lines
@@ -101,6 +103,9 @@ class Findings:
     foreign_cycle: tuple[str, ...] = ()
     foreign_unguarded: tuple[str, ...] = ()
     invented_addresses: int = 0
+    uplinks: int = 0
+    flood_links_max: int = 0
+    flood_ports_max: int = 0
 
     @property
     def unreachable_pairs(self) -> int:
@@ -153,6 +158,9 @@ class Findings:
             "foreign_cycle": list(self.foreign_cycle),
             "foreign_unguarded": list(self.foreign_unguarded),
             "invented_addresses": self.invented_addresses,
+            "uplinks": self.uplinks,
+            "flood_links_max": self.flood_links_max,
+            "flood_ports_max": self.flood_ports_max,
             "channels": self.channels,
             "dependencies": self.dependencies,
             "fdb_entries_max": self.fdb_entries_max,

@@ -128,6 +128,12 @@ def proof_lines(proof: Findings, hosts: int) -> list[str]:
         verdict("", storm, broadcasts, good_broadcast),
         verdict("", channels, "cycle" if proof.deadlock_cycle else "no cycle", proof.deadlock_free),
     ]
+    if proof.uplinks:
+        once = proof.storm_free and not any("address behind it" in finding.actual for finding in proof.findings)
+        figure = count(proof.uplinks, "uplink") if once else "copies differ"
+        lines.append(verdict("", "frames to unknown addresses reach uplinks once", figure, once))
+        takes = f"{count(proof.flood_links_max, 'channel')} and {count(proof.flood_ports_max, 'port')} of hosts"
+        lines += row("floods", f"each frame to an unknown address takes up to {takes}")
     if proof.tagged_frames_safe:
         figure = f"{count(proof.tagged_frames_ports, 'port')} take" if proof.tagged_frames_ports else "refused"
         lines.append(verdict("", "no harm by frames that hosts tag themselves", figure, good=True))

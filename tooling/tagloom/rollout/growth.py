@@ -254,7 +254,8 @@ class _Look:
 
     def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState) -> None:
         self.before, self.after = before, after
-        self.address = dict(_one_address(*both) for both in fabrics.hosts.values()) | {BROADCAST: BROADCAST}
+        known = (_one_address(was, now) for was, now in fabrics.hosts.values() if was.macs and now.macs)
+        self.address = dict(known) | {BROADCAST: BROADCAST}
         self.known = np.array(sorted(self.address.values()), np.uint64)
         self.was = np.array(sorted(self.address), np.uint64)
         self.will = np.array([self.address[mac] for mac in sorted(self.address)], np.uint64)

@@ -50,12 +50,15 @@ class _Relation(NamedTuple):
 
 
 def per_port(change: Change) -> list[Step] | None:
-    """Compose the five waves, or None where a switch has too few VLAN ids; frames must travel untagged in both ends.
+    """Compose the five waves, or None where a switch has too few VLAN ids or there are uplinks.
 
-    The switch's PVIDs go from the old VLANs to M, from M to N, and from N to the new ones. Frames under M are within
-    the interleaving of M and N, so only N must be drained before the new plan's own VLANs, which know its paths alone.
+    Frames must travel untagged in both ends. The switch's PVIDs go from the old VLANs to M, from M to N, and from N to
+    the new ones. Frames under M are within the interleaving of M and N, so only N must be drained before the new plan's
+    own VLANs, which know its paths alone.
     """
     fabric = change.fabric
+    if len(fabric.uplinks):
+        return None  # what switches learn behind one is not followed here
     ports = _InPorts(
         np.concatenate([fabric.head, fabric.host_switch]).astype(np.int64),
         np.concatenate([fabric.head_port, fabric.host_port]).astype(np.int64),

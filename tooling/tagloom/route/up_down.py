@@ -54,14 +54,20 @@ def root_words(fabric: Fabric, chosen: int, requested: int | None) -> str:
 def best_root(fabric: Fabric) -> int:
     """Return the switch with the shortest mean up*/down* paths between hosts, among CANDIDATE_ROOTS central ones.
 
-    Large fabrics compare the paths from a sample of the switches with hosts, evenly taken. Raises PlanError if two
-    hosts are not connected.
+    Of equal ones, that with the shortest paths to uplinks. Large fabrics compare the paths from a sample of the
+    switches with hosts, evenly taken, and pass uplinks over. Raises PlanError if two hosts are not connected.
     """
     if len(fabric.switches) >= COMPILED:
         return _compiled_best(lay_out(fabric))
     hosts = _hosts(fabric)
     tops = central(fabric)[:CANDIDATE_ROOTS]
-    return min(tops, key=lambda top: int(hosts @ hops(fabric, ranked(fabric, top))[1] @ hosts))
+    uplinks = np.bincount(fabric.host_switch[fabric.uplinks], minlength=len(hosts))
+
+    def lengths(top: int) -> tuple[int, int]:
+        away = hops(fabric, ranked(fabric, top))[1]
+        return int(hosts @ away @ hosts), int(hosts @ away @ uplinks)
+
+    return min(tops, key=lengths)
 
 
 def _compiled_best(net: Net) -> int:
@@ -83,13 +89,14 @@ def shared_tree(fabric: Fabric) -> Routes:
 def central(fabric: Fabric) -> list[int]:
     """Return the switches that reach all hosts over links that are up, the one nearest to them first.
 
-    Raises PlanError if there is none.
+    Of those equally near, the one nearest to uplinks. Raises PlanError if there is none.
     """
     hosts = _hosts(fabric)
     if len(hosts) < COMPILED:
         up = fabric.channel_up
-        total = all_hops(len(hosts), fabric.tail[up], fabric.head[up])[:, fabric.host_switch].sum(axis=1)
-        found = [int(s) for s in np.lexsort((np.arange(len(total)), total)) if np.isfinite(total[s])]
+        away = all_hops(len(hosts), fabric.tail[up], fabric.head[up])[:, fabric.host_switch]
+        total, to_uplinks = away.sum(axis=1), away[:, fabric.uplinks].sum(axis=1)
+        found = [int(s) for s in np.lexsort((np.arange(len(total)), to_uplinks, total)) if np.isfinite(total[s])]
         if not found:
             raise PlanError("all hosts are connected by links that are up", next_step="switch a link on")
         return found

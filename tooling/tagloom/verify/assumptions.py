@@ -187,12 +187,33 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         ),
     ),
     Assumption(
-        "hosts have one address each and stay at their ports",
-        "Entries name one address at one port. Frames to any other address are flooded, frames to a host that moved "
-        "are lost.",
-        {ANY: "holds for cluster nodes; not for bridges, virtual machines and hosts with bonds of several ports"},
-        "show the address table: at each host's port the address of the fabric file and no other",
+        "hosts have the addresses of the fabric file and stay at their ports",
+        "Entries name addresses at ports, one or several each. Frames to any other address are flooded, frames to a "
+        "host that moved are lost.",
+        {ANY: "holds for cluster nodes; for virtual machines and BMCs as good as the file; not for hosts with bonds"},
+        "show the address table: at each host's port the addresses of the fabric file and no other",
         _always,
+    ),
+    Assumption(
+        "multicast is flooded like broadcasts",
+        "IPv6 neighbour discovery and DHCP go to group addresses or to all. Without IGMP and MLD snooping they flood "
+        "in their sender's VLAN, as the proof of floods follows them: to every host, once where a plan brings "
+        "broadcasts by flooding alone, perhaps several times where entries for the broadcast address or static ARP "
+        "stand in.",
+        {
+            "linux-bridge": "likely: snooping is on by default, and floods as long as nobody is a querier",
+            ANY: "likely: snooping is off in factory default; what is joined elsewhere is told nobody",
+        },
+        "show ip igmp snooping, show ipv6 mld snooping: disabled; two hosts: ping6 each other's link-local address",
+        _always,
+    ),
+    Assumption(
+        "nothing joins two uplinks, or an uplink and a port of the fabric, outside",
+        "Frames to addresses that nobody knows leave by every uplink. Were two of them one network outside, all that "
+        "floods would come in again by the other, for ever: redundant uplinks are one aggregated link, or one is shut.",
+        {ANY: "as good as the cabling of what is plugged in there; spanning tree of others is not heard"},
+        "shut all uplinks but one: nothing outside is cut off from anything else there",
+        lambda here: here.proof.uplinks > 0,
     ),
     Assumption(
         "with spanning tree off, a switch blocks no port and lets no BPDU start one elsewhere",

@@ -97,12 +97,12 @@ def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, 
     before, after = _follow(model, allowed, np.unique(first), result)
     copies = np.zeros(len(nodes), np.int64)
     if not result.storm:
-        below = _copies_below(len(allowed), before, after, model.egress_host >= 0)
+        below = copies_below(len(allowed), before, after, model.egress_host >= 0)
         np.add.at(copies, who, below[first])
     return result, copies
 
 
-def _copies_below(
+def copies_below(
     egresses: int, before: NDArray[np.int64], after: NDArray[np.int64], takers: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return how many hosts' ports the steps from each egress lead to, itself included, int64[R]; steps are acyclic."""

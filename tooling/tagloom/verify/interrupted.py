@@ -18,6 +18,7 @@ from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.guard import guard
 from tagloom.verify.interleaving import interleaving
 from tagloom.verify.unicast import walk
+from tagloom.verify.uplinks import heard_at_uplinks
 from tagloom.verify.wave import NOBODY, WITNESSES, copies_at, follow_frames, goes_round, turns_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     for each in (model, *(addressed(model, known, state) for known in fabric.by_further_addresses)):
         for trouble in walk(each, None).lost:
             works[trouble.source, trouble.destination] = False
+    works[:, fabric.uplinks] &= heard_at_uplinks(model)
     return works
 
 
@@ -86,9 +88,14 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
     sending = np.ones(hosts, np.bool_)
     turns = turns_of(net)
     for address in (hosts, NOBODY):
-        if found := goes_round(fabric, net, follow_frames(net, sending, turns, address), "a broadcast"):
+        unnamed = follow_frames(net, sending, turns, address)
+        if found := goes_round(fabric, net, unnamed, "a broadcast"):
             return none, str(found[0])
     pinned, flooded = ~none, ~none
+    for u in fabric.uplinks.tolist():
+        heard, copies = copies_at(net, unnamed, u)
+        pinned[:, u] = heard & (copies == 1) & (np.arange(hosts) != u)
+        flooded[:, u] = pinned[:, u]
     further = ((known, interleaving(known, before, lines)) for known in fabric.by_further_addresses)
     for known, each in chain([(fabric, net)], further):
         for d in np.flatnonzero(each.host_named).tolist():

@@ -21,6 +21,7 @@ from tagloom.verify.foreign_reach import unguarded_vlans
 from tagloom.verify.forwarding import addressed, forwarding
 from tagloom.verify.transient_ports import transient_ports_of
 from tagloom.verify.unicast import count, walk
+from tagloom.verify.uplinks import NO_UPLINKS, floods_to_uplinks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,12 +58,13 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     """Prove what a fabric does from the states of its switches.
 
     Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
-    is given, to each address of the host; nothing flooded storms; every broadcast reaches every other host exactly once
-    and never its sender; the dependencies between channels, of unicasts and floods together, are acyclic, hence no
-    deadlock under IEEE 802.3x flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts
-    send tagged frames as well; the ends of every cable fit, and those of an aggregated link are bound at both; no other
-    port that could be up is in the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over
-    the fabric's links or reaches a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric
+    is given, to each address of the host; of a frame to an address behind an uplink one copy arrives there, flooded,
+    whatever switches have learnt; nothing flooded storms; every broadcast reaches every other host exactly once and
+    never its sender; the dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock
+    under IEEE 802.3x flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts send
+    tagged frames as well; the ends of every cable fit, and those of an aggregated link are bound at both; no other port
+    that could be up is in the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over the
+    fabric's links or reaches a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric
     declares down carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not
     those of the fabric, give `Fabric.with_links_up`.
     """
@@ -74,23 +76,20 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     plain = _plain(model, flooded)
     floods = [flooded, plain, *_visits(fabric, state, plan)]
     storm = next((each.storm for each in floods if each.storm), [])
+    up = floods_to_uplinks(model) if len(fabric.uplinks) and not storm else NO_UPLINKS
     channels = len(fabric.tail)
     steps = [*((each.held, each.wanted) for _, each in sent), *((each.held, each.wanted) for each in floods)]
     keys = np.unique(np.concatenate([held * channels + wanted for held, wanted in steps]))
     held, wanted = keys // max(1, channels), keys % max(1, channels)
     cycle = find_cycle(channels, held, wanted)
-    around: list[str] = []
-    if len(model.tag_node):
-        tagged = flood_tagged(model)
-        keys_tagged = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
-        both = keys_tagged // max(1, channels), keys_tagged % max(1, channels)
-        around = _hop_names(model, tagged.storm) or [channel_name(fabric, c) for c in find_cycle(channels, *both)]
+    around = _around_with_tags(model, keys)
     foreign = foreign_frames(model, state)
     shared, waits = (
         ([], False) if cycle or foreign.storm else cycle_with_foreign(fabric, state, (held, wanted), foreign)
     )
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
+    findings += _pairs(fabric, [*up.lost, *up.repeated], "one copy")
     for known, each in sent:
         findings += _pairs(known, each.lost, "delivery")
         findings += _pairs(known, each.off_path, "its own path, pinned at every switch")
@@ -111,8 +110,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
-        reachable_pairs=hosts * (hosts - 1) - count([lost for _, each in sent for lost in each.lost], hosts),
-        off_path_pairs=count([off_path for _, each in sent for off_path in each.off_path], hosts),
+        reachable_pairs=hosts * (hosts - 1)
+        - count([*up.lost, *(lost for _, each in sent for lost in each.lost)], hosts),
+        off_path_pairs=count([*up.repeated, *(off_path for _, each in sent for off_path in each.off_path)], hosts),
         storm_free=not storm and not foreign.storm,
         broadcast_exactly_once=not storm and flooded.once,
         deadlock_free=not cycle and not waits,
@@ -130,6 +130,9 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
         foreign_cycle=with_others,
         foreign_unguarded=unguarded_vlans(fabric, state, foreign.vlans),
         invented_addresses=sum(host.invented for host in fabric.hosts),
+        uplinks=len(fabric.uplinks),
+        flood_links_max=up.links,
+        flood_ports_max=up.ports,
     )
 
 
@@ -144,6 +147,20 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
     return np.concatenate(held), np.concatenate(wanted)
 
 
+def _around_with_tags(model: Forwarding, keys: NDArray[np.int64]) -> list[str]:
+    """Return the storm or dependency cycle that frames which hosts tag themselves would close beside `keys`, in words.
+
+    Keys are dependencies, held * channels + wanted.
+    """
+    if not len(model.tag_node):
+        return []
+    channels = len(model.fabric.tail)
+    tagged = flood_tagged(model)
+    together = np.unique(np.concatenate([keys, tagged.held * channels + tagged.wanted]))
+    cycle = find_cycle(channels, together // max(1, channels), together % max(1, channels))
+    return _hop_names(model, tagged.storm) or [channel_name(model.fabric, c) for c in cycle]
+
+
 def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric, Forwarding]]:
     """List the fabric as each of its hosts' addresses knows it, and its model with the entries for those."""
     further = model.fabric.by_further_addresses
@@ -151,8 +168,15 @@ def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric
 
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
-    """Return whether every host's broadcast reaches every other host exactly once, and never comes back to it."""
-    return flood(forwarding(fabric, state, unicast=False), repeats=False).once
+    """Return whether every host's broadcast reaches every other host exactly once, and never comes back to it.
+
+    So must frames to unknown addresses come to every uplink, whatever switches have learnt.
+    """
+    model = forwarding(fabric, state, unicast=False)
+    if not flood(model, repeats=False).once:
+        return False
+    up = floods_to_uplinks(model) if len(fabric.uplinks) else NO_UPLINKS
+    return not (up.lost or up.repeated)
 
 
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:

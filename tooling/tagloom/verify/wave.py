@@ -124,6 +124,7 @@ def prove_frames(
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
         # At least one copy follows from the unicasts, flooded ones too, unless some entry narrows broadcasts (lemma 3).
         requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
+        findings += _to_uplinks(fabric, net, _entered(net, floods[1]) if assumptions.paused else floods[1], sending)
         if assumptions.paused:
             floods[0] = _entered(net, floods[0])
         findings += _copies(fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed)
@@ -230,6 +231,35 @@ def _each_destination(
             )
         for a in np.flatnonzero(others & (copies > 1))[:1].tolist():
             found.append(Finding(f"frames to {name}", "one copy at every line", f"{fabric.hosts[a].name}'s come twice"))
+    return found[:WITNESSES]
+
+
+def _to_uplinks(fabric: Fabric, net: InterleavingModel, records: Records, sending: NDArray[np.bool_]) -> list[Finding]:
+    """Prove of frames to addresses behind each uplink that every choice brings one copy; none of `records` goes round.
+
+    Where frames keep their VLAN, each is a tree at every line, and a port at which a switch has learnt an address stays
+    the one that leads there. Where they are tagged anew by in-port, what was learnt at one line is not followed to the
+    next.
+    """
+    found: list[Finding] = []
+    if not len(fabric.uplinks):
+        return found
+    onto_links = np.flatnonzero(fabric.port_channel.ravel() >= 0)
+    s, port = np.divmod(onto_links, fabric.port_channel.shape[1])
+    untagged = np.zeros(len(fabric.switches), np.uint64)
+    np.bitwise_or.at(untagged, net.node_switch, net.ever_untagged)
+    if ((untagged[s] >> (port - 1).astype(np.uint64)) & np.uint64(1)).any():
+        expected = "frames that keep their VLAN all the way (--assignment fixed), or no uplink"
+        found.append(
+            Finding("uplinks", expected, "VLANs of in-ports, where what is learnt at one line may mislead at the next")
+        )
+    for u in fabric.uplinks.tolist():
+        heard, copies = copies_at(net, records, u)
+        others = sending & (np.arange(len(sending)) != u)
+        where = f"frames to addresses behind {fabric.hosts[u].name}"
+        for which, what in ((others & ~heard, "be lost"), (others & (copies > 1), "come twice")):
+            names = (fabric.hosts[a].name for a in np.flatnonzero(which)[:1].tolist())
+            found += [Finding(where, "one copy at every line", f"{name}'s may {what}") for name in names]
     return found[:WITNESSES]
 
 

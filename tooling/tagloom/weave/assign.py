@@ -65,6 +65,10 @@ def weave(
     state, vlans = _woven(fabric, routes, assignment)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
+        if len(fabric.uplinks):
+            rule = "an uplink hears frames to addresses that nobody knows, by flooding, and each once"
+            repeated = "these renamed VLANs would bring some several times"
+            raise PlanError(rule, repeated, _next_step(fabric, alternatives or [_other(assignment, routes)]))
         broadcast, remarks = _broadcasts(fabric, static_arp=static_arp)
         if broadcast == "tree":
             state, vlans = _woven(fabric, routes, assignment, broadcast_tree(fabric, routes))
@@ -73,11 +77,14 @@ def weave(
     if hosts_tag:
         state = _taking_tagged(fabric, state)
     if over := _excess(fabric, state, vlans):
-        other = "renamed" if assignment == "fixed" else "fixed"
-        same_routes = Alternative(f"use --assignment {other}", other, lambda: routes)
-        raise PlanError(*over, _next_step(fabric, alternatives or [same_routes]))
+        raise PlanError(*over, _next_step(fabric, alternatives or [_other(assignment, routes)]))
     pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
     return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state, broadcast, remarks)
+
+
+def _other(assignment: str, routes: Routes) -> Alternative:
+    other = "renamed" if assignment == "fixed" else "fixed"
+    return Alternative(f"use --assignment {other}", other, lambda: routes)
 
 
 def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:

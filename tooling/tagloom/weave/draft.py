@@ -52,7 +52,10 @@ class Draft:
         self.members.append(np.stack(np.broadcast_arrays(switch, vlan, port, int(how))).astype(np.int32))
 
     def enter(self, switch: int, vlan: NDArray[np.integer], mac: NDArray[np.uint64], port: NDArray[np.integer]) -> None:
-        """Add a block of static entries of one switch, ascending."""
+        """Add a block of static entries of one switch, ascending; those for uplinks without an address are left out."""
+        if len(self.fabric.uplinks):
+            named = mac > 0
+            vlan, mac, port = vlan[named], mac[named], port[named]
         self.entries[switch].append((vlan.astype(np.int32), mac, port.astype(np.int32)))
 
     def states(self, *, tagged_links: bool) -> FabricState:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import DeviceError
-from tagloom.lab.dataplane import BROADCAST, Delivery, Hop, Ping
+from tagloom.lab.dataplane import BROADCAST, Delivery, Hop, Ping, stand_ins
 from tagloom.platforms.iproute2 import GROUP_BIT
 from tagloom.records.change import difference
 from tagloom.records.switch_state import (
@@ -76,7 +76,7 @@ class KernelDataplane:
     def __init__(self, fabric: Fabric, templates: Path, kernel: Connection) -> None:
         self.fabric = fabric
         self._templates = templates
-        self._host = {host.name: (i, host) for i, host in enumerate(fabric.hosts)}
+        self._host = {host.name: (i, host) for i, host in enumerate(stand_ins(fabric))}
         self._cables = [link for link in fabric.links if link.up]
         ends = [(link.a, link.a_port) for link in self._cables] + [(link.b, link.b_port) for link in self._cables]
         self._peer = {(li.a, li.a_port): (li.b, li.b_port) for li in self._cables}
@@ -92,7 +92,7 @@ class KernelDataplane:
                 "build",
                 switches=len(fabric.switches),
                 links=[[link.a, link.a_port, link.b, link.b_port] for link in self._cables],
-                hosts=[[host.switch, host.port, format_mac(host.mac)] for host in fabric.hosts],
+                hosts=[[host.switch, host.port, format_mac(host.mac)] for host in stand_ins(fabric)],
             )
         except DeviceError:
             self.close()
@@ -165,12 +165,13 @@ class KernelDataplane:
             heard = {int(host): copies for host, copies in raw["hosts"].items()}
             if raw["storm"]:
                 return Ping(len(pairs), 0, tuple(pairs), (), (), self._storm(a, raw))
-            copies = heard.pop(self._host[b][0], 0)
+            index, host = self._host[b]
+            copies = heard.pop(index, 0)
             if not copies:
                 lost.append((a, b))
             if copies > 1:
                 duplicated.append((a, b))
-            if heard:
+            if heard and not host.uplink:
                 overheard.append((a, b))
         return Ping(len(pairs), len(pairs) - len(lost), tuple(lost), tuple(duplicated), tuple(overheard), "")
 
