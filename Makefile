@@ -127,6 +127,11 @@ reference: $(READY) ## the pages of docs/reference and the drawings, from the co
 	@$(BIN)/python docs/reference/write.py
 	@$(BIN)/python docs/pictures/draw.py
 
+RELEASE_OPTIONS :=
+
+release: $(READY) ## show what a release would change: version, changelog, commit, tag (RELEASE_OPTIONS="--version 0.2.0 --do")
+	@$(BIN)/python tooling/release.py $(RELEASE_OPTIONS)
+
 bench: $(READY) ## benchmarks: ratios against peers in the same run
 	@for b in benchmarks/*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
@@ -139,4 +144,4 @@ lock: ## renew requirements.lock and docs/requirements.lock within the ranges of
 clean: ## remove what the other targets made
 	@rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible
 
-.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection image reference bench lock clean
+.PHONY: help setup demo lab test quick coverage test-long mutants fuzz dataplane check man docs collection image release reference bench lock clean

@@ -46,7 +46,7 @@ def test_bash_completes(words, offered, script, tmp_path, capsys):
 
 
 def test_other_shells_are_answered_and_unknown_ones_refused(capsys):
-    for shell in ("zsh", "tcsh"):
+    for shell in ("zsh", "fish", "tcsh"):
         assert main(["completion", shell, "--json"]) == 0
         assert "rollout" in json.loads(capsys.readouterr().out)["text"]
-    assert main(["completion", "fish"]) == 2
+    assert main(["completion", "ksh"]) == 2

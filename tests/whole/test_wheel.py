@@ -38,6 +38,13 @@ def test_it_brings_the_operators_files(wheel):
     assert not (share / "inventory" / "lab").exists()
 
 
+def test_it_brings_the_manual_page(wheel):
+    (page,) = wheel.glob("tagloom-*.data/data/share/man/man1/tagloom.1")
+    text = page.read_text("utf-8")
+    assert text.startswith(".TH TAGLOOM")
+    assert "tagloom rollout" in text.replace("\\", "")
+
+
 def test_it_plans_and_verifies_away_from_the_checkout(wheel, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(wheel)}
     where = [sys.executable, "-P", "-c", "import tagloom; print(tagloom.__file__)"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import signal
 import sys
@@ -26,10 +25,11 @@ from tagloom.cli import (
 )
 from tagloom.cli.applying import pushed_payload
 from tagloom.cli.screen import BAD_INPUT, DEVICE_FAILED, NO, Screen, close_streams, open_streams
-from tagloom.cli.words import Commands, Parser, described
+from tagloom.cli.words import Commands, Parser, SectionedHelp, described
 from tagloom.errors import DeviceError, Finding, InputError, PlanError, TagloomError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 # What a disk, a directory or the system's limits refuse: the place's trouble, no fault of tagloom's.
@@ -60,9 +60,9 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="tagloom",
         description=described(
-            "tagloom", "Deadlock-free multipath routing over commodity Ethernet switches with VLAN tags alone."
+            "tagloom", "Deadlock-free multipath routing over commodity Ethernet switches\nwith VLAN tags alone."
         ),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=SectionedHelp,
     )
     top.add_argument("--version", action="version", version=f"tagloom {__version__}")
     commands = Commands(top, "COMMAND")

@@ -38,5 +38,7 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
 def add(commands: Commands) -> None:
     """Add this command to the parser."""
     completion = commands.add("completion", _completion, "print a shell's completion script")
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
+    completion.add_argument(
+        "shell", choices=("bash", "zsh", "fish", "tcsh"), metavar="SHELL", help="bash, zsh, fish or tcsh"
+    )
     completion.set_defaults(whole=commands.parser)

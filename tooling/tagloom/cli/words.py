@@ -56,6 +56,36 @@ EXAMPLES = {
 }
 
 
+# Where `tagloom --help` lists each command.
+SECTIONS = {
+    "operate": "status new plan verify path rollout apply confirm rollback abort repair backup",
+    "save power": "regulate timetable run",
+    "look": "observe discover hosts",
+    "study": "predict report measure eee fit sweep score export",
+    "practise": "demo lab",
+    "shell and editor": "completion schema",
+}
+
+
+class SectionedHelp(argparse.RawDescriptionHelpFormatter):
+    """Help whose commands stand in sections; those that no section names come last."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse offers no other way
+            return super()._format_action(action)
+        self._indent()
+        subactions = action._get_subactions()  # noqa: SLF001 - as above
+        found = {each.dest: super(SectionedHelp, self)._format_action(each) for each in subactions}
+        self._dedent()
+        named = [name for names in SECTIONS.values() for name in names.split()]
+        rest = " ".join(name for name in found if name not in named)
+        parts = []
+        for title, names in {**SECTIONS, "more": rest}.items():
+            listed = [found[name] for name in names.split() if name in found]
+            parts += [f"{' ' * self._current_indent}{title}:\n", *listed] if listed else []
+        return "".join(parts)
+
+
 class Parser(argparse.ArgumentParser):
     """Parse arguments; what is wrong with them is a finding like any other."""
 
@@ -114,7 +144,7 @@ class Commands:
 
     def __init__(self, parser: argparse.ArgumentParser, metavar: str, of: str = "") -> None:
         self.parser, self._of = parser, of
-        self._parsers = parser.add_subparsers(dest=of or "command", metavar=metavar, required=True)
+        self._parsers = parser.add_subparsers(dest=of or "command", metavar=metavar, required=True, title="commands")
         self.common = Parser(add_help=False)
         self.common.add_argument(
             "--json", action="store_true", help="print one JSON object and nothing else on standard output"
