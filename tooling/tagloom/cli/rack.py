@@ -60,6 +60,10 @@ def _lab(args: argparse.Namespace, screen: Screen) -> int:
         return GOOD if payload["lost"] == 0 and not payload["storm"] else NO
     elif args.lab == "fault":
         return _lab_fault(args, screen)
+    elif args.lab == "console":
+        payload = process.console(folder, args.switch)
+        screen.say(*terminal.row("telnet", payload["telnet"]), *terminal.row("serial", payload["serial"]))
+        screen.answer(payload)
     elif args.lab == "mend":
         process.mend(folder, *args.switches)
         screen.say("the faults of " + (", ".join(args.switches) or "all switches") + " are mended")
@@ -120,13 +124,14 @@ def _faults_that_there_are() -> str:
 def add(commands: Commands) -> None:
     """Add these commands to the parser."""
     lab = commands.add("lab", _lab, "run a virtual rack: each switch is an SSH console on loopback")
-    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|mend|down", required=True)
+    verbs = lab.add_subparsers(dest="lab", metavar="up|status|ping|traffic|fault|console|mend|down", required=True)
     for name, what, more in (
         ("up", "start a rack", ""),
         ("status", "show what runs", ""),
         ("ping", "send a frame between every ordered pair of hosts, or from A to B", ""),
         ("traffic", "make all hosts send frames continuously, and report what was lost", ""),
         ("fault", "rehearse a fault: order one on a switch, or list what was ordered", _faults_that_there_are()),
+        ("console", "open a switch's serial line and telnet port, and show where they are", ""),
         ("mend", "end the faults of some or all switches", ""),
         ("down", "end the rack", ""),
     ):
@@ -170,6 +175,8 @@ def add(commands: Commands) -> None:
             verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
             verb.add_argument("--port", metavar="P", help="the port whose cable is pulled")
+        if name == "console":
+            verb.add_argument("switch", metavar="SWITCH", help="a switch of the rack")
         if name == "mend":
             verb.add_argument("switches", nargs="*", metavar="SWITCH", help="switches (default: all)")
 

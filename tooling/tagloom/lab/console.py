@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tagloom.lab import shows
-from tagloom.platforms.grammar import CONFIG, Grammar
+from tagloom.platforms.grammar import CONFIG, ContextKind, Grammar
 from tagloom.platforms.interpreter import Interpreter, OutcomeKind
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _RETURN, _CONTROL_C, _CONTROL_Z, _ERASE = "\r\n", "\x03", "\x1a", "\x7f\b"
 class Family:
     """What a family prints around its answers."""
 
+    user_question: str
     login_in_shell: bool  # asks `User Name:` inside the session, and takes SSH authentication "none"
     page_lines: int
     pager: str
@@ -49,6 +50,7 @@ _ROS_PAGER = "More: <space>,  Quit: q, One line: <return>"
 _FASTPATH_PAGER = "--More-- or (q)uit"
 FAMILIES = {
     "ros": Family(
+        user_question="User Name:",
         login_in_shell=True,
         page_lines=24,
         pager=_ROS_PAGER,
@@ -65,6 +67,7 @@ FAMILIES = {
         exit_closes=True,
     ),
     "fastpath": Family(
+        user_question="User:",
         login_in_shell=False,
         page_lines=23,
         pager=_FASTPATH_PAGER,
@@ -100,8 +103,9 @@ class Console:
     answer is always behind the echo of what it answers, however far ahead a client types.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, *, serial: bool = False) -> None:
         self.device = device
+        self._serial = serial
         self.family = FAMILIES[Grammar.of(device.platform).code]
         self.closed = False
         self._grammar = Grammar.of(device.platform)
@@ -120,12 +124,16 @@ class Console:
         self._waiting: list[str] = []
         self._header: tuple[str, ...] = ()
         self._editing: Interpreter | None = None
+        self._block = ""  # of lines that are none of tagloom's, which the interpreter does not know
         self._instead = ""
 
     def start(self) -> str:
-        """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password."""
-        if self.family.login_in_shell:
-            return _RETURN + self._ask("User Name:", self._user_name)
+        """Greet: the login dialog of ROS, or the prompt where SSH has asked for the password.
+
+        A serial line or telnet asks in every family, where there is any user.
+        """
+        if bool(self.device.users) if self._serial else self.family.login_in_shell:
+            return _RETURN + self._ask(self.family.user_question, self._user_name)
         return _RETURN + self._prompt()
 
     @property
@@ -189,6 +197,8 @@ class Console:
         return ("\r\n\r\r\x1b[K" if self.device.quirks.raw else "") + self._prompt_text()
 
     def _prompt_text(self) -> str:
+        if self._block:
+            return f"{self.device.hostname}(config-if)#"
         if self._editing is not None:
             return self._grammar.prompt(self.device.hostname, self._editing.context)
         return self.device.hostname + ("#" if self._privileged else ">") + self.family.after_prompt
@@ -199,7 +209,7 @@ class Console:
 
     def _user_name(self, line: str) -> str:
         if not line:
-            return self._ask("User Name:", self._user_name)
+            return self._ask(self.family.user_question, self._user_name)
         self._user = line
         return self._ask("Password:", self._password, hidden=True)
 
@@ -210,7 +220,7 @@ class Console:
         if self._tries == LOGIN_TRIES:
             self.close()
             return "authentication failed" + _RETURN
-        return "authentication failed" + _RETURN + _RETURN + self._ask("User Name:", self._user_name)
+        return "authentication failed" + _RETURN + _RETURN + self._ask(self.family.user_question, self._user_name)
 
     # Answers
 
@@ -318,16 +328,24 @@ class Console:
             device.editing = self
             self._editing = Interpreter(device.platform, device.editor)
             return self._answer()
-        if _is(line, "show running-config"):
-            return self._page(shows.Page(tuple(device.running_config().splitlines())))
-        if _is(line, "show startup-config"):
-            return self._page(shows.Page(tuple(device.startup_config().splitlines())))
+        for words, text_of in (
+            ("show running-config", device.running_config),
+            ("show startup-config", device.startup_config),
+        ):
+            if _is(line, words):
+                return self._page(shows.Page(tuple(text_of().splitlines())))
         if _is(line, "copy running-config startup-config"):
             text = family.save_question.replace("\n", _RETURN)
             if family.save_by_key:
                 self._on_key = self._save_key
                 return text
             return self._ask(text, self._save_line)
+        for words, question, answer in (
+            ("delete startup-config", "Delete startup-config? (y/n) ", self._delete_line),
+            ("reload", "This will reset the switch. Do you want to continue? (y/n) ", self._reload_line),
+        ):
+            if _is(line, words):
+                return self._ask(question, answer)
         if line in ("show", "copy", "copy running-config", "terminal"):
             return self._refuse("incomplete")
         return self._refuse("unknown")
@@ -343,8 +361,35 @@ class Console:
         text = self.family.saved if yes else self.family.not_saved
         return (text.replace("\n", _RETURN) + _RETURN if text else "") + self._prompt()
 
+    def _opens_block(self, line: str) -> bool:
+        """Return whether a line opens the block of a VLAN's address in a family where tagloom writes none there."""
+        return line.startswith("interface vlan ") and "interface vlan " in self._grammar.foreign_blocks
+
+    def _take_in_block(self, line: str) -> str:
+        if not self._block:
+            self._block = line
+        elif line == "exit":
+            self._block = ""
+        elif self._grammar.is_foreign(ContextKind.INTERFACE_VLAN, line):
+            self.device.foreign.take(self._block, line)
+        else:
+            return self._grammar.error("ports")
+        return ""
+
+    def _delete_line(self, line: str) -> str:
+        if line.strip().lower() in ("y", "yes"):
+            self.device.reset()
+        return self._prompt()
+
+    def _reload_line(self, line: str) -> str:
+        if line.strip().lower() not in ("y", "yes"):
+            return self._prompt()
+        self.close()
+        self.device.reload()
+        return ""
+
     def _leave_configuration(self) -> None:
-        self._editing = None
+        self._editing, self._block = None, ""
         if self.device.editing is self:
             self.device.editing = None
 
@@ -355,6 +400,13 @@ class Console:
         if device.quirks.ignore_line and re.search(device.quirks.ignore_line, line):
             return self._answer()
         context = editing.context
+        if self._block or (context == CONFIG and self._opens_block(line)):
+            return self._answer(self._take_in_block(line))
+        if context == CONFIG and _is(line, "crypto key generate rsa"):  # which no configuration shows
+            device.has_host_key = True
+            return self._answer(
+                "RSA key generation started, this may take a few minutes....\nRSA key generation complete."
+            )
         if any(self._grammar.is_foreign(context.kind, words) for words in (line, line.removeprefix("no "))):
             device.foreign.take("" if context == CONFIG else self._grammar.enter(context), line)
             return self._answer()

@@ -78,13 +78,18 @@ _SINGLE = re.compile(r"hostname|description|mtu|ip address|enable password|usern
 
 @dataclass(slots=True)
 class UnmanagedConfig:
-    """Configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global."""
+    """Configuration that is not tagloom's, as typed: lines by the block they stand in, "" being global.
+
+    `from_factory` says that nobody has configured the switch since it left its factory: who may log in is then what
+    these lines say, and not the rack's own user.
+    """
 
     blocks: dict[str, list[str]] = field(default_factory=dict)
+    from_factory: bool = False
 
     def copy(self) -> UnmanagedConfig:
         """Return a copy that changes on its own."""
-        return UnmanagedConfig({header: list(lines) for header, lines in self.blocks.items()})
+        return UnmanagedConfig({header: list(lines) for header, lines in self.blocks.items()}, self.from_factory)
 
     def take(self, header: str, line: str) -> None:
         """Keep a typed line, or remove what its `no` form names."""
@@ -159,6 +164,7 @@ class Device:
     inside `configure`, when that is exclusive. A Linux machine has a `shell`, which changes `editor`, and `files`; it
     starts with the lines of its file `BOOT`.
 
+    `has_host_key` is lost with a reset to the factory's state; `reload` is called where a console asks for it.
     `down`, `refusing` and `locked` are lasting faults in effect; `changed` is called after every line that was taken,
     which is `last_line`, `struck` with a fault that strikes and the line it strikes at.
     `logins` counts sessions since the rack came up, `sessions` those there are, `most_sessions` how many there were.
@@ -186,6 +192,8 @@ class Device:
     changed: Callable[[], None] = _nobody_minds
     struck: Callable[[Fault, str], None] = _nobody_minds
     last_line: str = ""
+    has_host_key: bool = True
+    reload: Callable[[], None] = _nobody_minds
     logins: int = 0
     sessions: int = 0
     most_sessions: int = 0
@@ -238,6 +246,7 @@ class Device:
         self._startup = kept.startup_state, kept.startup_foreign.copy()
         self.foreign, self.files = kept.foreign.copy(), dict(kept.files)
         self._start(SwitchEditor.of(kept.state))
+        self.has_host_key = not kept.foreign.from_factory
         self.logins = self.most_sessions = self.faults.commands = 0
 
     def save(self) -> None:
@@ -281,6 +290,34 @@ class Device:
             body, tail = body.removesuffix("exit").rstrip("\n"), "exit\n"
         return f"{body}\n{foreign.text}{tail}"
 
+    def reset(self) -> None:
+        """Delete the startup configuration, host keys and files: the next boot finds the switch as the factory made it.
+
+        A Linux machine loses what it boots with; who may log in to it is none of its bridge's.
+        """
+        name = [f"hostname {self.name}"] if self.is_linux else []
+        self._startup = (
+            factory(self.platform).freeze(),
+            UnmanagedConfig({"": name} if name else {}, from_factory=not self.is_linux),
+        )
+        self.files, self.has_host_key = {}, self.is_linux
+
+    @property
+    def serves_ssh(self) -> bool:
+        """Return whether its SSH server runs: of one from the factory, once it has a key, an address and is told to."""
+        if not self.foreign.from_factory:
+            return True
+        lines = {line for block in self.foreign.blocks.values() for line in block}
+        return self.has_host_key and "ip ssh server" in lines and any(each.startswith("ip address ") for each in lines)
+
+    @property
+    def users(self) -> dict[str, str]:
+        """Return the passwords of users, of whom one from the factory has none."""
+        if not self.foreign.from_factory:
+            return {self.user: self.password}
+        words = [line.split() for line in self.foreign.blocks.get("", []) if line.startswith("username ")]
+        return {each[1]: each[3].strip('"') for each in words if len(each) > 3 and each[2] == "password"}
+
     def accepts(self, user: str, password: str) -> bool:
         """Return whether a login is right."""
-        return (user, password) == (self.user, self.password) and not (self.quirks.refuse_login or self.refusing)
+        return self.users.get(user) == password and not (self.quirks.refuse_login or self.refusing)

@@ -27,11 +27,13 @@ AT_LINES = {
 # What begins at a line or at a time, and ends after --for seconds.
 LASTING = {
     "reboot": "the switch is down, then comes up from its startup configuration",
+    "factory": "as reboot, and it comes up as it left the factory: no configuration, users, address or SSH",
     "refuse-login": "no password is right",
     "lock": "another application holds the configuration database",
     "cable": "the cable of --port is pulled",
 }
 KINDS = AT_LINES | LASTING
+BOOTS = ("reboot", "factory")
 SLOW_SECONDS = 30.0
 _GARBLED_SHARE = 0.3
 _NOISE = "#>@~^%?\x00\x07\x1b\x7f\ufffd" + "qz{}|0"
@@ -44,7 +46,7 @@ class Fault:
     at       the line it strikes at, counted from 1 since it was ordered; 0 = none, it strikes after `after` seconds
     line     a regular expression; only lines it finds are counted. "" = lines that configure
     after    seconds until it strikes, where `at` is 0
-    lasts    seconds; of `reboot` until the switch is up, of the other lasting kinds 0 = until it is mended
+    lasts    seconds; of `reboot` and `factory` until the switch is up, of other lasting kinds 0 = until it is mended
     port     whose cable is pulled, in the model's words
     seed     chooses where inside a line a session is cut, and what is garbled
     """

@@ -130,6 +130,11 @@ def reboot(directory: Path, *switches: str) -> None:
     ask(directory, "reboot", switches=list(switches))
 
 
+def console(directory: Path, switch: str) -> dict[str, str]:
+    """Return where a switch's console is beside SSH: `telnet` HOST:PORT, and `serial`, a terminal's path."""
+    return ask(directory, "console", switch=switch)
+
+
 def keep(directory: Path) -> None:
     """Write where every switch stands, for the rack's next start."""
     ask(directory, "keep")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagloom import platforms
 from tagloom.errors import DeviceError, Finding, InputError
-from tagloom.lab import agent, server, traps
+from tagloom.lab import agent, lines, server, traps
 from tagloom.lab.agent import Agent, Login
 from tagloom.lab.dataplane import Dataplane
 from tagloom.lab.device import Configuration, Device, UnmanagedConfig
@@ -32,7 +32,7 @@ from tagloom.lab.directory import (
     write_info,
     write_inventory,
 )
-from tagloom.lab.faults import LASTING, Fault
+from tagloom.lab.faults import BOOTS, LASTING, Fault
 from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
@@ -67,7 +67,8 @@ class Rack:
         self._order = order
         self._stopping = False
         self._servers: list[asyncssh.SSHAcceptor] = []
-        self._connections: dict[str, set[asyncssh.SSHServerConnection]] = {}
+        self._connections: dict[str, set[server.Wire]] = {}
+        self._lines: dict[str, lines.Lines] = {}
         self._far = {
             end: far
             for link in self.fabric.links
@@ -104,6 +105,7 @@ class Rack:
         device = Device(name, platform, render, foreign, user=USER, password=PASSWORD)
         device.carrier, device.changed = partial(self._carrier, number), partial(self._changed, device)
         device.struck = partial(self._strike, device)
+        device.reload = partial(self._reload, device)
         return device
 
     def _carrier(self, switch: int, port: int) -> bool:
@@ -128,7 +130,12 @@ class Rack:
         tree = SwitchTree(device, number, partial(self._octets, device.name), partial(self._neighbours, number), uptime)
         login = Login(SNMP["community"], SNMP["user"], SNMP["auth_password"], SNMP["priv_password"])
         engine_id = _ENTERPRISE + switch_mac(number).to_bytes(6, "big")
-        return Agent(tree, login, engine_id, quiet=lambda: device.quirks.mute or device.down)
+
+        def quiet() -> bool:
+            configured = any(line.startswith("snmp-server ") for line in device.foreign.blocks.get("", []))
+            return device.quirks.mute or device.down or (device.foreign.from_factory and not configured)
+
+        return Agent(tree, login, engine_id, quiet=quiet)
 
     def _octets(self, name: str, port: int) -> tuple[int, int]:
         """Count a port's octets in and out since the switch booted."""
@@ -190,6 +197,8 @@ class Rack:
     async def stop(self) -> None:
         """Close every port and session."""
         self._close_agents()
+        for line in self._lines.values():
+            line.close()
         for acceptor in self._servers:
             acceptor.close()
         self._hang_up(self.devices)
@@ -227,6 +236,7 @@ class Rack:
             "counters": self._counters,
             "quirks": self._quirks,
             "reboot": self._reboot,
+            "console": self._console,
             "keep": self._keep,
             "restore": self._restore,
             "fault": self._fault,
@@ -368,6 +378,15 @@ class Rack:
             self._restart(device)
         return {}
 
+    def _console(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Open a switch's serial console, and its telnet port, unless they are, and say where they are."""
+        (device,) = self._named([str(order.get("switch"))])
+        if device.is_linux:
+            raise InputError([Finding("console", "a switch with a command line of its own", device.name)])
+        if device.name not in self._lines:
+            self._lines[device.name] = lines.Lines(device, self._connections[device.name])
+        return {"telnet": f"{server.LOOPBACK}:{self._lines[device.name].port}", "serial": self._lines[device.name].path}
+
     def _keep(self, _: dict[str, Any]) -> dict[str, Any]:
         """Remember what every switch runs and starts with, to begin a rehearsal there again and again."""
         self._kept = {name: device.configuration() for name, device in self.devices.items()}
@@ -384,6 +403,10 @@ class Rack:
             self._restart(self.devices[name])
             self.devices[name].configure(kept)
         return {}
+
+    def _reload(self, device: Device) -> None:
+        """Restart a switch as soon as its console has answered."""
+        asyncio.get_running_loop().call_soon(self._restart, device)
 
     def _restart(self, device: Device) -> None:
         device.reboot()
@@ -402,7 +425,7 @@ class Rack:
         fault = Fault.of(order.get("fault") or {})
         if fault.port:
             self._cable(device, fault.port)  # raises where there is none
-        if fault.kind in LASTING and isinstance(self.dataplane, KernelDataplane) and fault.kind in ("cable", "reboot"):
+        if fault.kind in LASTING and isinstance(self.dataplane, KernelDataplane) and fault.kind in ("cable", *BOOTS):
             raise InputError([Finding("fault.kind", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
         if fault.at:
             device.faults.arm(fault)
@@ -461,7 +484,7 @@ class Rack:
         if fault.kind not in LASTING:
             return
         end: Callable[[], None]
-        if fault.kind == "reboot":
+        if fault.kind in BOOTS:
             device.down = bool(fault.lasts)
             end = partial(self._up_again, device)
         elif fault.kind == "cable":
@@ -472,7 +495,9 @@ class Rack:
             flag = {"refuse-login": "refusing", "lock": "locked"}[fault.kind]
             setattr(device, flag, True)
             end = partial(setattr, device, flag, False)
-        if fault.kind == "reboot":
+        if fault.kind in BOOTS:
+            if fault.kind == "factory":
+                device.reset()
             self._restart(device)
         else:
             self._renew("a fault")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import asyncssh
 
 from tagloom.lab.console import FAMILIES, Console
-from tagloom.lab.faults import LASTING
+from tagloom.lab.faults import BOOTS, LASTING
 from tagloom.lab.shell_console import ShellConsole
 from tagloom.platforms.grammar import Grammar
 
@@ -47,15 +47,23 @@ def known_hosts(keys: Sequence[asyncssh.SSHKey], ports: Sequence[int]) -> str:
     return "".join(f"[{LOOPBACK}]:{port} {key}\n" for port in ports for key in public)
 
 
+class Wire(Protocol):
+    """A connection to a switch, which ends where the switch does."""
+
+    def abort(self) -> None:
+        """Cut it."""
+        ...
+
+
 class _Login(asyncssh.SSHServer):
     """The login of a switch's family, and a count of who is connected."""
 
-    def __init__(self, device: Device, connections: set[asyncssh.SSHServerConnection]) -> None:
+    def __init__(self, device: Device, connections: set[Wire]) -> None:
         self._device, self._connections = device, connections
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
-        if self._device.down:
+        if self._device.down or not self._device.serves_ssh:
             conn.abort()
             return
         self._connections.add(conn)
@@ -108,7 +116,7 @@ async def _take(process: _Process, console: Console | ShellConsole, device: Devi
     fault = console.due(typed) if end else None
     if fault is not None:
         device.struck(fault, typed)
-    if fault is not None and fault.kind == "reboot":
+    if fault is not None and fault.kind in BOOTS:
         console.close()
     elif fault is None or fault.kind in LASTING:
         pause = console.pause_seconds if end else 0.0
@@ -152,7 +160,7 @@ async def _held(process: _Process, device: Device, seconds: float) -> bool:
 async def serve(
     device: Device,
     keys: Sequence[asyncssh.SSHKey],
-    connections: set[asyncssh.SSHServerConnection],
+    connections: set[Wire],
     port: int = 0,
     *,
     legacy: bool = False,

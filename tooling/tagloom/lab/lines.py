@@ -1,0 +1,104 @@
+"""Put a switch's console on a telnet port of the loopback interface and on a pseudo-terminal, as a serial line is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import socket
+import tty
+from typing import TYPE_CHECKING
+
+from tagloom.lab.console import Console
+from tagloom.lab.server import LOOPBACK
+
+if TYPE_CHECKING:
+    from tagloom.lab.device import Device
+    from tagloom.lab.server import Wire
+
+_PIECE_BYTES = 4096
+# RFC 854: commands of two bytes, of three, and what stands between SB and SE. RFC 857, 858: I echo, nobody goes ahead.
+_TELNET = re.compile(rb"\xff(?:[\xfb-\xfe].|\xfa.*?\xff\xf0|[\xf0-\xf9])", re.DOTALL)
+_GREETING = b"\xff\xfb\x01\xff\xfb\x03"
+
+
+class _Telnet(asyncio.Protocol):
+    """One telnet session; options are taken and not answered."""
+
+    def __init__(self, device: Device, wires: set[Wire]) -> None:
+        self._console, self._wires, self._device = Console(device, serial=True), wires, device
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Greet, unless the switch is down."""
+        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101 - of a connection
+        self._transport = transport
+        if self._device.down:
+            transport.abort()
+            return
+        self._wires.add(transport)
+        transport.write(_GREETING + self._console.start().encode())
+
+    def data_received(self, data: bytes) -> None:
+        """Answer keys; Return comes with a NUL or a line feed behind it (RFC 854)."""
+        keys = _TELNET.sub(b"", data).replace(b"\r\0", b"\r")
+        self._transport.write(self._console.feed(keys.decode("utf-8", "replace")).encode())
+        if self._console.closed:
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hang up."""
+        del exc
+        self._console.close()
+        self._wires.discard(self._transport)
+
+
+class Lines:
+    """A switch's telnet port and its serial line, which always has a session: one that ends, or a reboot, begins anew.
+
+    Raises OSError where the system has no more of either.
+    """
+
+    def __init__(self, device: Device, wires: set[Wire]) -> None:
+        self._device, self._wires, loop = device, wires, asyncio.get_running_loop()
+        self._ours, self._theirs = os.openpty()
+        tty.setraw(self._theirs)
+        self.path = os.ttyname(self._theirs)
+        os.set_blocking(self._ours, False)  # what nobody reads is lost, as on a real line
+        self._begin()
+        loop.add_reader(self._ours, self._keys)
+        self._wires.add(self)
+        listening = socket.create_server((LOOPBACK, 0))
+        self.port = int(listening.getsockname()[1])
+        self._server = loop.create_task(loop.create_server(lambda: _Telnet(device, wires), sock=listening))
+
+    def _keys(self) -> None:
+        with contextlib.suppress(OSError):
+            keys = os.read(self._ours, _PIECE_BYTES).decode("utf-8", "replace")
+            if self._device.down:
+                return
+            self._show(self._console.feed(keys))
+            if self._console.closed:
+                self._begin()
+
+    def abort(self) -> None:
+        """Begin a new session: the switch has booted, or the last one was left."""
+        self._console.close()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._console = Console(self._device, serial=True)
+        self._show(self._console.start())
+
+    def _show(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._ours, text.encode())
+
+    def close(self) -> None:
+        """Close both."""
+        asyncio.get_running_loop().remove_reader(self._ours)
+        os.close(self._ours)
+        os.close(self._theirs)
+        if self._server.done():
+            self._server.result().close()
+        self._wires.discard(self)
