@@ -326,6 +326,19 @@ def test_losses_to_a_fault_are_told_from_others():
     assert traffic.report()["lost"] > 0
 
 
+def test_a_cable_that_loses_frames_one_way_loses_no_others():
+    made, editors = ring()
+    plane = Dataplane(made, frozen(editors))
+    plane.break_off({}, {}, {(1, 1): "one-way s1:g1"})
+    lost = set(plane.ping_all().lost)
+    assert lost
+    assert {(b, a) for a, b in lost} & lost == set()
+    assert plane.sent["s1", 1] > 0
+    assert plane.received["s2", 2] == 0
+    plane.break_off({}, {})
+    assert plane.ping_all().lost == ()
+
+
 def test_what_a_rebooting_switch_loses_is_its_own():
     made, editors = ring()
     plane = Dataplane(made, frozen(editors))

@@ -237,6 +237,19 @@ def test_a_running_timetable_repairs_by_itself_and_tells_of_it(terminal, daemon)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("daemon", [{"repair_hold_seconds": 1}], indirect=True)
+def test_a_cable_that_loses_frames_one_way_is_noticed_where_hosts_send_and_led_around_for_good(terminal, daemon):
+    until(lambda: "all-on:" in (terminal.home / "run.log").read_text())
+    process.fault(terminal.rack, "s0", "one-way", port="g2")
+    until(lambda: process.ping(terminal.rack)["lost"] and (terminal.home / "events").read_text())
+    dead = daemon("dead")
+    assert (dead["parts"], "receives nothing" in dead["why"]) == ([SECOND], True)
+    assert daemon("repaired")["dead_links"] == [SECOND]
+    assert lost(terminal) == 0
+    assert "back" not in (terminal.home / "events").read_text()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("daemon", [{"repair_hold_seconds": 3600}], indirect=True)
 def test_a_cable_that_flaps_moves_paths_once(terminal, daemon):
     process.fault(terminal.rack, "s0", "cable", port="g2")

@@ -9,6 +9,7 @@ them: 2 and 4 ms, on the same machine.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import socket
 import time
@@ -596,7 +597,8 @@ class Snmp:
     ) -> None:
         for wire in self._wires.values():
             wire.close()
-        self._runner.close()
+        with contextlib.suppress(KeyboardInterrupt):  # of a reading that it ended: it was raised then, too
+            self._runner.close()
 
     def ask(self, agents: Mapping[str, Address], wanted: Wanted) -> dict[str, Raw]:
         """Read every agent; one that fails has an error, and costs the others nothing."""

@@ -199,13 +199,13 @@ def _repair_watch(
     every_seconds: float,
 ) -> RepairWatch:
     """Return what looks for dead parts beside a timetable, and acts on them as its file says."""
-    from tagloom.observe import CARRIER, observe_all
+    from tagloom.observe import CARRIER, PASSING, observe_all
     from tagloom.operate.repair_watch import RepairWatch
 
     return RepairWatch(
         "propose" if args.dry_run else table.repair,
         controller.fabric,
-        lambda judged: observe_all(judged, probe.agents, probe.ask, CARRIER),
+        lambda judged: observe_all(judged, probe.agents, probe.ask, PASSING),
         lambda judged, names: observe_all(judged, probe.agents, probe.ask, CARRIER, names),
         controller.next_site,
         controller.context,

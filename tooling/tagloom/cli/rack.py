@@ -174,7 +174,7 @@ def add(commands: Commands) -> None:
             verb.add_argument("--line", metavar="REGEX", help="count these lines only (default: lines that configure)")
             verb.add_argument("--after", type=float, metavar="S", help="strike after S seconds, without --at")
             verb.add_argument("--for", type=float, dest="lasts", metavar="S", help="how long (default: until mended)")
-            verb.add_argument("--port", metavar="P", help="the port whose cable is pulled")
+            verb.add_argument("--port", metavar="P", help="the port whose cable is pulled or loses frames")
         if name == "console":
             verb.add_argument("switch", metavar="SWITCH", help="a switch of the rack")
         if name == "mend":

@@ -22,6 +22,7 @@ HOLD = "5m"
 def _repair(args: argparse.Namespace, screen: Screen) -> int:
     from tagloom.observe import CARRIER, observe_all
     from tagloom.operate import repair as operation
+    from tagloom.operate.one_way_links import OneWayLinks
     from tagloom.read import fabric_of
     from tagloom.report import terminal
     from tagloom.report.repair import repair_lines
@@ -40,7 +41,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
             return observe_all(every, agents, snmp.ask, CARRIER)
 
         options = operation.RepairOptions(args.propose, hold, args.allow == "interrupt")
-        done = operation.repair(context, fabric, poll, options)
+        done = operation.repair(context, fabric, OneWayLinks(site.home).looking(poll), options)
         unfinished = context.journal.unfinished(fabric.name)
     again = f"tagloom repair{inventory_words(args)}" + (f" --hold {args.hold}" if args.hold != HOLD else "")
     if done.result is not None and done.result.refused:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tagloom.records.switch_state import Frames, Membership
@@ -179,6 +180,7 @@ class Dataplane:
         self._max_hops = HOPS_PER_SWITCH * len(fabric.switches)
         self._down: dict[int, str] = {}
         self._pulled: dict[tuple[int, int], str] = {}
+        self._losing: dict[tuple[int, int], str] = {}
         self.configure(states)
 
     def plug(self, fabric: Fabric) -> None:
@@ -204,9 +206,17 @@ class Dataplane:
         self._bridges[at] = new
         self._wire()
 
-    def break_off(self, down: Mapping[int, str], pulled: Mapping[tuple[int, int], str]) -> None:
-        """Set which switches are down and which (switch, port) have lost their cable, with what to call the fault."""
-        self._down, self._pulled = dict(down), dict(pulled)
+    def break_off(
+        self,
+        down: Mapping[int, str],
+        pulled: Mapping[tuple[int, int], str],
+        losing: Mapping[tuple[int, int], str] = MappingProxyType({}),
+    ) -> None:
+        """Set what is broken, with what to call the fault.
+
+        Switches may be `down`; of a (switch, port), the cable may be `pulled`, or be `losing` what that port sends.
+        """
+        self._down, self._pulled, self._losing = dict(down), dict(pulled), dict(losing)
         self._wire()
 
     def _fault_at(self, switch: int, port: int) -> str:
@@ -368,7 +378,9 @@ class Dataplane:
             if cable != port:
                 self.sent[bridge.name, cable] += 1
             out_tag = vlan if bridge.members[vlan][port] is Membership.TAGGED else UNTAGGED
-            if peer is not None:
+            if peer is not None and (switch, cable) in self._losing:
+                flight.broken.add(self._losing[switch, cable])
+            elif peer is not None:
                 flight.copies.append((*peer, out_tag, hops + 1))
             elif host is not None and out_tag == UNTAGGED:  # a host without VLAN interfaces drops tagged frames
                 flight.delivered[host.name] += 1

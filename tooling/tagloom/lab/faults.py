@@ -31,7 +31,9 @@ LASTING = {
     "refuse-login": "no password is right",
     "lock": "another application holds the configuration database",
     "cable": "the cable of --port is pulled",
+    "one-way": "what --port sends over its cable is lost; both ends stay up",
 }
+AT_CABLES = ("cable", "one-way")
 KINDS = AT_LINES | LASTING
 BOOTS = ("reboot", "factory")
 SLOW_SECONDS = 30.0
@@ -47,7 +49,7 @@ class Fault:
     line     a regular expression; only lines it finds are counted. "" = lines that configure
     after    seconds until it strikes, where `at` is 0
     lasts    seconds; of `reboot` and `factory` until the switch is up, of other lasting kinds 0 = until it is mended
-    port     whose cable is pulled, in the model's words
+    port     whose cable is pulled or loses what it sends, in the model's words
     seed     chooses where inside a line a session is cut, and what is garbled
     """
 
@@ -80,7 +82,7 @@ class Fault:
                 findings.append(Finding(f"{where}.{name}", type(default).__name__, repr(value)))
             elif isinstance(value, (int, float)) and not 0 <= value < float("inf"):
                 findings.append(Finding(f"{where}.{name}", "0 or more", str(value)))
-        if (kind == "cable") != bool(said["port"]):
+        if (kind in AT_CABLES) != bool(said["port"]):
             findings.append(Finding(f"{where}.port", "a port for a cable, and for nothing else", repr(said["port"])))
         try:
             re.compile(str(said["line"]))

@@ -32,7 +32,7 @@ from tagloom.lab.directory import (
     write_info,
     write_inventory,
 )
-from tagloom.lab.faults import BOOTS, LASTING, Fault
+from tagloom.lab.faults import AT_CABLES, BOOTS, LASTING, Fault
 from tagloom.lab.kernel import choice
 from tagloom.lab.kernel.dataplane import KernelDataplane
 from tagloom.lab.mib import FRAME_OCTETS, Neighbour, SwitchTree, switch_mac
@@ -87,6 +87,7 @@ class Rack:
         self.snmp_port = 0
         self.traffic: Traffic | None = None
         self._pulled: dict[tuple[int, int], str] = {}
+        self._losing: dict[tuple[int, int], str] = {}  # ports of which the cable loses what they send
         self._timers: dict[str, list[asyncio.TimerHandle]] = {}  # what is to end of itself, or to begin, by switch
         self._strikes: list[dict[str, Any]] = []
         self._kept: dict[str, Configuration] = {}
@@ -148,8 +149,9 @@ class Rack:
         device = self.devices[self.fabric.switches[number].name]
         found = {}
         for port in self._linked[number]:
-            if device.editor.enabled[port - 1] and self._carrier(number, port):
-                far, far_port = self._far[number, port]
+            far, far_port = self._far[number, port]
+            heard = (far, far_port) not in self._losing
+            if heard and device.editor.enabled[port - 1] and self._carrier(number, port):
                 name = self.fabric.switches[far].name
                 found[port] = Neighbour(self.devices[name], far, far_port, agent_address(far))
         return found
@@ -425,7 +427,7 @@ class Rack:
         fault = Fault.of(order.get("fault") or {})
         if fault.port:
             self._cable(device, fault.port)  # raises where there is none
-        if fault.kind in LASTING and isinstance(self.dataplane, KernelDataplane) and fault.kind in ("cable", *BOOTS):
+        if isinstance(self.dataplane, KernelDataplane) and fault.kind in (*AT_CABLES, *BOOTS):
             raise InputError([Finding("fault.kind", "the rack's own data plane (lab up --dataplane frames)", "kernel")])
         if fault.at:
             device.faults.arm(fault)
@@ -441,9 +443,10 @@ class Rack:
             ]
             for name, d in self.devices.items()
         }
-        for at in self._pulled:
-            device = self.devices[self.fabric.switches[at[0]].name]
-            on[device.name].append(f"cable {device.platform.port_name(at[1])}")
+        for kind, ports in (("cable", self._pulled), ("one-way", self._losing)):
+            for at in ports:
+                device = self.devices[self.fabric.switches[at[0]].name]
+                on[device.name].append(f"{kind} {device.platform.port_name(at[1])}")
         return {
             "waiting": {name: [asdict(f) for f in d.faults.waiting] for name, d in self.devices.items()},
             "in_effect": on,
@@ -461,6 +464,8 @@ class Rack:
             for at in [at for at in self._pulled if at[0] == number]:
                 for end in (at, self._far[at]):
                     self._pulled.pop(end, None)
+            for at in [at for at in self._losing if at[0] == number]:
+                self._losing.pop(at)
             self._renew("a fault was mended", device)
         return {}
 
@@ -491,6 +496,10 @@ class Rack:
             ends = self._cable(device, fault.port)
             self._pulled |= dict.fromkeys(ends, f"cable {device.name}:{fault.port}")
             end = partial(self._plug, ends)
+        elif fault.kind == "one-way":
+            at, _ = self._cable(device, fault.port)
+            self._losing[at] = f"one-way {device.name}:{fault.port}"
+            end = partial(self._plug, (at,))
         else:
             flag = {"refuse-login": "refusing", "lock": "locked"}[fault.kind]
             setattr(device, flag, True)
@@ -520,6 +529,7 @@ class Rack:
     def _plug(self, ends: Iterable[tuple[int, int]]) -> None:
         for end in ends:
             self._pulled.pop(end, None)
+            self._losing.pop(end, None)
         self._renew("a fault has passed")
 
     def _renew(self, what: str, *devices: Device) -> None:
@@ -529,7 +539,7 @@ class Rack:
                 self.dataplane.change(device.name, device.forwarding())
             index = self.fabric.index
             down = {index[name]: f"reboot {name}" for name, device in self.devices.items() if device.down}
-            self.dataplane.break_off(down, self._pulled)
+            self.dataplane.break_off(down, self._pulled, self._losing)
             if self.traffic is not None:
                 self.traffic.landed(what)
         self._notify()

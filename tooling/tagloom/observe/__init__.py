@@ -7,7 +7,8 @@ from tagloom.observe.dead_parts import dead_parts, ports_up
 from tagloom.observe.factory_tables import doubtful, judged_by_command_line
 from tagloom.observe.interpret import interpret
 from tagloom.observe.links import link_findings
-from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, PORTS, SCALARS
+from tagloom.observe.objects import CARRIER, COUNTERS, EVERYTHING, LEARNED, LINKS, PASSING, PORTS, SCALARS
+from tagloom.observe.one_way import OneWayWatch, with_links_lost
 from tagloom.observe.rates import busiest_link, rates, rates_between
 from tagloom.observe.readings import findings_of, observe_all, snapshot_payload
 
@@ -17,9 +18,11 @@ __all__ = [
     "EVERYTHING",
     "LEARNED",
     "LINKS",
+    "PASSING",
     "PORTS",
     "SCALARS",
     "Cabling",
+    "OneWayWatch",
     "Unreached",
     "busiest_link",
     "cabling_of",
@@ -42,4 +45,5 @@ __all__ = [
     "rates_between",
     "refuse_other_hosts",
     "snapshot_payload",
+    "with_links_lost",
 ]

@@ -85,6 +85,9 @@ _SYSTEM_NAMES = "sysDescr sysObjectID sysUpTime sysName"
 
 COUNTERS = _wanted("sysUpTime", _COUNTERS)  # what a poll of traffic needs
 CARRIER = _wanted("sysUpTime", _NAMES, "ifAdminStatus ifOperStatus ifLastChange")  # what is up, and since when
+PASSING = _wanted(  # the same with the unicasts that pass
+    "sysUpTime", _NAMES, "ifAdminStatus ifOperStatus ifLastChange ifHCInUcastPkts ifHCOutUcastPkts"
+)
 PORTS = _wanted("sysUpTime", _NAMES, _COUNTERS)  # the same with the ports' names, from which numbers are told
 LEARNED = _wanted(  # addresses by port
     "sysUpTime", _NAMES, "dot1dBasePortIfIndex dot1qPvid", "dot1qVlanFdbId", "dot1qTpFdbPort dot1qTpFdbStatus"

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tagloom.apply.abort import JOURNAL, at_work
 from tagloom.errors import InputError, TagloomError
+from tagloom.operate.one_way_links import OneWayLinks
 from tagloom.operate.repair import AtOnce, RepairOptions, repair
 from tagloom.operate.repair_detour import dead_for, detour_wave
 from tagloom.operate.repair_runs import assess, assess_ends, what_runs
 from tagloom.operate.repair_target import target
+from tagloom.platforms.port_names import link_name
 from tagloom.records.timetable import DeadStatus
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.observation import Observation
 
+SHOWN, UNHEARD = "as SNMP shows it", "both ends are up, and one receives nothing that the other sends"
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 15.0, 900.0
 READY_SECONDS = 2.5  # at most after a look, and half of the time between two: to prove detours beforehand
 READY_CHARACTERS = 1 << 26  # of the texts that proven detours hold in memory
@@ -72,6 +75,7 @@ class RepairWatch:
     status: DeadStatus = field(default_factory=DeadStatus)
     notified: deque[str] = field(default_factory=deque)
     _site: Site | None = None
+    _one_way: OneWayLinks | None = None
     _runs: Runs | None = None
     _journal_at: int = -1
     _seen: tuple[str, ...] = ()
@@ -91,6 +95,7 @@ class RepairWatch:
         """
         if self._site is None:
             self._site = self.next_site()
+            self._one_way = OneWayLinks(self._site.home)
         if at_work(self._site.home):
             return self.status.away
         try:
@@ -112,8 +117,9 @@ class RepairWatch:
         return self.status.away
 
     def _look_at_all(self, fabric: Fabric) -> dict[str, Observation]:
+        assert self._one_way is not None  # noqa: S101 - the look has begun
         self.notified.clear()
-        self._shown = seen = self.poll(fabric)
+        self._shown = seen = self._one_way.looking(self.poll)(fabric)
         return seen
 
     def _notified_of(self, runs: Runs) -> Assessment | None:
@@ -157,9 +163,16 @@ class RepairWatch:
     def _heed(self, found: Assessment) -> None:
         """Announce what died and what is back since the last look, and note how it stands."""
         dead = tuple(part for part in (*found.dead_switches, *found.dead_links) if part not in found.dead.back)
-        for kind, parts in (("dead", [p for p in dead if p not in self._seen]), ("back", self._back(dead))):
+        lost = self._one_way.lost if self._one_way is not None else ()
+        unheard = {link_name(found.runs.home.fabric, i) for i in lost}
+        fresh = [part for part in dead if part not in self._seen]
+        for kind, parts, why in (
+            ("dead", [part for part in fresh if part not in unheard], SHOWN),
+            ("dead", [part for part in fresh if part in unheard], UNHEARD),
+            ("back", self._back(dead), SHOWN),
+        ):
             if parts:
-                self._announce(kind, tuple(parts), "as SNMP shows it")
+                self._announce(kind, tuple(parts), why)
         self._seen = dead
         self.status = replace(
             self.status,
@@ -196,7 +209,7 @@ class RepairWatch:
         try:
             with self.context(self.next_site()) as opened:
                 context = opened if self.direct is None else replace(opened, direct=self.direct())
-                done = repair(context, self.whole, self.poll, options, AtOnce(found, self._ready))
+                done = repair(context, self.whole, self._look_at_all, options, AtOnce(found, self._ready))
         except (TagloomError, OSError) as error:
             self.status = replace(self.status, failures=self.status.failures + 1)
             self._announce("repair-failed", self._seen, _one_line(error))
