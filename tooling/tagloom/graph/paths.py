@@ -241,9 +241,8 @@ def _departures(fabric: Fabric, routes: Routes) -> Departures | None:
     kind: type[np.unsignedinteger] = np.uint8 if fabric.port_channel.shape[1] < np.iinfo(np.uint8).max else np.uint16
     here = int(np.iinfo(kind).max)
     if routes.relation is not None:
-        port_of = np.append(fabric.tail_port, [0, here]).astype(
-            kind
-        )  # UNUSED (-2) and DELIVERED (-1) index the last two
+        # UNUSED (-2) and DELIVERED (-1) index the last two
+        port_of = np.append(fabric.tail_port, [0, here]).astype(kind)
         given = routes.relation.first[:, targets], routes.relation.following[: len(fabric.tail), targets]
         return Departures(targets, port_of[given[0]], port_of[given[1]], here)
     first = np.zeros((routes.sources, len(targets)), kind)

@@ -1,4 +1,4 @@
-"""Lead a fabric from one state to another through waves whose every state is proven."""
+"""Change a fabric from one state to another in waves of which every state is proven."""
 
 from tagloom.rollout.choose import STRATEGIES, choose, from_factory, keeping, unfit
 from tagloom.rollout.finish import finish

@@ -1,4 +1,4 @@
-"""Keep channel dependencies acyclic while adding to them, and grow spanning trees whose turns fit beside them."""
+"""Add channel dependencies while they stay acyclic, and grow spanning trees whose turns fit beside them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class _Order(NamedTuple):
-    """Dependencies as chained edges, and a topological order of their channels.
+    """Dependencies as linked lists of edges, and a topological order of their channels.
 
-    place      int64[C], where each channel stands in the order
+    place      int64[C], the position of each channel in the order
     ends       int64[2, E], of each edge: the channel held, the channel wanted
     first      int64[2, C], by direction, the newest edge of each channel; following int64[2, E], the one before it
-    size       int64[1], the edges there are
+    size       int64[1], the number of edges
     mark, scratch  int64[C], int64[3, C], for searches
     """
 
@@ -39,17 +39,17 @@ class _Order(NamedTuple):
 
 
 class Acyclic:
-    """Dependencies between C channels with a topological order that is mended as they grow.
+    """Dependencies between C channels, with a topological order that is repaired as they grow.
 
-    Adding an edge looks only at the channels that stand between its ends in the order (Pearce and Kelly, ACM JEA 11,
-    2006); edges come in groups, which are added whole or not at all.
+    Adding an edge visits only the channels between its ends in the order (Pearce and Kelly, ACM JEA 11, 2006). Edges
+    come in groups, which are added as a whole or not at all.
     """
 
     def __init__(self, channels: int, bases: Sequence[Edges], room: int) -> None:
-        """Start from sets of dependencies, each acyclic for itself; what is added must fit each of them.
+        """Start from sets of dependencies, each acyclic by itself; additions must fit each of them.
 
-        There is room for so many more in each. Raises ValueError where one is cyclic. Set n stands on channels of its
-        own, n C .. (n + 1) C.
+        There is room for `room` more in each. Raises ValueError if one is cyclic. Set n uses separate channels, n C ..
+        (n + 1) C.
         """
         held, wanted = together(*((old + n * channels, new + n * channels) for n, (old, new) in enumerate(bases)))
         self.channels, channels = channels, channels * len(bases)
@@ -69,22 +69,22 @@ class Acyclic:
         _link_all(self.order, held, wanted)
 
     def add(self, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
-        """Add dependencies to all sets; where they would close a cycle in one, add none and say so by False."""
+        """Add dependencies to all sets; if they would close a cycle in one, add none and return False."""
         shift = np.arange(len(self.order.place) // self.channels)[:, None] * self.channels
         held, wanted = (held + shift).ravel(), (wanted + shift).ravel()
         return bool(_add(self.order, held, wanted))
 
     def grow_tree(self, fabric: Fabric, links: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Take each link, in order, that joins two parts of a forest and whose turns fit; bool[L].
+        """Return a forest of links, taken in order if they join two parts and their turns fit; bool[L].
 
-        It stops once the switches that `wanted` masks are joined.
+        It stops once the switches that `wanted` masks are connected.
         """
         ends = fabric.tail.astype(np.int64), fabric.head.astype(np.int64)
         return _grow(self.order, links, *ends, wanted, len(self.order.place) // self.channels)
 
 
 def tree_turns(fabric: Fabric, tree: NDArray[np.bool_]) -> Edges:
-    """List the turns of a tree of links, bool[L], as dependencies: from each of its channels to all that go on."""
+    """Return the turns of a tree of links, bool[L], as dependencies: from each of its channels to all next ones."""
     channels = np.flatnonzero(np.repeat(tree, 2))
     into, out = fabric.head[channels], fabric.tail[channels]
     by_out = np.argsort(out, kind="stable")
@@ -98,7 +98,7 @@ def tree_turns(fabric: Fabric, tree: NDArray[np.bool_]) -> Edges:
 
 
 def together(*parts: Edges) -> Edges:
-    """Put dependencies together; some may then stand there twice."""
+    """Return dependencies concatenated; some may then occur twice."""
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
@@ -126,7 +126,7 @@ def _link_all(order: _Order, held: NDArray[np.int64], wanted: NDArray[np.int64])
 
 @kernel
 def _between(order: _Order, start: int, direction: int, bound: int, found: NDArray[np.int64]) -> int:
-    """Collect what `start` leads to (direction 0) or is led to from (1), up to place `bound`; return how many."""
+    """Write what `start` leads to (direction 0) or is led to from (1), up to place `bound`; return the number."""
     place, ends, first, following, _, mark, _ = order
     n, at = 1, 0
     found[0] = start
@@ -146,7 +146,7 @@ def _between(order: _Order, start: int, direction: int, bound: int, found: NDArr
 
 @kernel
 def _insert(order: _Order, held: int, wanted: int) -> bool:
-    """Mend the order for one more edge, not yet linked; False where it closes a cycle, the order being as before."""
+    """Repair the order for one more edge, not yet linked; return False and leave it as is if that closes a cycle."""
     place, mark, scratch = order.place, order.mark, order.scratch
     if held == wanted:
         return False
@@ -181,7 +181,7 @@ def _add(order: _Order, held: NDArray[np.int64], wanted: NDArray[np.int64]) -> b
     began = size[0]
     for i in range(len(held)):
         if not _insert(order, held[i], wanted[i]):
-            while size[0] > began:  # a mended order fits fewer edges as well
+            while size[0] > began:  # the repaired order fits fewer edges as well
                 size[0] -= 1
                 e = size[0]
                 for direction in range(2):
@@ -211,7 +211,7 @@ def _grow(
     switches = len(wanted)
     tree = np.zeros(len(tail) // 2, np.bool_)
     parent = np.arange(switches)
-    count = wanted.astype(np.int64)  # of wanted switches in each part
+    count = wanted.astype(np.int64)  # wanted switches in each part
     missing = count.sum() - 1
     newest = np.full(switches, -1, np.int64)  # channels of the tree that enter a switch, chained
     older = np.full(len(tail), -1, np.int64)

@@ -38,10 +38,10 @@ WHY = {
 
 @dataclass(frozen=True)
 class WavesRequest:
-    """What an order of waves is requested for, and who proves and plans it.
+    """The request for an order of waves, with the services that prove and plan it.
 
-    services    gives what decides waves of a fabric, or between two
-    plan_alone  gives the state that a plan for a fabric has, raises InputError or PlanError where there is none
+    services    returns what decides waves of a fabric, or between two
+    plan_alone  returns the state that a plan for a fabric has, raises InputError or PlanError if there is none
     """
 
     services: ServicesOf
@@ -54,14 +54,13 @@ class WavesRequest:
 def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
     """Return proven waves from `before`, of the old fabric, to `after`, of the new one; pairs of both are never cut.
 
-    VLANs of what both have keep their ids where the plan leaves their trees and paths as they are, and where that
-    proves line by line; else they get ids that are not in use. Links that cannot be plugged in side by side are left
-    first, by a plan without them. Raises InputError for fabrics that no rollout leads between, PlanError where none was
-    found.
+    VLANs of what both have keep their ids if the plan leaves their trees and paths unchanged and that is proven line by
+    line; else they get unused ids. Links that cannot be plugged in side by side go first, by a plan without them.
+    Raises InputError for fabrics between which there can be no rollout, PlanError if none was found.
     """
     refuse_unlike(fabrics)
     if fabrics.contended:
-        return _over_less(fabrics, before, after, requested)
+        return _over_fewer_links(fabrics, before, after, requested)
     before = {switch.name: before[switch.name] for switch in fabrics.old.switches}
     refused: list[PlanError] = []
     for keep in (True, False):
@@ -76,7 +75,7 @@ def grow(fabrics: FabricPair, before: FabricState, after: FabricState, requested
 
 
 def refuse_unlike(fabrics: FabricPair) -> None:
-    """Raise InputError where parts of one name are different things, or switches are managed in different ways."""
+    """Raise InputError if things of one name differ in kind, or switches are managed in different ways."""
     findings = []
     old, new = fabrics.old, fabrics.new
     for name in sorted({*fabrics.gone} & {*fabrics.come}):
@@ -125,11 +124,12 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
         witness = str(first.findings[0]) if first.findings else "unreachable pairs"
         raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
     steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
-    if parts.leave == {**parts.before} or not _taken(parts):  # what only closes ports may go with what only adds
+    # a step that only closes ports may join one that only adds
+    if parts.leave == {**parts.before} or not _taken(parts):
         steps = []
     steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
     transient_ports = _staying_behind(fabrics)
-    waves = _own(steps, parts.before, services, transient_ports)
+    waves = _proven_waves(steps, parts.before, services, transient_ports)
     middle = choose(
         between,
         {switch.name: parts.add[switch.name] for switch in between.switches},
@@ -151,14 +151,14 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
         for wave in middle.waves
     ]
     here = waves[-1].state if waves else parts.add
-    led = {name: here[name] for name in fabrics.gone}  # a tree for the time of the rollout may have passed there
+    led = {name: here[name] for name in fabrics.gone}  # a temporary tree of the rollout may have crossed them
     end = {**parts.end, **led}
     steps = [(Step("end", WHY["end"], end), (between, new))]
     if fabrics.ports_of_links(old):
         let_in = tuple(host for host in new.hosts if (new.switches[host.switch].name, host.port) in fabrics.hosts)
         cleared = replace(new, hosts=let_in, shape=None, reserved=())
         steps.insert(0, (Step("clear", WHY["clear"], {**parts.clear, **led}), (between, cleared)))
-    waves += _own(steps, here, services, frozenset())
+    waves += _proven_waves(steps, here, services, frozenset())
     last = services(new).verify(parts.end)
     if not last.proven:
         witness = str(last.findings[0]) if last.findings else "unreachable pairs"
@@ -188,7 +188,7 @@ def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> 
         switches=(*new.switches, *(old.switches[s] for s in more)),
         ports=(*new.ports, *(old.ports[s] for s in more)),
     )
-    for link in old.links:  # those that go with them, down: a fabric file has no switch without a cable
+    for link in old.links:  # their links go with them, as down: a fabric file has no switch without a cable
         if {link.a, link.b} & {*more}:
             a, b = (fabric.index.get(old.switches[s].name) for s in (link.a, link.b))
             if a is not None and b is not None and not _in_use(fabric, link, a, b):
@@ -205,12 +205,12 @@ def _growth(fabrics: FabricPair, waves: Collection[Wave], left: FabricState) -> 
 
 
 def _in_use(fabric: Fabric, link: Link, a: int, b: int) -> bool:
-    """Return whether a port of a link, between switches `a` and `b`, has something else in a fabric."""
+    """Return whether a port of a link, between switches `a` and `b`, is used otherwise in a fabric."""
     return any(p in fabric.used_ports[a] or q in fabric.used_ports[b] for p, q in link.cables)
 
 
 def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:
-    """Return the ports of hosts on switches that go: nothing is sent there, and they may send until links are shut."""
+    """Return the ports of hosts on switches that go: these get no lines, and may send until their links are shut."""
     return frozenset(
         (name, port)
         for name, ports in fabrics.ports_of_hosts(fabrics.old).items()
@@ -219,13 +219,16 @@ def _staying_behind(fabrics: FabricPair) -> frozenset[Place]:
     )
 
 
-def _own(
+def _proven_waves(
     steps: list[tuple[Step, tuple[Fabric, Fabric]]],
     here: FabricState,
     services: ServicesOf,
     transient_ports: frozenset[Place],
 ) -> list[Wave]:
-    """Prove steps that are no rollout's of one fabric; those that change nothing are left out. Raises PlanError."""
+    """Return waves of steps that belong to no rollout of one fabric; raise PlanError if one is not proven.
+
+    Steps that change nothing are left out.
+    """
     waves: list[Wave] = []
     fabric = steps[0][1][0]
     for step, (_, other) in steps:
@@ -256,8 +259,8 @@ def _own(
     return waves
 
 
-def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
-    """Go over a plan without the links whose ports others will take. Raises PlanError where that is none."""
+def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
+    """Go over a plan without the links whose ports others will take. Raises PlanError if there is none."""
     old = fabrics.old
     lost = [
         not any(port in fabrics.contended.get(name, ()) for name, p, members in ends for port in (p, *members))
@@ -271,7 +274,7 @@ def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, req
     except (InputError, PlanError) as error:
         raise PlanError(
             "what both fabrics have must hold together while links are moved from port to port",
-            _said(error),
+            _error_text(error),
             f"a rollout that adds links at free ports first, and another that takes the old ones away; or {_IN_ONE_GO}",
             (AT_ONCE,),
         ) from error
@@ -280,13 +283,13 @@ def _over_less(fabrics: FabricPair, before: FabricState, after: FabricState, req
     return _joined(fabrics, first, second)
 
 
-def _said(error: TagloomError) -> str:
+def _error_text(error: TagloomError) -> str:
     findings = getattr(error, "findings", ())
     return str(findings[0]) if findings else str(getattr(error, "witness", error))
 
 
 def _joined(fabrics: FabricPair, first: Rollout, second: Rollout) -> Rollout:
-    """Put two rollouts one behind the other."""
+    """Return two rollouts as one."""
     assert first.growth is not None  # noqa: S101 - both lead between fabrics
     assert second.growth is not None  # noqa: S101 - as above
     names = [switch.name for switch in second.growth.fabric.switches]

@@ -1,7 +1,7 @@
-"""Choose how a fabric gets from one state to another: the shortest order of waves that can be proven.
+"""Choose the shortest proven order of waves between two states of a fabric.
 
-Every strategy composes waves, and a wave counts only once it is proven down to the single command line; what does not
-prove is told, with what stood in the way.
+Every strategy composes waves, and a wave counts only once it is proven down to the single command line. Strategies that
+cannot be proven are reported with the reason.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("auto", "direct", "batches", "park", "per-port", "slides", "pause-off", "drain")
 DRAIN_SECONDS = 5.0  # the bound without PAUSE is 6 ms; with PAUSE and fair outputs 0.35 s over 4 hops (128 kB buffers)
-LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows with the inputs of a switch to the power of the hops
+LONGEST_DRAIN_SECONDS = 60.0  # with PAUSE the bound grows as the inputs of a switch to the power of the hops
 BUFFER_SECONDS = 128_000 * 8 / 1e9  # an output's buffer at 1 Gb/s
 UP_MARGIN = 3.0  # times the slowest port of Koibuchi et al. 2011, table 6
-UP_SECONDS = 10.0  # where the table does not have the model
+UP_SECONDS = 10.0  # for models that the table lacks
 FULL_SPEED_MBPS = 1000
 LINE_SECONDS = 0.02  # a command's echo and prompt; to be measured on the first real switch
 SESSION_SECONDS = 2.5  # login, read-back and save, as the virtual rack takes; to be measured likewise
-BATCHED_HOSTS = 256  # more are not tried one by one
-TREES_TRIED = 4  # of those whose turns fit: they differ in what the tables have room for
+BATCHED_HOSTS = 256  # most hosts for which source batches are tried
+TREES_TRIED = 4  # of those whose turns fit: they differ in the table space they need
 
 
 def choose(
@@ -64,10 +64,9 @@ def choose(
 ) -> Rollout:
     """Return proven waves from `before` to `after`, or raise PlanError saying why none was found.
 
-    VLANs of `after` are renumbered where an id of `before` names something else, unless told that none does.
-    `strategy` asks for one of STRATEGIES
-    alone; hosts are paused only with `allow_drain`, and only where nothing else was found. Raises InputError for a
-    strategy there is not.
+    With `renumber`, VLANs of `after` get other ids if an id of `before` names something else. A `strategy` other than
+    "auto" is tried alone. Hosts are paused only with `allow_drain`, and only if nothing else was found. Raises
+    InputError for an unknown strategy.
     """
     if found := unfit(strategy, allow_drain=allow_drain):
         raise InputError(found)
@@ -87,7 +86,7 @@ def choose(
     if steps := spanning_steps(fabric, before, after):
         request = _Request(fabric, before, steps[-1].state, services)
         first = _proven(request, _Plan("spanning tree", steps))
-        assert first is not None, request.refused  # noqa: S101 - it runs on no port of the fabric in either end
+        assert first is not None, request.refused  # noqa: S101 - it runs on no port of the fabric at either end
         rest = choose(
             fabric, first[-1].state, after, services, strategy=strategy, allow_drain=allow_drain, renumber=False
         )
@@ -103,9 +102,9 @@ def choose(
 
 
 def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> Rollout | None:
-    """Return waves from a state that does not prove as it stands, by which every pair that works goes on working.
+    """Return waves from an unproven state by which every pair that works goes on working.
 
-    None where no such are found, or where VLANs of `after` would need other ids than they have.
+    Return None if no such waves are found, or if VLANs of `after` would need other ids.
     """
     if renumbered(before, after, fabric.first_vlan) != after:
         return None
@@ -120,7 +119,7 @@ def keeping(fabric: Fabric, before: FabricState, after: FabricState, services: P
             waves = _proven(request, replace(plan, steps=steps)) if len(steps) == len(plan.steps) else None
             if waves is not None:
                 return Rollout(plan.strategy, before, after, waves, services.verify(before), after_proof)
-    except PlanError:  # the model has no words for a state on the way: what runs is not of a plan's kind
+    except PlanError:  # a state in between cannot be written for the model: what runs is unlike a plan
         return None
     return None
 
@@ -137,20 +136,19 @@ def from_factory(
 ) -> Rollout:
     """Return proven waves from the factory's VLAN 1 under spanning tree, whose active tree is `tree`, to `after`.
 
-    What takes links down for a moment, flow control among it, comes last, as a rollout of its own between two plans.
-    `assumed` says what of `tree` nobody has read from the switches.
-    Raises PlanError where a wave does not prove.
+    Changes that take links down for a moment, flow control included, come last, as a rollout of their own between two
+    plans. `assumed` says what of `tree` was not read from the switches. Raises PlanError if a wave is not proven.
     """
     end = plain_end(before, after)
     before_proof, end_proof = services.verify(before), services.verify(end)
     if not end_proof.proven:
         raise PlanError("a rollout ends in a state that proves", str(end_proof.findings[0]), "tagloom plan", ("plan",))
     request = _Request(fabric, before, end, services)
-    fresh = request.fresh_vlans(1)
-    if not fresh:
+    unused = request.unused_vlans(1)
+    if not unused:
         rule = f"a VLAN id of {fabric.first_vlan} to {MAX_VLAN} that no switch has, for the time of the rollout"
         raise PlanError(rule, "none is free", "vlans: {first: N} in the fabric file, and plan again")
-    steps = greenfield(request.change, tree, fresh[0])
+    steps = greenfield(request.change, tree, unused[0])
     waves = _proven(request, _Plan("greenfield", steps))
     if waves is None:
         rule, next_step = "every wave from the factory's state must prove", f"tagloom {AT_ONCE} sets it up in one go"
@@ -162,7 +160,7 @@ def from_factory(
 
 
 def unfit(strategy: str, *, allow_drain: bool = False) -> list[Finding]:
-    """Find what is wrong with the wish for a strategy."""
+    """Return findings against a requested strategy."""
     if strategy not in STRATEGIES:
         return [Finding("--strategy", "one of " + ", ".join(STRATEGIES), repr(strategy))]
     if strategy == "drain" and not allow_drain:
@@ -177,12 +175,12 @@ class _Plan:
 
 
 class _Request:
-    """One question, what is known about it, and why strategies were refused so far."""
+    """A requested change, the facts known about it, and why strategies were refused so far."""
 
     def __init__(self, fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices) -> None:
         self.fabric, self.before, self.after, self.services = fabric, before, after, services
         self.refused: list[str] = []
-        self.short = False  # whether tables or VLAN ids were too few for some strategy
+        self.short = False  # whether tables were too small for some strategy
         self.old, self.new = services.dependencies(before), services.dependencies(after)
 
     @cached_property
@@ -191,7 +189,7 @@ class _Request:
 
     @cached_property
     def confusable(self) -> list[int]:
-        """List the channels on which old and new frames both travel untagged."""
+        """Return the channels on which old and new frames both travel untagged."""
         both = leaving(self.fabric, self.before) & leaving(self.fabric, self.after)
         return [int(c) for c in np.flatnonzero(both)]
 
@@ -201,7 +199,7 @@ class _Request:
 
     @cached_property
     def hosts_retrained(self) -> list[str]:
-        """List the hosts whose own port changes speed, negotiation, flow control or EEE."""
+        """Return the hosts whose own port changes speed, negotiation, flow control or EEE."""
         found = []
         for host in self.fabric.hosts:
             switch, p = self.fabric.switches[host.switch], host.port - 1
@@ -212,7 +210,7 @@ class _Request:
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
-        """Return which links a tree in between may use: those on before or after that need no retraining."""
+        """Return which links an intermediate tree may use: those on before or after that need no retraining."""
         on = links_on(self.fabric, self.before) | links_on(self.fabric, self.after)
         return on & ~self.retrained
 
@@ -234,14 +232,14 @@ class _Request:
             for s, switch in enumerate(self.fabric.switches)
         )
 
-    def fresh_vlans(self, count: int) -> list[int]:
-        """Return ids that no VLAN of either end has."""
+    def unused_vlans(self, count: int) -> list[int]:
+        """Return up to `count` ids that no VLAN of either end has."""
         taken = {v for state in (self.before, self.after) for held in state.values() for v in held.vlans.tolist()}
         free = (v for v in range(self.fabric.first_vlan, MAX_VLAN + 1) if v not in taken)
         return [v for v, _ in zip(free, range(count), strict=False)]
 
     def _drain_seconds(self) -> float:
-        """Bound how long a frame of the old kind may wait: with fair outputs (Q / R) sum of f^k over the hops k.
+        """Return a bound on the wait of an old frame: with fair outputs (Q / R) sum of f^k over the hops k.
 
         f is the most channels that wait for one, hops the longest chain of dependencies. Unfair arbiters have no bound.
         """
@@ -259,7 +257,7 @@ class _Request:
         return min(max(DRAIN_SECONDS, worst), LONGEST_DRAIN_SECONDS)
 
     def _up_seconds(self) -> float:
-        """Return what the slowest port that is raised or retrained takes until it carries frames, with a margin."""
+        """Return how long the slowest raised or retrained port takes until it carries frames, with a margin."""
         rising = links_on(self.fabric, self.after) & ~links_on(self.fabric, self.before)
         waits = [0.0]
         for link, *ends in self.fabric.cables[(rising | self.retrained)[self.fabric.cables[:, 0]]].tolist():
@@ -287,7 +285,7 @@ def both_fit(room: tuple[int, int], one: SwitchState, other: SwitchState) -> boo
 
 
 def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Iterator[_Plan]:  # noqa: C901, PLR0912 - a branch for each strategy, and why it may not do
-    """Yield the strategies that may do, fewest waves first; say of the others why not."""
+    """Yield the strategies that may succeed, fewest waves first; record why the others cannot."""
     wanted = {strategy} if strategy != "auto" else set(STRATEGIES)
     name = request.services.name_channel
     apart = not request.confusable and not request.retrained.any() and not request.hosts_retrained
@@ -309,7 +307,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
     batches: list[NDArray[np.bool_]] | None = None
     if apart and request.cycle and "batches" in wanted:
         batches = _batches(request)
-        if batches is not None and len(batches) <= 2:  # fewer waves than a tree, and as many drains
+        if batches is not None and len(batches) <= 2:  # fewer waves than over a tree, and as many drains
             yield _Plan("batches", through(request.change, [request.after], batches))
     if not request.hosts_retrained:
         if "park" in wanted:
@@ -334,7 +332,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
 
 
 def _pieces(request: _Request) -> Iterator[_Plan]:
-    """Install new VLANs one by one where both sets have no room beside each other: first what frees most old ones."""
+    """Install new VLANs one by one if the tables cannot hold both sets: first those that free most old ones."""
     fabric, hosts = request.fabric, len(request.fabric.hosts)
     ends = request.before, request.after
     if any(leaving(fabric, state).any() for state in ends):
@@ -358,8 +356,8 @@ def _pieces(request: _Request) -> Iterator[_Plan]:
 
 
 def _parked(request: _Request) -> Iterator[_Plan]:
-    """Park hosts on one tagged tree that fits beside the old paths and beside the new."""
-    vlans, found = request.fresh_vlans(1), False
+    """Move hosts to one tagged tree that is acyclic with the old paths and with the new."""
+    vlans, found = request.unused_vlans(1), False
     if not vlans:
         ids = f"{request.fabric.first_vlan} to {MAX_VLAN}"
         request.refused.append(f"no VLAN id of {ids} is free for a tree beside both")
@@ -370,7 +368,7 @@ def _parked(request: _Request) -> Iterator[_Plan]:
         found = True
         layer = tree_state(request.fabric, tree, vlans[0])
         yield _Plan("park", through(request.change, [layer, request.after]))
-        if number == 0 and request.short:  # without entries it floods, still once to each host: it is one tree
+        if number == 0 and request.short:  # without entries it floods, but once to each host, since it is one tree
             bare = tree_state(request.fabric, tree, vlans[0], pinned=False)
             assumptions = ProofAssumptions(learning=frozenset(vlans))
             steps = through(request.change, [bare, request.after])
@@ -380,7 +378,7 @@ def _parked(request: _Request) -> Iterator[_Plan]:
 
 
 def _by_ports(request: _Request) -> Iterator[_Plan]:
-    """Lead every in-port through VLANs of its own, where frames travel untagged before and after."""
+    """Lead every in-port through VLANs of its own, if frames travel untagged before and after."""
     ends = request.before, request.after
     tagged = any(leaving(request.fabric, state, Membership.TAGGED).any() for state in ends)
     if tagged or request.cycle or request.retrained.any():
@@ -394,9 +392,9 @@ def _by_ports(request: _Request) -> Iterator[_Plan]:
 
 
 def _slid(request: _Request) -> _Plan | None:
-    """Go over a chain of trees, each a slide or more from the one before."""
+    """Go over a chain of trees, each one or more slides from the one before."""
     trees = chain(request.fabric, request.usable, request.old, request.new)
-    vlans = request.fresh_vlans(len(trees or ()))
+    vlans = request.unused_vlans(len(trees or ()))
     if not trees or len(vlans) < len(trees):
         request.refused.append("no chain of spanning trees was found that leads from the old paths to the new")
         return None
@@ -405,9 +403,10 @@ def _slid(request: _Request) -> _Plan | None:
 
 
 def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
-    """Split the hosts so that each batch may flip at once: acyclic with old paths of those that did not flip yet.
+    """Split the hosts so that each batch may flip at once: acyclic with the old paths of hosts that have not flipped.
 
-    Greedily as many as fit, then the next batch after a drain. None where that gets stuck or there are too many hosts.
+    Each batch greedily takes as many as fit; the next follows after a drain. Return None if hosts are left over or
+    there are too many.
     """
     hosts, channels = len(request.fabric.hosts), len(request.fabric.tail)
     if hosts > BATCHED_HOSTS:
@@ -434,7 +433,7 @@ def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
 
 
 def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
-    """Prove every wave of a plan; None, with the reason noted, where one has no room or does not prove."""
+    """Prove every wave of a plan; return None, and record the reason, if one has no room or is not proven."""
     waves: list[Wave] = []
     here = request.before
     for number, step in enumerate(plan.steps, start=1):
@@ -454,7 +453,7 @@ def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
 
 
 def timed(here: FabricState, step: Step, proof: WaveProof, lines: int) -> Wave:
-    """Return a step that was proven as a wave, with what it will take."""
+    """Return a proven step as a wave, with its expected duration."""
     busiest = lines / max(1, sum(step.state[name] is not here[name] for name in here))
     seconds = SESSION_SECONDS + LINE_SECONDS * busiest + step.wait_seconds
     down = seconds if step.assumptions.paused else 0.0

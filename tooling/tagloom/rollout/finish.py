@@ -1,4 +1,4 @@
-"""Decide what may still be sent where a switch stopped inside a wave: to stop is safe, to finish must be proven."""
+"""Decide what may still be sent after a switch stopped inside a wave: stopping is safe, finishing must be proven."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def finish(
 ) -> Iterator[FabricState]:
     """Yield one by one the ends of waves `number` .. n that all others may take, whatever the stuck switches hold.
 
-    `states` are the state before the rollout and the end of each of its n waves, `assumptions` those that the waves
-    were proven under, by default as planned; the `stuck` switches stopped anywhere among the lines of wave `number` (1
-    .. n), or went back to its beginning. Each wave is proven with all their positions. What a frame may still meet
-    because of them stays where a removal would take it (lemma 5: VLANs that the stuck switches' hosts may name, and
-    ports' settings where that is not enough). In what is given, the stuck switches stand as before wave `number`.
-    `parts` are what each of the n waves is proven for, and by what: between two fabrics what both have. Nothing goes on
-    where that leaves out a stuck switch. Raises PlanError with the witness at the first wave that does not prove: then
-    stopping is left, or going back.
+    `states` are the state before the rollout and the end of each of its n waves. `assumptions` are those that the waves
+    were proven under, by default as planned. The `stuck` switches stopped anywhere among the lines of wave `number` (1
+    .. n), or returned to its beginning; the yielded states hold their state before wave `number`. `parts` are the
+    fabric, and its services, that each of the n waves is proven for: between two fabrics what both have. Nothing
+    continues if that leaves out a stuck switch.
+
+    Each wave is proven with all positions of the stuck switches. What a frame may still meet because of them is not
+    removed (lemma 5: VLANs that the stuck switches' hosts may name, and port settings if that is not enough). Raises
+    PlanError with the witness at the first wave that is not proven: then only stopping or going back is left.
     """
     positions = {name: (states[number - 1][name], states[number][name]) for name in stuck}
     frozen = {name: state for name, (state, _) in positions.items()}
@@ -74,7 +75,7 @@ def _ends(
     services: ProofServices,
     positions: Mapping[str, tuple[SwitchState, SwitchState]],
 ) -> Iterator[FabricState]:
-    """Yield where a wave may end: as wanted, with VLANs that frames may still meet, and with the ports as they are."""
+    """Yield ends to try for a wave: as wanted, with VLANs that frames may still meet, then with unchanged ports."""
     yield wanted
     live: dict[int, set[int]] = {}
     for s, vlan in services.live(here, positions):

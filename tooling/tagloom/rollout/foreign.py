@@ -1,4 +1,4 @@
-"""Choose the links that VLANs of others keep, so that each is left a tree that joins what it joined."""
+"""Choose the links that foreign VLANs keep, so that each is a forest that connects what it connected."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def cells_to_prune(
     fabric: Fabric, vlans: Collection[int], before: FabricState, after: FabricState, forwards: NDArray[np.bool_]
 ) -> Cells:
-    """Return the memberships of `vlans` to take from ports of links, so that the links left to each are a forest.
+    """Return the memberships of `vlans` to remove from ports of links, so that the links left to each form a forest.
 
-    It joins all that links join `before`. Of the links of a ring, those go that spanning tree does not let forward
-    now (`forwards`, bool[L]) first; then those that are on only `before`, or only `after`.
+    It connects all that links connect in `before` or `after`. Of the links of a ring, those go first that are on only
+    in `after`, then those only in `before`, then those that spanning tree blocks now (not in `forwards`, bool[L]).
     """
     import networkx as nx  # noqa: PLC0415 - a third of a second that most rollouts need not wait for
 
@@ -46,7 +46,7 @@ def cells_to_prune(
 
 
 def without_members(state: FabricState, cells: Mapping[str, Collection[tuple[int, int]]]) -> FabricState:
-    """Return a state without some memberships, by switch as (VLAN, port); those of VLANs that it lacks are none."""
+    """Return a state without some memberships, by switch as (VLAN, port); VLANs that it lacks are skipped."""
     found = dict(state)
     for name, mine in cells.items():
         held = found[name]

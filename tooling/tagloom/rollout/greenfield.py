@@ -1,4 +1,4 @@
-"""Lead a fabric from the factory's VLAN 1 under spanning tree, loops cabled and hosts alive, to a plan."""
+"""Change a fabric from the factory's VLAN 1 under spanning tree, loops cabled and hosts running, to a plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PAUSE = f"pause the hosts, and: tagloom {AT_ONCE}"
 
 
 def factory_like(fabric: Fabric, state: FabricState) -> bool:
-    """Return whether every port of the fabric is as it left the factory: untagged in VLAN 1, spanning tree running."""
+    """Return whether every port of the fabric is as from the factory: untagged in VLAN 1, spanning tree running."""
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         at = np.array(fabric.used_ports[s], np.int64) - 1
@@ -43,29 +43,27 @@ def factory_like(fabric: Fabric, state: FabricState) -> bool:
 
 
 def plain_end(before: FabricState, after: FabricState) -> FabricState:
-    """Return `after` with the ports' speed, negotiation, flow control and EEE as they are: those come last."""
+    """Return `after` with the ports' speed, negotiation, flow control and EEE as in `before`: those change last."""
     return {
         name: with_cells(held, before[name], np.arange(held.ports), RETRAINING.values()) for name, held in after.items()
     }
 
 
-def greenfield(change: Change, tree: Spanning, fresh_vlan: int) -> list[Step]:
-    """Compose the waves: strip, spanning tree off leaf first, hosts to the plan, VLAN 1 away.
+def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
+    """Return the steps: strip, spanning tree off leaves first, hosts to the plan, VLAN 1 removed.
 
-    `tree` is the active one. While spanning tree runs, what it blocks forwards nothing; that stays so because no line
-    of the first wave bears on it. A switch that drops BPDUs and has nobody below it in the tree takes only alternatives
-    from the others when its spanning tree goes off, so by induction no root port moves (lemma 9). VLAN 1 is one tree by
-    then, in which switches learn; from it hosts go to a plan of tagged frames directly, and to one of untagged frames
-    over a tagged tree, since PVIDs between switches must not change under frames that name no VLAN. Nothing sends PAUSE
-    at the factory, so dependencies cannot lock; what goes round is looked for. Raises PlanError for a fabric of other
-    kinds.
+    `tree` is the active one. While spanning tree runs, the ports it blocks forward nothing; no line of the first wave
+    affects that. A switch that drops BPDUs and has no switch below it in the tree then uses only alternatives in which
+    switches learn. From there hosts go to a plan of tagged frames directly. To one of untagged frames they go over a
+    tagged tree, since PVIDs between switches must not change under frames that name no VLAN. Nothing sends PAUSE at the
+    factory, so dependencies cannot deadlock; only loops are checked. Raises PlanError for other fabrics.
     """
     fabric = change.fabric
     _check(change)
     on_tree = np.repeat(tree.links, 2)
     layers = [change.after]
     if leaving(fabric, change.after).any():
-        layers.insert(0, tree_state(fabric, tree.links, fresh_vlan))
+        layers.insert(0, tree_state(fabric, tree.links, unused_vlan))
     stripped: FabricState = {}
     for s, switch in enumerate(fabric.switches):
         held, goal = change.before[switch.name], change.after[switch.name]
@@ -114,9 +112,9 @@ def _check(change: Change) -> None:
 
 
 def _off(fabric: Fabric, s: int, held: SwitchState, goal: SwitchState) -> SwitchState:
-    """Return a switch with spanning tree off where `goal` has it off: altogether, or at the fabric's ports alone.
+    """Return a switch with spanning tree off as `goal` has it: altogether, or at the fabric's ports alone.
 
-    To the others it is the same: such a port drops BPDUs and sends none.
+    Other switches see no difference: such a port drops BPDUs and sends none.
     """
     if not goal.spanning_tree:
         return replace(held, spanning_tree=False)
@@ -124,7 +122,7 @@ def _off(fabric: Fabric, s: int, held: SwitchState, goal: SwitchState) -> Switch
 
 
 def _without_default(held: SwitchState, at: list[int]) -> SwitchState:
-    """Return `held` without some ports (from 0) in VLAN 1; all ports are in general mode."""
+    """Return `held` with some ports (from 0) removed from VLAN 1; all ports are in general mode."""
     members = held.membership.copy()
     members[held.vlan_index[DEFAULT_VLAN], at] = Membership.NONE
     assert all(held.mode[p] == PortMode.GENERAL for p in at)  # noqa: S101 - a plan's ports are

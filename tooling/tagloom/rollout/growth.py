@@ -1,18 +1,17 @@
-"""Compose the states between two fabrics: who leaves goes first, then what both have changes, who comes is last.
+"""Compose the states between two fabrics: what goes leaves first, then what both have changes, what is new comes last.
 
-Between what runs and what is planned there are four states, and the last is the plan's:
-
+Between what runs and what is planned there are four states; the last state is the plan's:
 leave    the ports of hosts that go are closed; ports that are taken for something new are shut and in no VLAN
-add      all that only adds: VLANs, members and entries of what comes, on ports that are shut, new switches among them;
-         entries for a host's new address beside those for its old one
-change   where what both have stands as planned, the links that come are open and those that go are shut; in between
-         lie the waves of an ordinary rollout, on the fabric of all switches and links of both (`Meeting.united`)
-clear    entries and members of what went are gone, its ports still shut: left out where no link goes
+add      everything that only adds: VLANs, members and entries of what comes, on ports that are shut, on new switches
+         too; entries for a host's new address beside those for its old one
+change   what both have is as planned, the links that come are open and those that go are shut; in between are the
+         waves of an ordinary rollout, on the fabric of all switches and links of both (`FabricPair.united`)
+clear    entries and members of what went are gone, its ports still shut: left out if no link goes
 end      as planned: ports of what went are given back, hosts that come are let in
 
-A VLAN of the plan that is one of the old ones, grown or shrunk, keeps its id: where both have a port or an entry for
-the same host, they agree. Such a VLAN is changed in place, which adds to or takes from a tree; whether that is safe
-at every line is for the proof of the wave to say, and where it is not, `matches` is asked for fewer.
+A VLAN of the plan that is one of the old ones, grown or shrunk, keeps its id: wherever both have a member port or an
+entry for the same host, they agree. Such a VLAN is changed in place, which adds to or removes from a tree. The proof of
+the wave decides whether that is safe at every line; if not, `stages` is called without `keep`.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stages:
-    """What every switch holds before, after each of `leave`, `add`, `change` and `clear`, and in the end.
+    """The state of every switch before, after each of `leave`, `add`, `change` and `clear`, and in the end.
 
-    `before` .. `change` are of all switches of both fabrics, `clear` and `end` of those of the new one alone.
+    `before` .. `change` contain the switches of both fabrics, `clear` and `end` those of the new one alone.
     """
 
     before: FabricState
@@ -75,17 +74,16 @@ class Stages:
 def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep: bool = True) -> Stages:
     """Return the states between `before`, of the old fabric, and `after`, of the new one.
 
-    Without `keep`, no VLAN is changed in place: what comes has ids that are not in use. Raises PlanError where too few
-    are left.
+    Without `keep`, no VLAN is changed in place: what comes has unused ids. Raises PlanError if too few are left.
     """
     keeps = _matches(fabrics, before, after) if keep else {}
     after = _numbered(fabrics.new, before, after, keeps)
-    both = _Both(fabrics, before, after, frozenset(keeps.values()))
+    both = _StatesOfBoth(fabrics, before, after, frozenset(keeps.values()))
     parts: list[FabricState] = [{}, {}, {}, {}, {}, {}]
     for switch in (*fabrics.new.live, *(s for s in fabrics.old.live if s.name in fabrics.gone)):
         held: tuple[SwitchState, ...]
         if switch.name in fabrics.gone:
-            was = before[switch.name]  # only where a host with a new address is reached over it, lines are sent to it
+            was = before[switch.name]  # it gets lines only if a host with a new address is reached over it
             held = was, was, both.renewed(was), both.renewed(was)
         elif switch.name in fabrics.switches:
             held = both.kept(switch)
@@ -97,15 +95,15 @@ def stages(fabrics: FabricPair, before: FabricState, after: FabricState, *, keep
 
 
 def numbered_as(fabrics: FabricPair, before: FabricState, after: FabricState) -> FabricState:
-    """Return `after`, of the new fabric, with the VLAN ids of `before` where VLANs grew or shrank from old ones.
+    """Return `after`, of the new fabric, with the VLAN ids of `before` for VLANs that grew or shrank from old ones.
 
-    Any other VLAN has an id that `before` uses nowhere. Raises PlanError where too few are left.
+    Any other VLAN has an id that `before` uses nowhere. Raises PlanError if too few are left.
     """
     return _numbered(fabrics.new, before, after, _matches(fabrics, before, after))
 
 
-class _Both:
-    """Both fabrics' states, VLAN ids of `after` being those it shall have, and which of them are old ones."""
+class _StatesOfBoth:
+    """Both fabrics' states, with final VLAN ids in `after`, and which of those ids are old ones."""
 
     def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState, same: frozenset[int]) -> None:
         self.fabrics, self.before, self.after, self.same = fabrics, before, after, same
@@ -138,7 +136,8 @@ class _Both:
         cells = [column for column, _ in PORT_CELLS.values() if column not in wide]
         change = with_cells(change, old, going, cells)
         change = _dead_pvids(platform, _shut(change, going), going)
-        change = _with_columns(platform, change, going, {"frames": Frames.ALL})  # other modes may have no words for it
+        # other modes may have no command for it
+        change = _with_columns(platform, change, going, {"frames": Frames.ALL})
         change = _without_members(change, going, content)
         end = _given_back(platform, new, np.union1d(lost, left), how)
         clear = _closed(platform, new, lost, enabled=False)
@@ -154,7 +153,7 @@ class _Both:
         return with_copied_entries(state, np.flatnonzero(rows), changed)
 
     def coming(self, switch: Switch) -> tuple[SwitchState, ...]:
-        """Return the six states of a switch that only the new fabric has: its ports are shut till others are ready."""
+        """Return the six states of a switch that only the new fabric has: its ports are shut until others are ready."""
         platform, new = platforms.of(switch), self.after[switch.name]
         s = self.fabrics.new.index[switch.name]
         used = np.array(self.fabrics.new.used_ports[s], np.int64) - 1
@@ -167,7 +166,7 @@ class _Both:
     def _content(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
         """Return what a VLAN that keeps its id holds on a switch meanwhile: all that it had and will have.
 
-        Of what goes, entries of hosts are gone at once; members stay, on links that are in use until they are shut.
+        Entries of hosts that go are gone at once; members stay, on links that are in use until they are shut.
         """
         if vlan not in old.vlan_index and vlan not in new.vlan_index:
             return None
@@ -188,9 +187,9 @@ def _new_addresses(was: Host, known: Host) -> tuple[int, ...]:
 
 
 def _one_address(was: Host, known: Host) -> tuple[int, int]:
-    """Return an address by which the old fabric knows a host and one by which the new one does, the same if there is.
+    """Return an address of a host in the old fabric and one in the new, the same one if possible.
 
-    All addresses of a host have the same entries, so one of them stands for all.
+    All addresses of a host have the same entries, so one stands for all.
     """
     both = next((mac for mac in was.macs if mac in known.macs), 0)
     return (both, both) if both else (was.macs[0], known.macs[0])
@@ -201,7 +200,7 @@ def _ports(by_switch: Mapping[str, set[int]], name: str) -> Ports:
 
 
 def _elsewhere(fabrics: FabricPair, switch: Switch, old: SwitchState, new: SwitchState) -> SwitchState:
-    """Return `new` with the ports that neither fabric has as they are in `old`: they are nobody's to change."""
+    """Return `new` with ports that neither fabric uses as they are in `old`: they must not change."""
     theirs = np.ones(old.ports, np.bool_)
     for fabric in (fabrics.old, fabrics.new):
         theirs[np.array(fabric.used_ports[fabric.index[switch.name]], np.int64) - 1] = False
@@ -220,13 +219,13 @@ def _wide_columns(platform: Platform) -> frozenset[str]:
     return frozenset(PORT_CELLS[cell][0] for cell in switchwide(platform) if cell in PORT_CELLS)
 
 
-# --- which VLAN is which ----------------------------------------------------------------------------------------------
+# --- matching VLANs -------------------------------------------------------------------------------------------------
 
 
 def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> dict[int, int]:
-    """Map VLANs of `after` to those of `before` that they grew or shrank from.
+    """Return the VLAN of `before` that each VLAN of `after` grew or shrank from, if any.
 
-    The hosts that send in it say which it may be; where nobody sends, one that is the same on all that both have.
+    The hosts that send in it determine the candidates; if none sends, it must be equal on all that both fabrics have.
     """
     named: dict[int, dict[int, int]] = {}  # VLAN after -> VLAN before -> hosts that name both
     mine, theirs = owned(after), owned(before)
@@ -234,7 +233,7 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
         w, v = int(after[name].pvid[port - 1]), int(before[name].pvid[port - 1])
         if w in mine and v in theirs:
             named.setdefault(w, {})[v] = named.get(w, {}).get(v, 0) + 1
-    look = _Look(fabrics, before, after)
+    look = _VlanComparison(fabrics, before, after)
     free, found = set(theirs), dict[int, int]()
     wishes = sorted((-count, w != v, w, v) for w, ways in named.items() for v, count in ways.items())
     for _, _, w, v in wishes:
@@ -249,8 +248,8 @@ def _matches(fabrics: FabricPair, before: FabricState, after: FabricState) -> di
     return found
 
 
-class _Look:
-    """Compare a VLAN of the one fabric with a VLAN of the other, on the ports and of the hosts that both have."""
+class _VlanComparison:
+    """Compares a VLAN of one fabric with a VLAN of the other, on the ports and for the hosts that both have."""
 
     def __init__(self, fabrics: FabricPair, before: FabricState, after: FabricState) -> None:
         self.before, self.after = before, after
@@ -273,7 +272,7 @@ class _Look:
             self.shared[name] = mask
 
     def agree(self, v: int, w: int) -> bool:
-        """Return whether `w` is `v` with members and entries more, or less, and none otherwise."""
+        """Return whether `w` equals `v`, or only adds to it or only removes from it."""
         more = less = False
         for name in self.names:
             old, new = self.before[name], self.after[name]
@@ -303,7 +302,7 @@ class _Look:
         return True
 
     def _entries(self, name: str, v: int, w: int) -> tuple[tuple[NDArray[np.uint64], NDArray[np.uint64]], ...]:
-        """Return (addresses as the new fabric has them, sets of ports as bits) of hosts that both have, in each."""
+        """Return (addresses as in the new fabric, sets of ports as bits) of hosts that both have, for each VLAN."""
         mac, port = _entries(self.before[name], v)
         known = np.isin(mac, self.was)
         mac, port = self.will[np.searchsorted(self.was, mac[known])], port[known]
@@ -320,23 +319,23 @@ def _as_sets(mac: NDArray[np.uint64], port: NDArray[np.int32]) -> tuple[NDArray[
 
 
 def _numbered(fabric: Fabric, before: FabricState, after: FabricState, keeps: Mapping[int, int]) -> FabricState:
-    """Return `after` with the ids of VLANs that are kept, all others being in use nowhere."""
+    """Return `after` with the ids of VLANs that are kept, and ids that `before` uses nowhere for all others."""
     used = {v for state in before.values() for v in state.vlans.tolist()}
     mine = sorted(owned(after))
     number = dict(keeps)
     taken = used | {v for v in mine if v not in number}
-    fresh = fabric.first_vlan
+    unused = fabric.first_vlan
     for v in mine:
         if v in number or v not in used:
             continue
-        while fresh in taken:
-            fresh += 1
-        if fresh > MAX_VLAN:
+        while unused in taken:
+            unused += 1
+        if unused > MAX_VLAN:
             rule = "a VLAN id that no switch uses for each tree that is not an old one"
             next_step = f"a plan with fewer VLANs, or tagloom {AT_ONCE} sets it up in one go"
             raise PlanError(rule, "none is left", next_step, (AT_ONCE,))
-        number[v] = fresh
-        taken.add(fresh)
+        number[v] = unused
+        taken.add(unused)
     return {name: with_numbers(name, state, number) for name, state in after.items()}
 
 
@@ -354,7 +353,7 @@ def _entries(state: SwitchState, vlan: int) -> tuple[NDArray[np.uint64], NDArray
 
 
 def _with_contents(state: SwitchState, contents: Mapping[int, Content | None]) -> SwitchState:
-    """Return a state in which each VLAN of `contents` holds just that, and is absent where that is None."""
+    """Return a state in which each VLAN of `contents` holds just that, and is absent if it is None."""
     state = without(state, set(contents))
     mine = {v: content for v, content in contents.items() if content is not None}
     if not mine:
@@ -379,7 +378,7 @@ def _with_contents(state: SwitchState, contents: Mapping[int, Content | None]) -
 
 
 def _ready(platform: Platform, state: SwitchState, new: SwitchState, at: Ports) -> SwitchState:
-    """Return `state` with ports set as in `new`, but shut; a PVID whose VLAN is not there yet names none."""
+    """Return `state` with ports set as in `new`, but shut; a PVID whose VLAN does not exist yet names none."""
     if not len(at):
         return state
     wide = _wide_columns(platform)
@@ -396,7 +395,7 @@ def _shut(state: SwitchState, at: Ports) -> SwitchState:
 
 
 def _dead_pvids(platform: Platform, state: SwitchState, at: Ports) -> SwitchState:
-    """Return `state` with PVIDs that name no VLAN of the switch naming none."""
+    """Return `state` with PVIDs that name no VLAN of the switch set to a dead one."""
     stale = at[~np.isin(state.pvid[at], [*state.vlans.tolist(), DISCARD_PVID])]
     if not len(stale):
         return state
@@ -411,7 +410,7 @@ def _nothing(platform: Platform) -> int:
 
 
 def _without_members(state: SwitchState, at: Ports, but: Collection[int]) -> SwitchState:
-    """Return `state` with ports in no VLAN, those of `but` passed over."""
+    """Return `state` with ports in no VLAN, except those of `but`."""
     if not len(at):
         return state
     rows = np.array([v not in but for v in state.vlans.tolist()], np.bool_)
@@ -421,7 +420,7 @@ def _without_members(state: SwitchState, at: Ports, but: Collection[int]) -> Swi
 
 
 def _without_entries_at(state: SwitchState, at: Ports) -> SwitchState:
-    """Return `state` without entries of tagloom's VLANs that point at some ports: those are about to leave them."""
+    """Return `state` without entries of tagloom's VLANs that point at some ports, which are about to leave them."""
     rows = ~(np.isin(state.entry_port - 1, at) & np.isin(state.entry_vlan, state.owned_vlans))
     if rows.all():
         return state
@@ -431,7 +430,7 @@ def _without_entries_at(state: SwitchState, at: Ports) -> SwitchState:
 
 
 def _closed(platform: Platform, state: SwitchState, at: Ports, *, enabled: bool) -> SwitchState:
-    """Return `state` with ports in no VLAN: nothing goes in or out. Cells of all ports at once stay."""
+    """Return `state` with ports in no VLAN: nothing goes in or out. Cells that one line sets on all ports stay."""
     if not len(at):
         return state
     columns = {
@@ -461,7 +460,7 @@ def _with_columns(platform: Platform, state: SwitchState, at: Ports, columns: Ma
 
 
 def _given_back(platform: Platform, state: SwitchState, at: Ports, how: str) -> SwitchState:
-    """Return `state` with ports that nobody has any more as the operator says: isolated, shut, or as the factory's."""
+    """Return `state` with unused ports as the operator says: isolated, shut, or as the factory's."""
     if not len(at):
         return state
     closed = _closed(platform, state, at, enabled=how != "shut")

@@ -1,4 +1,4 @@
-"""Lay path sets over one another in the switches: add one beside another, take one away, point hosts at one."""
+"""Combine path sets in the switches: add one beside another, remove one, point hosts at one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric, Switch
     from tagloom.records.switch_state import FabricState, SwitchState
 
-# What a line on a link's port may take the link down for a moment, by the cells' names, as columns of a state.
+# Settings of a link's port whose change may take the link down for a moment: names of cells, and columns of a state.
 RETRAINING = {"speed": "speed_mbps", "negotiation": "negotiation", "flow-control": "flow_control", "eee": "eee"}
-LINK_CELLS = RETRAINING | {"lag": "lag"}  # and whose members they are
+LINK_CELLS = RETRAINING | {"lag": "lag"}  # and its port-channel
 
 
 def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> SwitchState:
-    """Return `state` with those of `vlans` that `layer` has and it lacks: names, members and static entries."""
+    """Return `state` with those of `vlans` that only `layer` has: names, members and static entries."""
     rows = [row for row, v in enumerate(layer.vlans.tolist()) if v in vlans and v not in state.vlan_index]
     if not rows:
         return state
@@ -34,7 +34,7 @@ def beside(state: SwitchState, layer: SwitchState, vlans: Collection[int]) -> Sw
     names = [*state.vlan_names, *(layer.vlan_names[row] for row in rows)]
     mine = np.isin(layer.entry_vlan, layer.vlans[rows])
     vlan = np.concatenate([state.entry_vlan, layer.entry_vlan[mine]])
-    by_vlan = np.argsort(vlan, kind="stable")  # the rows of a VLAN come from one of the two, in order
+    by_vlan = np.argsort(vlan, kind="stable")  # the rows of a VLAN all come from one of the two, in order
     return replace(
         state,
         vlans=ids[order],
@@ -86,14 +86,14 @@ def with_cells(
 
 
 def link_ports(fabric: Fabric, s: int) -> NDArray[np.int64]:
-    """List a switch's ports with links, as indices from 0; a dead switch has none."""
+    """Return a switch's ports with links, as indices from 0; a dead switch has none."""
     if not fabric.switches[s].up:
         return np.empty(0, np.int64)
     return np.flatnonzero(fabric.port_channel[s, 1 : fabric.ports[s] + 1] >= 0)
 
 
 def ends_of(fabric: Fabric, links: NDArray[np.bool_]) -> dict[int, NDArray[np.int64]]:
-    """List by switch the ports at the ends of some links, from 0: of an aggregated one its port-channel and members."""
+    """Return by switch the ports at the ends of links, from 0: of an aggregated one its port-channel and members."""
     mine = fabric.cables[links[fabric.cables[:, 0]]]
     channels = np.flatnonzero(np.repeat(links, 2))
     switch = np.concatenate([mine[:, 1], mine[:, 3], fabric.tail[channels]])
@@ -115,13 +115,13 @@ def leaving(fabric: Fabric, state: FabricState, how: Membership = Membership.UNT
 
 
 def bouncing(switch: Switch) -> tuple[str, ...]:
-    """Name the columns of a state a change of which takes a port's link down for a moment."""
+    """Return the columns of a state whose change takes a port's link down for a moment."""
     cells = platforms.of(switch).bounces
     return tuple(column for cell, column in LINK_CELLS.items() if cell in cells)
 
 
 def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArray[np.bool_]:
-    """Return which links that stay on change at a port of an end what takes them down for a moment, bool[L]."""
+    """Return which links stay on but change a setting at an end that takes them down for a moment, bool[L]."""
     differ = np.zeros((len(fabric.switches), max(fabric.ports, default=0) + 1), np.bool_)
     for s, switch in enumerate(fabric.switches):
         old, new = before[switch.name], after[switch.name]
@@ -134,14 +134,14 @@ def retrained(fabric: Fabric, before: FabricState, after: FabricState) -> NDArra
 
 
 def taking_all(state: SwitchState, at: NDArray[np.integer]) -> SwitchState:
-    """Return `state` with untagged frames accepted on some ports."""
+    """Return `state` with tagged and untagged frames accepted on some ports."""
     frames = state.frames.copy()
     frames[at] = Frames.ALL
     return replace(state, frames=frames)
 
 
 def unpausing(fabric: Fabric, state: FabricState) -> FabricState:
-    """Return `state` with flow control off wherever it is on at a link; at all ports where one line sets all."""
+    """Return `state` with flow control off on all links; on all ports if one line sets all."""
     changed: FabricState = dict(state)
     ends = ends_of(fabric, np.ones(len(fabric.links), np.bool_))
     for s, switch in enumerate(fabric.switches):

@@ -24,11 +24,11 @@ _RUN = (
 
 
 def spanning_steps(fabric: Fabric, before: FabricState, after: FabricState) -> list[Step]:
-    """Return the steps that lead spanning tree on every switch to where `after` has it, and change nothing else.
+    """Return the steps that set spanning tree on every switch as in `after`, and change nothing else.
 
-    Two lines bear on a fabric's port: the switch's and its own, and their order is that of no other wave: the port
-    leaves before the switch starts, and comes back after it has stopped. So each line is in a wave of its own, and at
-    no line does it run on a port of the fabric. None where no switch starts or stops it.
+    Two lines affect a fabric's port, the switch's and its own. Their order differs from that of all other waves: the
+    port leaves before the switch starts, and returns after it has stopped. So each line is in a separate wave, and at
+    no line does spanning tree run on a port of the fabric. [] if no switch starts or stops it.
     """
     turned = [
         (s, switch.name)
@@ -46,5 +46,5 @@ def spanning_steps(fabric: Fabric, before: FabricState, after: FabricState) -> l
 
 
 def _ports_as(held: SwitchState, goal: SwitchState, used: NDArray[np.int64]) -> SwitchState:
-    """Return `held` with the ports that `goal` has in the spanning tree, and what it does with BPDUs at others."""
+    """Return `held` with the spanning tree setting of `goal` on used ports, and its treatment of BPDUs."""
     return replace(with_cells(held, goal, used, ("port_spanning_tree",)), bpdu_filtering=goal.bpdu_filtering)

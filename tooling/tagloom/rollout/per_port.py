@@ -1,11 +1,11 @@
-"""Lead one renamed path set to another with three fresh VLANs per in-port: multipath all the way, no tree needed.
+"""Lead one renamed path set to another with three new VLANs per in-port: multipath throughout, no tree needed.
 
-Where frames travel untagged, nothing tells old from new, and a frame may meet an old switch after a new one. So every
-in-port p is led through VLANs of its own: M(p) sends a destination the old way wherever the old paths bring it to p,
-and the new way otherwise; N(p) the other way round; then come the new plan's own. Whatever interleaving of two
-neighbours in that row a frame meets, each step of it is one of the old paths or one of the new, and the next switch has
-an entry for it (lemma 4 of the rollout research beside the design). M(p) and N(p) hold every destination that either
-path set brings to p, and no smaller set does: leaving out M or N goes wrong in five pairs of six. Broadcasts may come
+If frames travel untagged, nothing distinguishes old from new, and a frame may meet an old switch after a new one. So
+every in-port p is led through VLANs of its own. M(p) sends a destination along the old paths if they bring it to p, and
+along the new ones otherwise; N(p) the other way round; then come the new plan's own. In any interleaving of two
+neighbours in that sequence, each hop of a frame is one of the old paths or one of the new, and the next switch has an
+entry for it (lemma 4 of the rollout research beside the design). M(p) and N(p) hold every destination that either path
+set brings to p, and no smaller set suffices: leaving out M or N fails in five pairs of six. Broadcasts may arrive
 several times meanwhile, unless the proof says otherwise.
 """
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 
 class _InPorts(NamedTuple):
-    """List where frames enter switches: the head of each channel, then the port of each host; R = C + H rows."""
+    """Where frames enter switches: the head of each channel, then the port of each host; R = C + H rows."""
 
     switch: NDArray[np.int64]
     port: NDArray[np.int64]
 
 
 class _Relation(NamedTuple):
-    """Where a path set sends what: uint64[R, H + 1] out ports as bits, bool[R, H + 1] what comes there at all.
+    """The forwarding of a path set: uint64[R, H + 1] egress ports as bits, bool[R, H + 1] what arrives at all.
 
-    Column H stands for broadcasts; `grouped` tells whether entries narrow them.
+    Column H is for broadcasts; `grouped` says whether entries narrow them.
     """
 
     out: NDArray[np.uint64]
@@ -50,11 +50,11 @@ class _Relation(NamedTuple):
 
 
 def per_port(change: Change) -> list[Step] | None:
-    """Compose the five waves, or None where a switch has too few VLAN ids or there are uplinks.
+    """Return the steps of the five waves, or None if a switch has too few VLAN ids or there are uplinks.
 
-    Frames must travel untagged in both ends. The switch's PVIDs go from the old VLANs to M, from M to N, and from N to
-    the new ones. Frames under M are within the interleaving of M and N, so only N must be drained before the new plan's
-    own VLANs, which know its paths alone.
+    Both ends must be untagged. The switch's PVIDs go from the old VLANs to M, from M to N, and from N to the new ones.
+    Frames under M are within the interleaving of M and N, so only N must be drained before the new plan's own VLANs,
+    which have its paths alone.
     """
     fabric = change.fabric
     if len(fabric.uplinks):
@@ -104,7 +104,7 @@ def per_port(change: Change) -> list[Step] | None:
 
 
 def _relation(fabric: Fabric, ports: _InPorts, state: FabricState) -> _Relation:
-    """Read from the switches' static entries and members where frames go, and follow them from every host."""
+    """Return the forwarding by the switches' static entries and members, followed from every host."""
     hosts, channels = len(fabric.hosts), len(fabric.tail)
     by_mac = np.argsort(fabric.host_mac)
     macs = fabric.host_mac[by_mac]
@@ -135,25 +135,25 @@ def _relation(fabric: Fabric, ports: _InPorts, state: FabricState) -> _Relation:
     reached[channels:] = True
     reached[channels + np.arange(hosts), np.arange(hosts)] = False
     on_links = np.repeat(links_on(fabric, state), 2)
-    fresh = reached.copy()
-    while fresh.any():
-        come, d = np.nonzero(fresh)
-        fresh[:] = False
+    frontier = reached.copy()
+    while frontier.any():
+        come, d = np.nonzero(frontier)
+        frontier[:] = False
         for q in range(1, max(fabric.ports) + 1):
             taken = (out[come, d] >> np.uint64(q - 1)) & np.uint64(1) > 0
             channel = fabric.port_channel[ports.switch[come[taken]], q]
             carried = (channel >= 0) & on_links[channel]
-            fresh[channel[carried], d[taken][carried]] = True
-        fresh &= ~reached
-        reached |= fresh
+            frontier[channel[carried], d[taken][carried]] = True
+        frontier &= ~reached
+        reached |= frontier
     return _Relation(out, reached, grouped)
 
 
 def _layer(first: _Relation, then: _Relation, *, grouped: bool) -> NDArray[np.uint64]:
-    """Send what comes somewhere in `first` its way, and all else that comes there in `then` that one's."""
+    """Return the forwarding of `first` for what arrives there, and that of `then` for what only arrives in `then`."""
     layer = np.where(first.reached, first.out, np.where(then.reached, then.out, np.uint64(0)))
     if not grouped:
-        layer[:, -1] = 0  # floods go to all members
+        layer[:, -1] = 0  # without entries broadcasts flood to all members
     return layer
 
 
@@ -166,7 +166,7 @@ def _made(
     *,
     grouped: bool,
 ) -> SwitchState:
-    """Make what a switch holds of one layer: a VLAN for each of its in-ports `at`, members and static entries."""
+    """Return a switch's state of one layer: a VLAN for each of its in-ports `at`, members and static entries."""
     every = np.bitwise_or.reduce(layer, axis=1) | (np.uint64(1) << (at - 1).astype(np.uint64))
     bits = np.uint64(1) << np.arange(held.ports, dtype=np.uint64)
     membership = np.where(every[:, None] & bits > 0, np.uint8(Membership.UNTAGGED), np.uint8(Membership.NONE))

@@ -1,4 +1,4 @@
-"""Order a change of a network that others share: refuse what would harm their VLANs, or prune these to trees first."""
+"""Order a change of a network shared with others: reject harm to their VLANs, or prune these to trees first."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ WHY = "VLANs of others leave links of their rings while nothing else changes: wh
 def refuse_harm_to_others(
     services: ProofServices, after: FabricState, *, prunable: bool = True, instead: str = ""
 ) -> None:
-    """Raise PlanError where frames of others would storm over the fabric's links, or reach one of its hosts.
+    """Raise PlanError if foreign frames would storm over the fabric's links, or reach one of its hosts.
 
-    `prunable` says that the command can prune them, and was not asked to; `instead` is who can where it cannot. So are
-    those whose frames close a dependency cycle with the fabric's own, where ports send PAUSE.
+    Also if their frames close a dependency cycle with the fabric's own, and ports send PAUSE. `prunable` says that the
+    command can prune them but was not asked to; `instead` names the command that can if this one cannot.
     """
     harm = services.foreign_harm(after)
     if not harm and (cycle := services.foreign_waiting(after)):
@@ -58,7 +58,7 @@ def refuse_harm_to_others(
 
 
 def laid_over(fabric: Fabric, running: FabricState, target: FabricState) -> FabricState:
-    """Return what switches hold once `target` is laid over what they run: what is others' stays."""
+    """Return what switches hold once `target` is applied over what they run: foreign settings stay."""
     found = dict(running)
     for s, switch in enumerate(fabric.switches):
         if switch.up:
@@ -68,7 +68,7 @@ def laid_over(fabric: Fabric, running: FabricState, target: FabricState) -> Fabr
 
 
 def shared_with_others(state: FabricState) -> bool:
-    """Return whether switches have VLANs of others."""
+    """Return whether switches have foreign VLANs."""
     return any(set(held.vlans.tolist()) - {DEFAULT_VLAN, *held.owned_vlans} for held in state.values())
 
 
@@ -79,11 +79,11 @@ def pruning(
     after: FabricState,
     forwards: NDArray[np.bool_] | None = None,
 ) -> tuple[Cells, str]:
-    """Return the memberships in VLANs of others to take from links before a change, and what is assumed; () where none.
+    """Return the foreign memberships to remove from links before a change, {} if none, and what is assumed.
 
-    That is where they would storm `after` it, or while links of both states are on. `forwards` are the links that
-    spanning tree lets forward now, bool[L]; without it they are computed as 802.1D settles them with equal costs and
-    bridge addresses in the order of the fabric, and that is what is assumed.
+    These are of VLANs that would storm `after` it, or while links of both states are on. `forwards` are the links that
+    spanning tree lets forward now, bool[L]. Without it they are computed as 802.1D determines them with equal costs and
+    bridge addresses in the order of the fabric; that is what is assumed.
     """
     joint = {
         name: replace(held, enabled=held.enabled | before[name].enabled)
@@ -102,7 +102,7 @@ def pruning(
 
 
 def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], str]:
-    """Return the links that spanning tree would let forward, bool[L], and what that assumes, "" where it is off."""
+    """Return the links that spanning tree would let forward, bool[L], and that assumption in words, "" if it is off."""
     running = np.array([_spans(fabric, state, s) for s in range(len(fabric.switches))], np.bool_)
     tree = settled(fabric, range(len(fabric.switches)), running)
     shut = np.array([bool(tree.blocked & {(x.a, x.a_port), (x.b, x.b_port)}) for x in fabric.links], np.bool_)
@@ -111,7 +111,7 @@ def _forwarding(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.bool_], 
 
 
 def pruning_wave(services: ProofServices, before: FabricState, cells: Cells, *, floods: bool = False) -> Wave:
-    """Return the proven wave that takes memberships away. Raises PlanError with what does not prove."""
+    """Return the proven wave that removes memberships. Raises PlanError with what is not proven."""
     here = ProofAssumptions(foreign=True)
     state = without_members(before, cells)
     proof, lines = services.wave(before, state, here)
@@ -132,9 +132,9 @@ def pruned_first(
     forwards: NDArray[np.bool_] | None = None,
     floods: bool = False,
 ) -> Rollout:
-    """Return what `order` makes of a change, behind a wave that prunes VLANs of others where they would storm.
+    """Return the rollout that `order` makes, after a wave that prunes foreign VLANs if they would storm.
 
-    Raises PlanError where they would and `foreign` is not "prune", or where what is left of them does harm.
+    Raises PlanError if they would and `foreign` is not "prune", or if what is left of them does harm.
     """
     if not shared_with_others(before):
         return order(before, after)
@@ -156,12 +156,12 @@ def pruned_first(
 
 
 def unless_assumed(assumed: str, seconds: float) -> str:
-    """Return what is assumed of spanning tree, and whom it cuts off for how long where it is not so."""
+    """Return what is assumed of spanning tree, and whom a wrong assumption cuts off for how long."""
     return f"{assumed}; where it blocks others, a VLAN of others may be cut until it is off, {seconds:.0f} s at most"
 
 
 def pruned_names(fabric: Fabric, cells: Cells) -> tuple[str, ...]:
-    """Return what is taken from where, a sentence for each VLAN."""
+    """Return what is removed from where, a sentence per VLAN."""
     ends: dict[int, list[str]] = {}
     for name, mine in cells.items():
         for vlan, port in mine:

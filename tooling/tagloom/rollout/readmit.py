@@ -1,4 +1,4 @@
-"""Lead a switch that came back with an old configuration to its place: isolated first, then configured, then joined."""
+"""Readmit a switch that came back with an old configuration: isolate it, configure it, then join it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def readmission(fabric: Fabric, before: FabricState, after: FabricState, services: ProofServices, name: str) -> Rollout:
-    """Return the waves that bring switch `name` to `after`, and the others with it where they hold something else.
+    """Return the waves that bring switch `name` to `after`, and the others with it if they hold something else.
 
-    Isolate: its neighbours shut their ports to it, so that nothing of what it holds bears on others. Bring: it is
-    configured, by a way that is not the fabric's; beside others that hold another plan, without VLANs yet. Join: those
-    ports are opened, in one wave, or with the waves that lead all to `after`. Every pair of hosts that works goes on
-    working, but for what frames did over the switch before it was isolated: of that nothing is proven. Raises PlanError
-    where the switch is managed over the fabric, or no such waves are found.
+    Isolate: its neighbours shut their ports to it, so that its state affects no other switch. Bring: it is configured
+    over a path outside the fabric, without VLANs yet if others hold another plan. Join: those ports are opened, in one
+    wave or with the waves that lead all to `after`. Every pair of hosts that works goes on working, except for frames
+    over the switch before it was isolated: about those nothing is proven. Raises PlanError if the switch is managed
+    over the fabric, or no such waves are found.
     """
     if fabric.management is not None:
         rule = "a switch is isolated only where it is reached by a way that is not the fabric's"
@@ -70,7 +70,7 @@ def _add(
     assumptions: ProofAssumptions,
     wait_seconds: float = 0.0,
 ) -> None:
-    """Append a proven wave, unless nothing changes. Raises PlanError where it does not prove."""
+    """Append a proven wave, unless nothing changes. Raises PlanError if it is not proven."""
     if here == there:
         return
     proof, lines = services.wave(here, there, assumptions)
@@ -102,7 +102,7 @@ def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
 
 
 def _bare(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:
-    """Return a planned state of switch `s` without VLANs of tagloom's: its ports drop what comes untagged."""
+    """Return a planned state of switch `s` without tagloom's VLANs: its ports drop untagged frames."""
     bare = without(state, set(state.owned_vlans))
     pvid = bare.pvid.copy()
     discards = platforms.of(fabric.switches[s]).pvid_is_membership

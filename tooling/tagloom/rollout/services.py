@@ -1,4 +1,4 @@
-"""What a rollout asks of the rest of tagloom: proofs, names and limits, as functions that the pipeline brings."""
+"""What a rollout needs from the rest of tagloom: proofs, names and limits, as functions that the pipeline provides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ProveWave(Protocol):
-    """Prove every state between two, whatever the order of the lines; also count the lines that frames feel."""
+    """A function that proves every state between two, in any order of lines, and counts lines that affect frames."""
 
     def __call__(
         self, before: FabricState, after: FabricState, assumptions: ProofAssumptions = AS_PLANNED
@@ -31,31 +31,31 @@ class ProveWave(Protocol):
 
 
 class Dependencies(Protocol):
-    """List the channel dependencies of all frames in a state."""
+    """A function that lists the channel dependencies of all frames in a state."""
 
     def __call__(
         self, state: FabricState, sources: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return them as (held, wanted), each once, of the hosts that `sources` masks, or of all."""
+        """Return them as (held, wanted), each once, for the hosts that `sources` masks, or for all."""
 
 
 @dataclass(frozen=True)
 class ProofServices:
-    """What decides a rollout.
+    """The functions that decide a rollout.
 
     verify        proves one state
     wave          proves all states between two
-    live          gives the (switch index, VLAN) pairs that a frame may be classified to in a state, whatever the
+    live          returns the (switch index, VLAN) pairs that a frame may be classified to in a state, whatever the
                   position of the switches that are stuck
     dependencies  lists the channel dependencies of a state
-    foreign_harm  finds what frames of others do wrong in a state
-    foreign_waiting  finds a dependency cycle that arises only with frames of others, where ports send PAUSE
-    foreign_storm  gives the VLANs of others of one storm in a state, none where there is none
-    name_channel  writes a channel as its two ports
+    foreign_harm  returns findings for foreign frames in a state
+    foreign_waiting  finds a dependency cycle that arises only with foreign frames, if ports send PAUSE
+    foreign_storm  returns the foreign VLANs of one storm in a state, none if there is none
+    name_channel  names a channel by its two ports
     room          how many VLANs and static entries the switch of this index holds
     vlan_limit    the highest VLAN id of the switch of this index
     up_seconds    how long the switch of this index takes to bring a port up after "on_off", or from one speed to
-                  another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 where that is not known
+                  another, as "1000_100" (Koibuchi et al. 2011, table 6); 0 if unknown
     """
 
     verify: Callable[[FabricState], Findings]
@@ -72,7 +72,7 @@ class ProofServices:
 
 
 class ServicesOf(Protocol):
-    """What decides waves between states of one fabric, or of two for what both have."""
+    """A function that returns what decides waves of one fabric, or between two for what both have."""
 
     def __call__(
         self,
@@ -82,4 +82,4 @@ class ServicesOf(Protocol):
         duplicates_allowed: bool = False,
         transient_ports: frozenset[Place] = frozenset(),
     ) -> ProofServices:
-        """Return it; `transient_ports` are of hosts that come or go."""
+        """Return the services; `transient_ports` are of hosts that come or go."""

@@ -1,4 +1,4 @@
-"""Compute what IEEE 802.1D's spanning tree settles on: the root, each switch's path there, the blocked ports."""
+"""Compute the result of IEEE 802.1D's spanning tree: the root, each switch's path there, the blocked ports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Spanning(NamedTuple):
     """An active tree.
 
     links    bool[L], the links that carry data
-    depth    int64[N], links between each switch and the root of its part; -1 where spanning tree does not run
+    depth    int64[N], links between each switch and the root of its component; -1 if spanning tree does not run there
     blocked  (switch index, port number) of every port that forwards nothing
     """
 
@@ -34,12 +34,12 @@ class Spanning(NamedTuple):
 
 
 def settled(fabric: Fabric, identity: Sequence[int], running: NDArray[np.bool_] | None = None) -> Spanning:
-    """Compute what spanning tree settles on among the switches that run it, of all cables, each at the same cost.
+    """Return the active tree among the switches that run spanning tree, over all cables, each at the same cost.
 
     Every switch takes as its root port the one with the least (cost to the root, sender's identity, sender's port, own
     port), and every link is served by the end with the least (cost, identity, port): the priority vectors of IEEE
-    802.1D-2004, 17.6. `identity` orders the switches, the least becoming root; switches that do not run it neither
-    send BPDUs nor pass them on.
+    802.1D-2004, 17.6. `identity` orders the switches, the least becomes root. Switches that do not run it neither send
+    BPDUs nor forward them.
     """
     runs = np.array([s.up for s in fabric.switches]) & (running if running is not None else True)
     switches = len(fabric.switches)
@@ -69,9 +69,9 @@ def settled(fabric: Fabric, identity: Sequence[int], running: NDArray[np.bool_] 
 
 
 def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
-    """Take the active tree from the ports that switches say they block; `root` is what they say is the root.
+    """Return the active tree from the ports that switches report as blocked; `root` is the reported root.
 
-    Raises PlanError where the links without a blocked end are no tree of all switches.
+    Raises PlanError if the links without a blocked end are no tree of all switches.
     """
     shut = frozenset(blocked)
     links = np.array([not shut & {(x.a, x.a_port), (x.b, x.b_port)} for x in fabric.links], np.bool_)
@@ -97,11 +97,11 @@ def read_back(fabric: Fabric, root: int, blocked: Collection[Port]) -> Spanning:
 
 
 def active_tree(fabric: Fabric, root: str | None, blocked: Sequence[str]) -> tuple[Spanning, str]:
-    """Return the tree that spanning tree keeps active, and what of it nobody has read.
+    """Return the tree that spanning tree keeps active, and what of it was not read from switches.
 
     `root` names the root, by default the first switch that is up; `blocked` lists ports it blocks, as ``switch:port``.
-    Without them the tree is computed as 802.1D would settle it with equal costs and bridge addresses in the order of
-    the fabric. Raises InputError for names that are none of the fabric's.
+    Without them the tree is computed as by 802.1D with equal costs and bridge addresses in the order of the fabric.
+    Raises InputError for names that are not of the fabric.
     """
     findings: list[Finding] = []
     top = fabric.index.get(root) if root is not None else next(i for i, s in enumerate(fabric.switches) if s.up)

@@ -1,4 +1,4 @@
-"""Compose the waves of every strategy: what each switch holds after each, whether or not that can be proven."""
+"""Compose the waves of every strategy: the states of switches after each, whether or not they can be proven."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ PAUSED = ProofAssumptions(paused=True)
 
 @dataclass(frozen=True)
 class Step:
-    """What a wave leads to, the wait after it, and the assumptions it is proven under.
+    """The state after a wave, the wait after it, and the assumptions it is proven under.
 
-    Where `silent`, what hosts send is dropped once it has ended. `until_up` says that the wait is for links that were
-    off, and for nothing else: it may end as soon as all of them are seen up.
+    If `silent`, what hosts send is dropped once it has ended. `until_up` says that the wait is only for links that were
+    off: it may end as soon as all of them are seen up.
     """
 
     name: str
@@ -56,12 +56,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """What all strategies of one change share: both ends, the waits, and what a switch has room for.
+    """What all strategies of one change share: both ends, the waits, and the room in the switches.
 
-    drain_seconds  until frames of the old kind have left the fabric
+    drain_seconds  until old frames have left the fabric
     up_seconds     until a port that was raised or retrained carries frames
-    fits           tells whether a switch can hold the VLANs and entries of two states at once
-    vlan_limit     gives the highest VLAN id of the switch of this index
+    fits           whether a switch can hold the VLANs and entries of two states at once
+    vlan_limit     the highest VLAN id of the switch of this index
     """
 
     fabric: Fabric
@@ -74,13 +74,13 @@ class Change:
 
 
 def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDArray[np.bool_]] = ()) -> list[Step]:
-    """Lead hosts over each of `layers` (the last is the target) by adding it, flipping their PVIDs, removing the old.
+    """Lead hosts over each of `layers` (the last is the target): add it, flip their PVIDs, remove the old one.
 
-    A host's PVID decides at the first switch whether a frame is wholly old or wholly new (theorem 2), so two layers
-    live together wherever their frames differ on every link. A layer is added in the wave that removes the one before
-    last; where a switch has no room for both, in one of its own. With `batches`, masks of hosts, the last flip goes
-    batch by batch, each drained. Links that `after` needs are raised with the first layer and those it does not need
-    are shut in the last wave; links that change speed do so while nothing of the old is left.
+    A host's PVID decides at the first switch whether a frame is wholly old or wholly new (theorem 2), so two layers can
+    coexist if their frames differ on every link. A layer is added in the wave that removes the one before last; if a
+    switch has no room for both, in a separate one. With `batches`, masks of hosts, the last flip goes batch by batch,
+    each drained. Links that `after` needs are raised with the first layer, and those it does not need are shut in the
+    last wave. Links that change speed do so when nothing old is left.
     """
     fabric, after = change.fabric, change.after
     steps: list[Step] = []
@@ -117,8 +117,8 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
 def piecewise(change: Change, batches: Sequence[NDArray[np.bool_]]) -> list[Step]:
     """Lead `batches` of hosts one after another, each with only the VLANs it needs beside those still in use.
 
-    For tables with no room for both path sets; only where frames keep their VLAN all the way, so that a VLAN is needed
-    exactly while some host's PVID names it.
+    For tables without room for both path sets, and only if frames keep their VLAN on the whole path, so that a VLAN is
+    needed exactly while some host's PVID names it.
     """
     fabric, after = change.fabric, change.after
     more = bool(rising(change).any())
@@ -149,9 +149,9 @@ def _named(fabric: Fabric, state: FabricState, hosts: NDArray[np.bool_]) -> set[
 
 
 def unpaused(change: Change) -> list[Step]:
-    """Change directly while no link sends PAUSE: what closes a dependency cycle then loses frames and waits for none.
+    """Change directly while no link sends PAUSE: a dependency cycle then loses frames, and none waits.
 
-    Flow control goes off first and comes on again last, in waves of their own.
+    Flow control goes off first and on again last, in separate waves.
     """
     quiet = unpausing(change.fabric, change.before)
     goal = unpausing(change.fabric, change.after)
@@ -168,9 +168,9 @@ def unpaused(change: Change) -> list[Step]:
 
 
 def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
-    """Pause the hosts by discarding what they send, and change everything while nothing is under way.
+    """Pause the hosts by discarding what they send, and change everything while nothing is in transit.
 
-    Where old and new can stand beside each other, only the flip itself happens in the pause.
+    If old and new can coexist, only the flip itself happens in the pause.
     """
     fabric, after = change.fabric, change.after
     everyone = np.ones(len(fabric.hosts), np.bool_)
@@ -210,7 +210,7 @@ WHY = {
 
 
 def worth(before: FabricState, steps: list[Step]) -> list[Step]:
-    """Leave out steps that change nothing."""
+    """Return the steps that change something."""
     kept: list[Step] = []
     here = before
     for step in steps:
@@ -221,10 +221,10 @@ def worth(before: FabricState, steps: list[Step]) -> list[Step]:
 
 
 def _added(change: Change, state: FabricState, live: FabricState, layer: FabricState) -> FabricState:
-    """Install all of `layer` that nothing names yet.
+    """Return `state` with all of `layer` that no PVID names yet.
 
-    Where it sends untagged frames between switches, the PVIDs of links' ports are its own: no untagged frame may arrive
-    there yet.
+    If it sends untagged frames between switches, the PVIDs of links' ports are those of `layer`: no untagged frame may
+    arrive there yet.
     """
     fabric, vlans = change.fabric, owned(layer)
     untagged = leaving(fabric, layer).any() and not leaving(fabric, live).any()
@@ -241,7 +241,7 @@ def _added(change: Change, state: FabricState, live: FabricState, layer: FabricS
 def _cleared(
     change: Change, state: FabricState, dead: FabricState, live: FabricState, layer: FabricState
 ) -> FabricState:
-    """Take away what only `dead` needs; PVIDs of links' ports that named it name nothing."""
+    """Return `state` without the VLANs that only `dead` needs; PVIDs of links' ports that named them name nothing."""
     gone = owned(dead) - owned(live) - owned(layer)
     cleared: FabricState = {}
     for s, switch in enumerate(change.fabric.switches):
@@ -257,15 +257,15 @@ def _cleared(
 
 
 def rising(change: Change) -> NDArray[np.bool_]:
-    """Return which links `after` has on and `before` has not, bool[L]."""
+    """Return which links are on in `after` but not in `before`, bool[L]."""
     return links_on(change.fabric, change.after) & ~links_on(change.fabric, change.before)
 
 
 def raised(change: Change) -> FabricState:
-    """Enable the links that `after` needs, as it wants them, at both ends.
+    """Return `before` with the links that `after` needs enabled, configured as there, at both ends.
 
-    Of an aggregated link that is its port-channel and its members. A port that still is in VLAN 1 leaves it by an
-    earlier line of the same switch, so it has left at both ends before the link is up: VLAN 1 would close loops there.
+    For an aggregated link these are its port-channel and its members. A port still in VLAN 1 leaves it by an earlier
+    line of the same switch, so it has left at both ends before the link is up: VLAN 1 would close loops there.
     """
     links = rising(change)
     given = _ends_as_wanted(change, change.before, links, ("enabled", "mode", *LINK_CELLS.values()))
@@ -296,7 +296,7 @@ def _ends_as_wanted(
 
 
 def _silent(fabric: Fabric, name: str, state: SwitchState) -> SwitchState:
-    """Discard what hosts send."""
+    """Return `state` with all frames of hosts discarded."""
     pvid = state.pvid.copy()
     pvid[fabric.host_port[fabric.host_switch == fabric.index[name]] - 1] = DISCARD_PVID
     return replace(state, pvid=pvid)

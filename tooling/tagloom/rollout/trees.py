@@ -1,8 +1,8 @@
-"""Find spanning trees whose turns close no cycle with paths in use, and chains of trees that lead from one to another.
+"""Find spanning trees whose turns close no cycle with paths in use, and chains of trees from one to another.
 
-Two trees that differ by one link are acyclic together if and only if the link that goes and the one that comes share a
-switch: of the cycle that both close, one tree lacks the turns at the ends of the one link, the other those at the ends
-of the other. Next to an acyclic path set there nearly always is a tree, but not always: none found is an answer.
+Two trees that differ by one link are acyclic together if and only if the removed and the added link share a switch: of
+the cycle that both close, one tree lacks the turns at the ends of the one link, the other those at the ends of the
+other. Beside an acyclic path set there nearly always is such a tree, but not always: finding none is a valid result.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
     Tree = NDArray[np.bool_]
 
-RANDOM_ORDERS = 32  # tried after the breadth-first ones; the research found a tree in these wherever there was one
+RANDOM_ORDERS = 32  # tried after the breadth-first ones; the research found a tree in these whenever there was one
 ROOTS = 64  # tried at most, evenly spread
 TURNING = 4  # tried before them, for each path set
-LONGEST_CHAIN = 200  # trees of a chain of slides that are weighed against one another
+LONGEST_CHAIN = 200  # most trees of a chain of slides that are compared with one another
 
 
 def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> Iterator[Tree]:
-    """Find trees of `usable` links that join all hosts, each acyclic together with every one of `bases` for itself.
+    """Yield trees of `usable` links that connect all hosts, each acyclic together with every one of `bases` by itself.
 
-    Greedily, along breadth-first orders of the links and then random ones: a link is taken unless its turns close a
-    cycle. None found does not prove that there is none.
+    Greedy, along breadth-first orders of the links and then random ones: a link is taken unless its turns close a
+    cycle. Finding none does not prove that there is none.
     """
     wanted = np.zeros(len(fabric.switches), np.bool_)
     wanted[fabric.host_switch] = True
@@ -50,10 +50,10 @@ def trees_beside(fabric: Fabric, usable: NDArray[np.bool_], *bases: Edges) -> It
 
 
 def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> list[Tree] | None:
-    """Find few trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
+    """Return few trees, of a chain of slides, that lead from paths `old` to paths `new`; None if none is found.
 
     A chain goes from a tree beside `old` to one beside `new`, one link at a time, each to a neighbouring place on its
-    cycle; then trees are left out wherever each stays acyclic with the one before it and the one after.
+    cycle. Then trees are left out wherever each stays acyclic with the one before it and the one after.
     """
     best: list[Tree] | None = None
     for first, last in _few_pairs(fabric, usable, old, new):
@@ -69,11 +69,11 @@ def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> 
 
 
 def tree_state(fabric: Fabric, tree: Tree, vlan: int, *, pinned: bool = True) -> FabricState:
-    """Make what every switch holds of a tree: one VLAN, tagged between switches, an entry for every host if `pinned`.
+    """Return the states for a tree: one VLAN, tagged between switches, an entry for every host if `pinned`.
 
-    The states hold nothing else: VLAN 1 without members, and the hosts' PVIDs.
+    They hold nothing else: VLAN 1 without members, and the hosts' PVIDs.
     """
-    parent, order = _hang(fabric, tree, int(fabric.host_switch[0]))
+    parent, order = _rooted(fabric, tree, int(fabric.host_switch[0]))
     switches = len(fabric.switches)
     up = np.where(parent >= 0, fabric.head_port[parent], 0)  # towards the root, seen from the child
     towards = np.repeat(up[:, None], switches, axis=1)  # [switch, target switch] -> port
@@ -128,8 +128,8 @@ def _orders(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield orders of the links: breadth first, then random.
 
-    Among many roots those come first at which the paths turn in most ways: a tree fits beside up*/down* paths when it
-    is rooted where they are (lemma 8), and there alone all turns are legal.
+    Among many roots those come first at which the paths turn in most ways: a tree fits beside up*/down* paths if it is
+    rooted where they are (lemma 8), and only there are all turns legal.
     """
     links = np.flatnonzero(usable)
     chosen = roots[np.linspace(0, len(roots) - 1, min(ROOTS, len(roots))).astype(np.int64)]
@@ -157,8 +157,8 @@ def _joins(fabric: Fabric, tree: Tree, wanted: NDArray[np.bool_]) -> bool:
     return bool(np.all(_hops(fabric, tree, root)[wanted] < len(fabric.switches)))
 
 
-def _hang(fabric: Fabric, tree: Tree, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Hang a tree from `root`: the channel into each switch, -1 where none leads, and the switches it reaches."""
+def _rooted(fabric: Fabric, tree: Tree, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a tree rooted at `root`: the channel into each switch, -1 if none, and the switches it reaches."""
     depth = _hops(fabric, tree, root)
     parent = np.full(len(fabric.switches), -1, np.int64)
     channels = np.flatnonzero(np.repeat(tree, 2))
@@ -187,16 +187,16 @@ def _first(trees: Iterator[Tree], most: int) -> list[Tree]:
 
 
 def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
-    """Lead one tree to another, each step a link taken out and a neighbouring one of its cycle put in.
+    """Yield trees from one to another, each step one link removed and a neighbouring one of its cycle added.
 
-    A link of `last` that is missing closes a cycle with the tree, which has a link that `last` lacks: the gap moves
-    along the cycle from the one to the other, the shorter way round. Trees need not reach switches without hosts: a
-    link that leads to one which the tree leaves out closes no cycle and is put in alone, and what reaches switches that
-    `last` leaves out goes at the end.
+    A missing link of `last` closes a cycle with the tree, which has a link that `last` lacks: the gap moves along the
+    cycle from one to the other, the shorter way round. Trees need not reach switches without hosts. A link to a switch
+    outside the tree closes no cycle and is added alone; links to switches that `last` leaves out are removed at the
+    end.
     """
     tree = first.copy()
     for e in np.flatnonzero(last & ~first).tolist():
-        cycle = _cycle(fabric, tree, e)  # the links in order round the cycle, beginning with e
+        cycle = _cycle(fabric, tree, e)  # the links in order around the cycle, beginning with e
         if not cycle:
             tree = tree.copy()
             tree[e] = True
@@ -214,9 +214,9 @@ def _slides(fabric: Fabric, first: Tree, last: Tree) -> Iterator[Tree]:
 
 
 def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
-    """Return the links of the cycle that `link` closes with a tree, in order, `link` first; [] where it closes none."""
+    """Return the links of the cycle that `link` closes with a tree, in order, `link` first; [] if it closes none."""
     start, goal = int(fabric.head[2 * link]), int(fabric.tail[2 * link])
-    parent, reached = _hang(fabric, tree, start)
+    parent, reached = _rooted(fabric, tree, start)
     if goal not in reached:
         return []
     path = []
@@ -228,7 +228,7 @@ def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
 
 
 def _skipped(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
-    """Keep few trees of a chain so that each is acyclic with its neighbours: from each, the farthest that is."""
+    """Return few trees of a chain, each acyclic with its neighbours: from each, the farthest that is."""
     channels = len(fabric.tail)
     turns = [old, *(tree_turns(fabric, tree) for tree in trees), new]
     kept: list[Tree] = []

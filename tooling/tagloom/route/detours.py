@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
     from tagloom.records.routes import Routes
 
-ROOTS, TRIED = (
-    64,
-    1_000_000,
-)  # roots tried for shared trees: at most ROOTS, and about TRIED in all over (source, failure)
+# roots tried for shared trees: at most ROOTS, and about TRIED in all over (source, failure)
+ROOTS, TRIED = 64, 1_000_000
 
 
 def order_beside(

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from tagloom.records.fabric import Fabric
 
 
-Tables = tuple[
-    "NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"
-]  # (first, following) by destination, then the load of each channel
+# (first, following) by destination, then the load of each channel
+Tables = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 
 class Net(NamedTuple):

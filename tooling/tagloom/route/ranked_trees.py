@@ -27,10 +27,8 @@ SAMPLE = 64  # most sources by which roots are compared
 NOISE, PRICE = 31, 95.0  # the most that chance and the load so far add to the cost of a channel
 LEVEL = np.int32(1 << 14)  # the cost of one more channel; the additions that break ties stay below it for 128 channels
 FAR = np.int32(1 << 30)
-NEEDED, LENGTH = (
-    np.int32(-(1 << 31)),
-    np.int32((1 << 31) - 1),
-)  # the sign bit marks a length as needed; LENGTH masks it out
+# the sign bit marks a length as needed; LENGTH masks it out
+NEEDED, LENGTH = np.int32(-(1 << 31)), np.int32((1 << 31) - 1)
 NO_WAY = np.int16(30_000)
 
 # The ones of a word are counted in pairs, then in fours, then in bytes; a multiplication adds up the bytes.
@@ -292,10 +290,8 @@ def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split,
             heaviest = 0.0
             for v in range(n):
                 for q in range(start[v], start[v + 1]):
-                    a, b = (
-                        np.float32(0.0),
-                        np.float32(0.0),
-                    )  # two independent sums, which the processor adds in parallel
+                    # two independent sums, which the processor adds in parallel
+                    a, b = np.float32(0.0), np.float32(0.0)
                     for i in range(0, BATCH, 2):
                         a += below[v, i] if pick[v, i] == q else np.float32(0.0)
                         b += below[v, i + 1] if pick[v, i + 1] == q else np.float32(0.0)

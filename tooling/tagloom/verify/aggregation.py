@@ -1,4 +1,4 @@
-"""Decide which ports carry frames by their own settings, and which links fit and are bound at both ends."""
+"""Decide which ports carry frames by their own settings, and which cables fit and are bound at both ends."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDArray[np.bool_]:
-    """Return which ports send and take frames by their own settings, bool[N, ports], column 0 unused.
+    """Return which ports send and accept frames by their own settings, bool[N, ports], column 0 unused.
 
-    An enabled port does, unless it is a member of a port-channel, which then speaks for it. A port of a link does where
-    the link carries every frame: see `link_carriers`.
+    An enabled port does, unless it is a member of a port-channel, which then carries its frames. A port of a link does
+    if the link carries every frame: see `carriers`.
     """
     table = np.zeros((len(switches), ports), np.bool_)
     for s, switch in enumerate(switches):
@@ -35,7 +35,7 @@ def carrying(fabric: Fabric, switches: Sequence[SwitchState], ports: int) -> NDA
 
 
 def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
-    """Find the cables, open at both ends, whose ends are set to different speeds, or of which one alone negotiates."""
+    """Return a finding per enabled cable whose ends have different speeds, or of which only one negotiates."""
     switches = [state[switch.name] for switch in fabric.switches]
     ports = max(fabric.ports, default=0) + 1
     enabled, _, negotiation, speed = (port_table(switches, ports, name) for name in CARRIER_COLUMNS)
@@ -55,9 +55,9 @@ def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
 
 
 def unbound(fabric: Fabric, state: FabricState) -> list[Finding]:
-    """Find cables of aggregated links that are up and not bound to their port-channel, and ports bound for no reason.
+    """Return findings for live cables not bound to their port-channel, and for ports that do not belong to theirs.
 
-    Strangers in a port-channel of ours are found, too: flows would leave by them.
+    The latter include other ports in a port-channel of the fabric: flows would leave by them.
     """
     switches = [state[switch.name] for switch in fabric.switches]
     findings: list[Finding] = []
@@ -91,7 +91,7 @@ def _unbound(fabric: Fabric, link: Link, switches: Sequence[SwitchState]) -> Ite
 
 
 def _live(link: Link, switches: Sequence[SwitchState]) -> list[tuple[int, int]]:
-    """List the cables that have carrier: enabled at both ends."""
+    """Return the cables that have carrier: those enabled at both ends."""
     at, to = switches[link.a].enabled, switches[link.b].enabled
     return [(a, b) for a, b in link.members if at[a - 1] and to[b - 1]]
 

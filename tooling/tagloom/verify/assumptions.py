@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tagloom.records.findings import Findings
     from tagloom.records.switch_state import FabricState
 
-ANY = "any"  # family: what is said of it holds for those not named
+ANY = "any"  # the family of all that are not named
 
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """A proven fabric: what an assumption may depend on."""
+    """A proven fabric, on which an assumption may depend."""
 
     fabric: Fabric
     state: FabricState
@@ -30,17 +30,17 @@ class Situation:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Name the command line families of the live switches, ascending; "" where a model has none."""
+        """Return the command line families of the live switches, ascending; "" for a model without one."""
         return tuple(sorted({platforms.of(switch).grammar for switch in self.fabric.live}))
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """One thing that proofs take for granted.
+    """One assumption of the proofs.
 
     likelihood  how likely it holds and by what source, by command line family, ANY for all others; the marks are those
                 of the grammars: confirmed, confirmed-kin (of a relative), likely, unproven (nobody has tried)
-    applies     whether the proof of a fabric needs it; None where only rollouts do
+    applies     whether the proof of a fabric needs it; None if only rollouts do
     """
 
     name: str
@@ -50,19 +50,19 @@ class Assumption:
     applies: Callable[[Situation], bool] | None
 
     def to_json(self, families: tuple[str, ...]) -> dict[str, str]:
-        """Return the assumption with the keys of the command line, as it stands with these families."""
+        """Return the assumption with the keys of the command line, for these families."""
         said = dict.fromkeys(self.likelihood.get(name, self.likelihood.get(ANY, "")) for name in families)
         return {"name": self.name, "why": self.why, "likelihood": "; ".join(said), "check": self.check}
 
 
 def assumptions(fabric: Fabric, state: FabricState, proof: Findings) -> list[dict[str, str]]:
-    """List the assumptions that the proof of a fabric rests on, with the keys of the command line."""
+    """Return the assumptions that the proof of a fabric rests on, with the keys of the command line."""
     here = Situation(fabric, state, proof)
     return [each.to_json(here.families) for each in ASSUMPTIONS if each.applies is not None and each.applies(here)]
 
 
 def as_markdown() -> str:
-    """Write the whole table as the page docs/assumptions.md."""
+    """Return the text of docs/assumptions.md, the whole table."""
     lines = [PAGE_HEAD.strip(), ""]
     for each in ASSUMPTIONS:
         scope = "Rollouts need it." if each.applies is None else ""

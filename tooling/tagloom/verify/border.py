@@ -1,4 +1,4 @@
-"""Prove that no frame of the fabric's VLANs passes a port that is no part of it, at any line of a wave."""
+"""Prove that no frame of the fabric's VLANs crosses a port outside the fabric, at any line of a wave."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NO_LINES = Lines.of(())
 def open_borders(
     fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], transient_ports: Collection[tuple[str, int]]
 ) -> list[Finding]:
-    """Find ports that belong to no link, host or guest, and are open in a VLAN of tagloom's at some line.
+    """Return findings for ports of no link, host or transient port that are open in a tagloom VLAN at some line.
 
-    What comes or goes is plugged in there; nothing is known of the other end. One finding for each switch.
+    New and removed devices are connected there, and nothing is known of the other end. One finding per switch.
     """
     found = []
     for s, switch in enumerate(fabric.switches):
@@ -48,7 +48,7 @@ def open_borders(
 
 
 def _ours(state: SwitchState, sent: Lines) -> NDArray[np.int64]:
-    """Return the VLANs that are tagloom's at some line: those named so, and those that lines make."""
+    """Return the VLANs that are tagloom's at some line: those with its name, and those that lines create."""
     made = sent.vlan[(sent.cell == MEMBER) & ~np.isin(sent.vlan, state.vlans)]
     return np.union1d(np.array(state.owned_vlans, np.int64), made.astype(np.int64))
 

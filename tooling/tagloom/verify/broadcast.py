@@ -1,4 +1,4 @@
-"""Follow every copy of every host's broadcast: no storm, each other host once, which channels depend on which."""
+"""Follow every copy of every host's broadcast: no storm, each other host once, and the channel dependencies."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from tagloom.verify.forwarding import Forwarding
 
 KEPT = 1000  # wrong copies listed; their number is complete
-SLICE = 2048  # hosts whose copies are followed at once; bounds memory at steps x SLICE bits
-ROWS = 256  # sources whose copies are counted at once, where counting is needed
+SLICE = 2048  # hosts whose copies are followed at once; bounds memory to steps x SLICE bits
+ROWS = 256  # sources whose copies are counted at once, if counting is needed
 
 
 @dataclass(slots=True)
 class Broadcast:
-    """What became of one broadcast from every host.
+    """The outcome of one broadcast from every host.
 
-    storm       the egresses of a cycle that copies go round, [] where there is none
-    once        whether each host's broadcast reaches every other host once, and never comes back to it
-    wrong       (source, destination, copies) where copies is not 1; the sender itself must get none; the first KEPT
-    wrongs      how many there are, where they were counted
-    down        egresses that copies take onto links that the fabric declares down
+    storm       the egresses of a cycle that copies follow, [] if there is none
+    once        whether each host's broadcast reaches every other host once, and never returns to it
+    wrong       (source, destination, copies) if copies is not 1; the sender itself must get none; the first KEPT
+    wrongs      their number, if they were counted
+    down        egresses by which copies enter links that the fabric declares down
     held, wanted  channel dependencies of all copies, each once
     """
 
@@ -42,12 +42,12 @@ class Broadcast:
 
 
 def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True) -> Broadcast:
-    """Flood from every host; static entries for the broadcast address narrow a node's flood where they stand.
+    """Flood from every host; static entries for the broadcast address narrow a node's flood.
 
-    Copies are counted on the graph of egresses, which has no cycle that a frame can reach exactly when there is no
-    storm (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group
-    address and of unicasts no switch knows; its copies are not counted, only its storm and dependencies are found.
-    Without `repeats` only broadcasts that miss a host are counted, not those that come several times.
+    Copies are counted on the graph of egresses: it has no cycle that a frame can reach exactly if there is no storm
+    (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group address
+    and of unicasts no switch knows; only its storm and dependencies are found, no copies are counted. Without `repeats`
+    only broadcasts that miss a host are counted, not those that arrive several times.
     """
     result, fabric = Broadcast(), model.fabric
     egresses, hosts = len(model.egress_node), len(fabric.hosts)
@@ -63,7 +63,7 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
         result.wrong = [(a, b, 0) for a in range(hosts) for b in range(hosts) if a != b][:KEPT]
         return result
     before, after = _follow(model, allowed, np.unique(first), result)
-    if result.down:  # what is sent there arrives nowhere
+    if result.down:  # frames sent there arrive nowhere
         arrives = ~model.egress_down[before]
         before, after = before[arrives], after[arrives]
     if group_entries and not result.storm:
@@ -74,9 +74,9 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
 
 
 def flood_tagged(model: Forwarding) -> Broadcast:
-    """Flood the frames that hosts tag themselves, in every VLAN in which their ports take them.
+    """Flood the frames that hosts tag themselves, in every VLAN in which their ports accept them.
 
-    Only the storm and the dependencies are found. Past group entries and static entries alike: a host may send to any
+    Only the storm and the dependencies are found. Group entries and static entries are ignored: a host may send to any
     address, and a frame that an entry pins takes one of the egresses that a flood takes.
     """
     result = Broadcast()
@@ -87,9 +87,9 @@ def flood_tagged(model: Forwarding) -> Broadcast:
 
 
 def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, NDArray[np.int64]]:
-    """Flood from hosts that enter at `nodes`, by whatever port; return the storm and dependencies, and int64[K] copies.
+    """Flood from hosts that enter at `nodes`, by any port; return the storm and dependencies, and copies int64[K].
 
-    A copy at each port of a host is counted, the sender's own too; past group entries.
+    Copies are counted at each port of a host, the sender's own too; group entries are ignored.
     """
     result = Broadcast()
     allowed = np.ones(len(model.egress_node), np.bool_)
@@ -105,7 +105,7 @@ def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, 
 def copies_below(
     egresses: int, before: NDArray[np.int64], after: NDArray[np.int64], takers: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return how many hosts' ports the steps from each egress lead to, itself included, int64[R]; steps are acyclic."""
+    """Return the number of hosts' ports reached from each egress, itself included, int64[R]; steps are acyclic."""
     height = ranks(egresses, after, before)
     total = takers.astype(np.int64)
     order = np.argsort(height[before], kind="stable")
@@ -119,7 +119,7 @@ def copies_below(
 def _follow(
     model: Forwarding, allowed: NDArray[np.bool_], start: NDArray[np.int64], result: Broadcast
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Follow copies from the egresses `start`; put storm, dependencies and links that are down into `result`.
+    """Follow copies from the egresses `start`; write storm, dependencies and links that are down to `result`.
 
     Return the steps taken, as (egress, next egress).
     """
@@ -140,14 +140,14 @@ def _heard(
     steps: tuple[NDArray[np.int64], NDArray[np.int64]],
     injections: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whose broadcast reaches each other host exactly once, and whose at least once, without counting each pair.
+    """Return whose broadcast reaches each other host exactly once, and whose at least once, without counting pairs.
 
-    H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are found for
-    every egress from those it leads to: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
+    H - 1 copies in all, of which each of the H - 1 other hosts gets at least one, are one for each. Both are computed
+    for every egress from the next ones: the number of copies, and the set of hosts as bits, SLICE hosts at a time.
     """
     before, after = steps
     hosts = len(model.fabric.hosts)
-    height = ranks(egresses, after, before)  # the longest way on from each; the egresses it leads to are lower
+    height = ranks(egresses, after, before)  # the longest path from each; the next egresses are lower
     order = np.lexsort((before, height[before]))
     before, after = before[order], after[order]
     group = np.flatnonzero(np.diff(before, prepend=-1))  # the first step from each egress that leads on
@@ -166,7 +166,7 @@ def _heard(
     for low, high in pairwise(levels.tolist()):
         part = slice(group[low], ends[high - 1])
         more = total[parents[low:high]] + np.add.reduceat(total[after[part]], group[low:high] - group[low])
-        total[parents[low:high]] = np.minimum(more, hosts)  # as many as hosts is one too many, and cannot overflow
+        total[parents[low:high]] = np.minimum(more, hosts)  # `hosts` is already one too many; the cap prevents overflow
     enough = np.bincount(host, total[first], hosts) == hosts - 1
     all_heard = np.ones(hosts, np.bool_)
     for start in range(0, hosts, SLICE):
@@ -181,7 +181,8 @@ def _heard(
         heard = np.zeros((hosts, seen.shape[1]), np.uint64)
         if len(heads):
             heard[host[heads]] = np.bitwise_or.reduceat(seen[first], heads, axis=0)
-        itself = np.arange(start, start + width)  # a host that hears itself is no host the worse, but the sum is
+        # a host's own copy reaches no other host, so it counts only in the sum
+        itself = np.arange(start, start + width)
         heard[itself, (itself - start) // 64] |= np.uint64(1) << ((itself - start) % 64).astype(np.uint64)
         full = np.full(seen.shape[1], ~np.uint64(0))
         full[-1] >>= np.uint64(-width % 64)
@@ -200,7 +201,7 @@ def _count(
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most commands need not wait for
 
     egresses, hosts = len(model.egress_node), len(model.fabric.hosts)
-    # at least int64: a renamed plan can deliver millions of copies without a storm
+    # int64, as a renamed plan can deliver millions of copies without a storm
     step = csr_matrix((np.ones(len(steps[0]), np.int64), steps), (egresses, egresses))
     enter = csr_matrix((np.ones(len(injections[0]), np.int64), injections), (hosts, egresses))
     takers = np.flatnonzero(model.egress_host >= 0)

@@ -32,24 +32,24 @@ def climb(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
     good: NDArray[np.bool_],
     turns: NDArray[np.bool_],
 ) -> None:
-    """Write to `good` which destinations every other host reaches by entries all the way, never sent back.
+    """Write to `good` which destinations every other host reaches by entries on the whole path, never sent back.
 
-    pin          uint[H, K], the port that [destination, node] is pinned to, 0 where frames flood
-    table        int32[K, ports + 1], the egress of [node, port], -1 where there is none
-    host_before  int32[C], a host of the switch each channel leaves, -1 where it has none
-    parent       int32[S, N], the planned trees, with no row where nothing is planned
+    pin          uint[H, K], the port that [destination, node] is pinned to, 0 if frames flood
+    table        int32[K, ports + 1], the egress of [node, port], -1 if there is none
+    host_before  int32[C], a host of the switch each channel leaves, -1 if it has none
+    parent       int32[S, N], the planned trees, without rows if nothing is planned
     trusted      bool[H], the hosts to which all paths may be as planned
-    turns        bool[C, ports + 1], gets the ports by which frames leave that came in by a channel
+    turns        bool[C, ports + 1], gets the ports by which frames leave after arriving by a channel
 
-    Each node that frames meet is looked at once, so the cost is one look at each entry; a pair-by-pair walk looks at
-    each entry once per frame that uses it. Where paths are planned, only the last channel of each is compared with the
-    plan. That is enough, by induction over the length of the planned paths, which form a tree from each source: the
-    last channel is the planned one, from a switch u; and until then every node sends frames to the destination the way
-    it sends those to a host of u, whose paths are as planned if it is `trusted`. Where a u has no such host the
-    destination is not good, and whoever asks must walk its pairs. Trust only what came out good, until that is all.
+    Each node that frames meet is visited once, so the cost is one visit per entry; a pair-by-pair walk visits each
+    entry once per frame that uses it. If paths are planned, only the last channel of each is compared with the plan.
+    That is enough, by induction over the length of the planned paths, which form a tree from each source: the last
+    channel is the planned one, from a switch u; and up to there every node forwards frames to the destination as it
+    does those to a host of u, whose paths are as planned if it is `trusted`. If a u has no such host the destination is
+    not good, and the caller must walk its pairs. Call again with only the good ones as `trusted` until both are equal.
     """
     hosts, nodes = pin.shape
-    last = np.empty(nodes, np.int32)  # the last channel from a node, HERE where the destination is on it
+    last = np.empty(nodes, np.int32)  # the last channel from a node, HERE if the destination is at the node
     stack = np.empty(nodes, np.int32)
     for d in range(hosts):
         row = pin[d]

@@ -1,4 +1,4 @@
-"""Judge the VLANs of others: where frames from ports outside the fabric go, what storms, who hears or waits."""
+"""Judge foreign VLANs: where frames from ports outside the fabric go, what storms, and who hears or waits."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ForeignFrames:
-    """What becomes of frames that enter a fabric by ports outside it.
+    """The outcome of frames that enter a fabric by ports outside it.
 
-    vlans  the VLAN ids of others, ascending: neither VLAN 1, nor made by tagloom, nor that of a host's port
-    storm  the egresses of a cycle that copies go round and that spanning tree does not break, [] where there is none
+    vlans  the foreign VLAN ids, ascending: neither VLAN 1, nor made by tagloom, nor that of a host's port
+    storm  the egresses of a cycle that copies follow and that spanning tree does not break, [] if there is none
     heard  (host, VLAN id) of each host that such a frame reaches untagged, ascending
     held, wanted  the channel dependencies of such frames, int64: they fill the buffers that the fabric's own wait for
     """
@@ -37,11 +37,12 @@ class ForeignFrames:
 
 
 def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
-    """Follow every frame that any port outside the fabric takes, in every VLAN it may be classified to.
+    """Follow every frame that any port outside the fabric accepts, in every VLAN it may be classified to.
 
-    A cable whose two ends run spanning tree may be blocked. A cycle of such cables alone is broken: those that forward
-    are a forest (IEEE 802.1D-2004, 17.1), whatever VLANs they carry. A cycle with one other cable in it counts as a
-    storm, since no text tells whether BPDUs pass its ends. What is cabled to the ports outside is not known.
+    A cable both of whose ends run spanning tree may be blocked. A cycle of such cables alone is broken: those that
+    forward form a forest (IEEE 802.1D-2004, 17.1), whatever VLANs they carry. A cycle with any other cable in it counts
+    as a storm, since no configuration shows whether BPDUs pass its ends. What is connected to the ports outside is
+    unknown.
     """
     fabric = model.fabric
     ours = host_vlans(fabric, state).union(*(held.owned_vlans for held in state.values()))
@@ -66,9 +67,9 @@ def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
 def cycle_with_foreign(
     fabric: Fabric, state: FabricState, own: tuple[NDArray[np.int64], NDArray[np.int64]], frames: ForeignFrames
 ) -> tuple[list[int], bool]:
-    """Return the channels of a dependency cycle of the fabric's `own` frames and those of others, and whether it waits.
+    """Return the channels of a dependency cycle of the fabric's `own` frames and foreign ones, and whether it waits.
 
-    It does where every channel of it ends at a port that sends PAUSE; else its frames are dropped before they wait.
+    It does if every channel of it ends at a port that sends PAUSE; otherwise its frames are dropped before they wait.
     """
     if not len(frames.held) or frames.storm:
         return [], False
@@ -98,7 +99,7 @@ def host_vlans(fabric: Fabric, state: FabricState) -> set[int]:
 
 
 def _entered(model: Forwarding, state: FabricState) -> NDArray[np.int64]:
-    """List the nodes to which frames from ports outside the fabric are classified."""
+    """Return the nodes to which frames from ports outside the fabric are classified."""
     fabric = model.fabric
     start = np.searchsorted(model.node_switch, np.arange(len(fabric.switches) + 1))
     entered: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
@@ -110,7 +111,7 @@ def _entered(model: Forwarding, state: FabricState) -> NDArray[np.int64]:
 
 
 def outside_ports(fabric: Fabric, s: int, held: SwitchState) -> NDArray[np.bool_]:
-    """Mark the ports of a switch that are open and belong to no link and no host of the fabric, bool[P]."""
+    """Return which ports of a switch are open and belong to no link and no host of the fabric, bool[P]."""
     outside: NDArray[np.bool_] = held.enabled & (held.lag == 0)
     physical = platforms.load(fabric.switches[s].model).physical_ports
     channels = np.arange(physical + 1, held.ports + 1)
@@ -120,7 +121,7 @@ def outside_ports(fabric: Fabric, s: int, held: SwitchState) -> NDArray[np.bool_
 
 
 def _takes(held: SwitchState, ports: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark which VLANs a frame that enters by some ports may be classified to, bool[V, P]."""
+    """Return which VLANs a frame that enters by some ports may be classified to, bool[V, P]."""
     member = held.membership != Membership.NONE
     let_in = member | ~held.ingress_filter
     tagged = let_in & (held.frames != Frames.UNTAGGED_ONLY)
@@ -130,14 +131,14 @@ def _takes(held: SwitchState, ports: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _spanned(model: Forwarding, state: FabricState) -> NDArray[np.bool_]:
-    """Mark the egresses over cables whose two ends run spanning tree, bool[R]."""
+    """Return which egresses are over cables both of whose ends run spanning tree, bool[R]."""
     fabric = model.fabric
     ports = max(fabric.ports, default=0) + 1
     runs = np.zeros((len(fabric.switches), ports), np.bool_)
     for s, switch in enumerate(fabric.switches):
         held = state[switch.name]
         runs[s, 1 : held.ports + 1] = held.port_spanning_tree & held.spanning_tree
-    # an egress to a host has channel -1, and runs none
+    # the last element is for egresses to hosts, whose channel is -1
     both = runs[fabric.tail, fabric.tail_port] & runs[fabric.head, fabric.head_port]
     spanned: NDArray[np.bool_] = np.append(both, False)[model.egress_channel]
     return spanned

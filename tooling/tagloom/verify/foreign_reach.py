@@ -1,4 +1,4 @@
-"""Compare where the VLANs of others lead before a change and after it: whom they no longer join."""
+"""Compare which ports foreign VLANs connect before and after a change."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CutVlan:
-    """Two ports that a VLAN of others joins before a change and not after it; `lost` of them all are cut from some.
+    """Two ports that a foreign VLAN connects before a change but not after it; `lost` of all its ports are cut off.
 
     vlan    the id
     a, b    (switch index, port number)
-    taken   the one of them that is no longer in the VLAN, None where there is no way left between them
+    taken   the one of them that is no longer in the VLAN, None if no path is left between them
     lost    how many ports no longer reach every port that they reached
     """
 
@@ -41,11 +41,11 @@ class CutVlan:
 
 
 def cut_vlans(fabric: Fabric, before: FabricState, after: FabricState) -> list[CutVlan]:
-    """Return the VLANs of others that a change cuts, ascending, each with a pair of ports that it joined.
+    """Return the foreign VLANs that a change cuts, ascending, each with a pair of ports that it connected.
 
-    A VLAN joins two ports where both are members of it and links lead from one to the other whose two ends are members:
-    spanning tree blocks links of a ring and leaves none apart. Ports are those outside the fabric, and those of its
-    hosts. VLAN 1 is nobody's, and the VLANs that tagloom made are its own.
+    A VLAN connects two ports if both are members and a path of links does whose ends are members: spanning tree blocks
+    links of a ring and disconnects nothing. Ports are those outside the fabric, and those of its hosts. VLAN 1 and the
+    VLANs that tagloom made are not foreign.
     """
     ours = {vlan for state in before.values() for vlan in state.owned_vlans} | {DEFAULT_VLAN}
     vlans = sorted({vlan for state in before.values() for vlan in state.vlans.tolist()} - ours)
@@ -53,7 +53,7 @@ def cut_vlans(fabric: Fabric, before: FabricState, after: FabricState) -> list[C
 
 
 def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> list[Finding]:
-    """Return a finding for each VLAN of others that a change cuts."""
+    """Return a finding for each foreign VLAN that a change cuts."""
     return [
         Finding(
             f"VLAN {cut.vlan}, of others",
@@ -65,11 +65,11 @@ def cut_findings(fabric: Fabric, before: FabricState, after: FabricState) -> lis
 
 
 def unguarded_vlans(fabric: Fabric, state: FabricState, vlans: Iterable[int]) -> tuple[str, ...]:
-    """Return VLANs of others whose loops outside the fabric no spanning tree sees, each with two ports that it joins.
+    """Return foreign VLANs whose loops outside the fabric no spanning tree sees, each with two ports that it connects.
 
-    Where spanning tree runs on ports outside the fabric, it blocks what is cabled there, as long as frames go round
-    there alone. Over links without spanning tree no BPDU passes: a VLAN that leads over such links, from ports outside
-    at one switch to those at another, closes a ring with what may join the two outside, and nobody blocks that.
+    Spanning tree on ports outside the fabric blocks loops that lie outside entirely. No BPDU passes links without
+    spanning tree. So a VLAN that crosses such links between outside ports of two switches closes a ring with any
+    outside connection between the two, and nothing blocks it.
     """
     runs = [_spans(state[switch.name]) if switch.up else None for switch in fabric.switches]
     named = []
@@ -93,7 +93,7 @@ def _spans(held: SwitchState) -> NDArray[np.bool_]:
 
 
 def _blind(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Return over which links no spanning tree is seen: an end of theirs takes no part, bool[L]."""
+    """Return which links pass no BPDU, as an end takes no part in spanning tree, bool[L]."""
     runs = {switch.name: _spans(state[switch.name]) for switch in fabric.live}
 
     def seen(s: int, port: int) -> bool:
@@ -123,9 +123,9 @@ def _cut(fabric: Fabric, vlan: int, before: FabricState, after: FabricState) -> 
 
 
 def _parts(fabric: Fabric, vlan: int, state: FabricState, links: NDArray[np.bool_] | None = None) -> dict[Port, int]:
-    """Map each port of a VLAN, outside the fabric or a host's, to the part of the fabric that the VLAN joins it to.
+    """Return the component of the fabric that each port of a VLAN, outside the fabric or a host's, is connected to.
 
-    That is over all links, or those of `links` alone, bool[L].
+    The components are those of all links, or of `links` alone, bool[L].
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - a third of a second that most changes need not wait for
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - as above
@@ -157,6 +157,6 @@ def _parts(fabric: Fabric, vlan: int, state: FabricState, links: NDArray[np.bool
 
 
 def _members(held: SwitchState, vlan: int) -> NDArray[np.bool_] | None:
-    """Return which ports are open and in a VLAN, bool[P]; None where the switch does not have it."""
+    """Return which ports are open and in a VLAN, bool[P]; None if the switch does not have it."""
     row = held.vlan_index.get(vlan)
     return None if row is None else held.enabled & (held.membership[row] != Membership.NONE)

@@ -1,4 +1,4 @@
-"""Prove a wave that changes nothing but where VLANs of others lead: no line of it storms, cuts or reaches a host."""
+"""Prove a wave that only changes where foreign VLANs lead: no line of it storms, cuts a VLAN or reaches a host."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
 
 def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> WaveProof:
-    """Prove every state between two that differ in memberships of VLANs of others on ports of links alone.
+    """Prove every state between two that differ only in memberships of foreign VLANs on ports of links.
 
-    Whatever lines have landed, a VLAN has at least the links that it has in both states, and at most those that it has
-    in either. So nothing storms at any line, and no host hears it, where that is so with all of these, or where lines
-    only take links away: what storms already is left to the judge of the state that all leads to. And what a VLAN joins
-    in both states alike it joins at every line. No frame of the fabric's hosts is in such a VLAN, hence no line bears
-    on them.
+    Whichever lines are in force, a VLAN has at least the links that it has in both states, and at most those that it
+    has in either. So nothing storms and no host hears it at any line if that holds for all links of either, or if lines
+    only remove links: an existing storm is judged with the final state. Ports that a VLAN connects in both states alike
+    are connected at every line. No frame of the fabric's hosts is in such a VLAN, hence no line affects them.
     """
     either = {
         name: replace(held, membership=np.maximum(held.membership, after[name].membership))
@@ -49,7 +48,7 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
 
 
 def _others(fabric: Fabric, before: FabricState, after: FabricState, either: FabricState) -> Iterator[Finding]:
-    """Yield what changes and is no membership in a VLAN of others on a link's port, or is met by a host's frames."""
+    """Yield findings for changes other than foreign memberships on links' ports, and for VLANs that hosts send in."""
     model = forwarding(fabric, either, unicast=False)
     theirs = set(foreign_frames(model, either).vlans)
     ends = {(s, int(port)) for s in range(len(fabric.switches)) for port in np.flatnonzero(fabric.port_channel[s] >= 0)}

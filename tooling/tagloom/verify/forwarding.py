@@ -1,4 +1,4 @@
-"""Model 802.1Q forwarding of a whole fabric as arrays: where a frame of a VLAN goes from each switch."""
+"""Model 802.1Q forwarding of a whole fabric as arrays: where each switch forwards a frame of a VLAN."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ NOWHERE = -1
 
 @dataclass(frozen=True, eq=False)
 class Forwarding:
-    """The forwarding of every (switch, VLAN) that exists, called a node; K nodes, R egresses.
+    """The forwarding of every existing (switch, VLAN), called a node; K nodes, R egresses.
 
-    A egress is a member port of a node that leads to a host or a live link:
-
+    An egress is a member port of a node that leads to a host or a live link:
     node_switch int32[K], node_vlan int32[K]
     egress_node    int32[R], ascending; egress_port int32[R]; egress_channel int32[R], -1 for hosts
-    egress_host    int32[R], the host that takes the frame, -1 for links, and where it leaves tagged (hosts want
-    untagged)
-    egress_to      int32[R], the node the frame is classified to at the other end, -1 where it is dropped
+    egress_host    int32[R], the host that accepts the frame, -1 for links, and if it leaves tagged (hosts want
+                   untagged)
+    egress_to      int32[R], the node the frame is classified to at the other end, -1 if it is dropped
     egress_start   int64[K + 1], the egresses of node k are egress_start[k] .. egress_start[k + 1]
-    inject      int32[H], the node a host's untagged frame is classified to, -1 where it is dropped
-    tag_node, tag_port  int32, the nodes that frames which a host tagged itself are classified to, by the host's port
+    inject      int32[H], the node a host's untagged frame is classified to, -1 if it is dropped
+    tag_node, tag_port  int32, the nodes that frames tagged by a host are classified to, by the host's port
     entry_node, entry_host, entry_port   int32, static entries for the fabric's hosts, one row each
     group_node, group_port               int32, static entries for the broadcast address
     """
@@ -59,25 +58,25 @@ class Forwarding:
 
     @cached_property
     def egress_down(self) -> NDArray[np.bool_]:
-        """Return which egresses lead onto links that the fabric declares down: nothing sent there arrives, bool[R]."""
-        up = np.append(self.fabric.channel_up, True)  # an egress to a host is none
+        """Return which egresses lead onto links that the fabric declares down, where nothing arrives, bool[R]."""
+        up = np.append(self.fabric.channel_up, True)  # for egresses to hosts, whose channel is -1
         down: NDArray[np.bool_] = ~up[self.egress_channel]
         return down
 
     @property
     def nodes(self) -> int:
-        """Count the (switch, VLAN) pairs."""
+        """Return the number of (switch, VLAN) pairs."""
         return len(self.node_switch)
 
     def egress_table(self) -> NDArray[np.int32]:
-        """Return the egress of [node, port number], -1 where none leads anywhere, int32[K, ports + 1]."""
+        """Return the egress of [node, port number], -1 if there is none, int32[K, ports + 1]."""
         table = np.full((self.nodes, max(self.fabric.ports, default=0) + 1), NOWHERE, np.int32)
         egresses = np.flatnonzero(~self.egress_down).astype(np.int32)
         table[self.egress_node[egresses], self.egress_port[egresses]] = egresses
         return table
 
     def steps(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List (egress, next egress) for frames that flood: every egress of the next node but the port they came in by.
+        """Return (egress, next egress) of flooded frames: all egresses of the next node but the port of arrival.
 
         `egresses` masks the egresses that frames may take, bool[R].
         """
@@ -98,22 +97,22 @@ class Forwarding:
         return before[taken], after[taken], live
 
     def injections(self, egresses: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List (host, first egress) for frames that flood from a host."""
+        """Return (host, first egress) of frames that flood from a host."""
         hosts = np.flatnonzero(self.inject != NOWHERE)
         return self._fan_out(hosts, self.inject[hosts], self.fabric.host_port[hosts], egresses)
 
     def leaving(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List (place in `nodes`, egress) for frames that flood from nodes, by whatever port they came in."""
+        """Return (index in `nodes`, egress) of frames that flood from nodes, whatever their port of arrival."""
         no_port = np.full(len(nodes), NOWHERE, np.int32)
         return self._fan_out(
             np.arange(len(nodes)), nodes.astype(np.int32), no_port, np.ones(len(self.egress_node), np.bool_)
         )
 
     def tagged_injections(self) -> NDArray[np.bool_]:
-        """Mark the first egresses of frames that flood from hosts which tagged them themselves, bool[R]."""
+        """Return which egresses are the first of flooded frames that hosts tagged themselves, bool[R]."""
         taking = np.bincount(self.tag_node, minlength=self.nodes)[self.egress_node]
         only = np.full(self.nodes, NOWHERE, np.int32)
-        only[self.tag_node] = self.tag_port  # where one port takes such frames, they leave by every other
+        only[self.tag_node] = self.tag_port  # if only one port accepts such frames, they leave by every other
         first: NDArray[np.bool_] = (taking > 1) | ((taking == 1) & (only[self.egress_node] != self.egress_port))
         return first
 
@@ -129,14 +128,14 @@ class Forwarding:
 
 
 def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> Forwarding:
-    """Build the model from switch states; cost is linear in members and entries. Without `unicast`, hosts have none.
+    """Return the model of switch states; cost is linear in members and entries. Without `unicast`, hosts have none.
 
-    The rules are IEEE 802.1Q-2018's: a frame is classified by its tag or the port's PVID (6.9), dropped where the
-    port takes no such frames or filters a VLAN it is no member of (8.6.2), forwarded by the static entry of its VLAN
-    and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A VLAN that a switch does
-    not know is dropped there. A link is live where the ports at both ends are enabled; an aggregated one where all its
-    cables are bound as well (see `carrying`). A live link that the fabric declares down keeps its egresses: they must
-    not be used, and whatever storms or waits over them does so when the link is back.
+    The rules are those of IEEE 802.1Q-2018. A frame is classified by its tag or the port's PVID (6.9). It is dropped if
+    the port does not accept such frames, or filters a VLAN of which it is no member (8.6.2). It is forwarded by the
+    static entry of its VLAN and address or flooded (8.8), and leaves each member port tagged or untagged (8.6.3). A
+    VLAN that a switch does not have is dropped there. A link is live if the ports at both ends are enabled; an
+    aggregated one if all its cables are bound as well (see `carrying`). A live link that the fabric declares down keeps
+    its egresses: they must not be used, and any storm or deadlock over them occurs when the link is back.
     """
     switches = [state[switch.name] for switch in fabric.switches]
     node_switch = np.repeat(np.arange(len(switches), dtype=np.int32), [len(s.vlans) for s in switches])
@@ -155,7 +154,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
     def classify(
         switch: NDArray[np.int32], port: NDArray[np.int32], vlan: NDArray[np.int32], tagged: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
-        """Return the node an arriving frame is classified to, NOWHERE where it is dropped."""
+        """Return the node that an arriving frame is classified to, NOWHERE if it is dropped."""
         wanted = np.where(tagged, vlan, pvid[switch, port])
         node = np.where(wanted > 0, node_of[switch, wanted], NOWHERE)
         refused = np.where(
@@ -203,7 +202,7 @@ def forwarding(fabric: Fabric, state: FabricState, *, unicast: bool = True) -> F
 
 
 def addressed(model: Forwarding, fabric: Fabric, state: FabricState) -> Forwarding:
-    """Return the model with the static entries for other addresses of its hosts: those of `fabric`."""
+    """Return the model with the static entries for the hosts' addresses in `fabric`."""
     node_of = np.full((len(fabric.switches), MAX_VLAN + 2), NOWHERE, np.int32)
     node_of[model.node_switch, model.node_vlan] = np.arange(model.nodes, dtype=np.int32)
     states = [state[switch.name] for switch in fabric.switches]
@@ -217,7 +216,7 @@ def _tagged(
     node_switch: NDArray[np.int32],
     filters: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """List the (node, host's port) that a tagged frame might be classified to: members, and all where none filters.
+    """Return (node, host's port) that a tagged frame might be classified to: members, or all nodes without a filter.
 
     `egresses` are (node, port, whether a host is there).
     """
@@ -242,9 +241,10 @@ def _by_port(switches: list[SwitchState], ports: int, name: str) -> NDArray[np.i
 def _entries(
     fabric: Fabric, switches: list[SwitchState], node_of: NDArray[np.int32], *, unicast: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Split static entries into those for the fabric's hosts and those for the broadcast address."""
+    """Return the static entries for the fabric's hosts, then those for the broadcast address."""
     order = np.argsort(fabric.host_mac).astype(np.int32)
-    sorted_macs = np.append(fabric.host_mac[order], np.uint64(BROADCAST))  # whoever is past all hosts is none of them
+    # addresses above those of all hosts fall on the last row, which is no host
+    sorted_macs = np.append(fabric.host_mac[order], np.uint64(BROADCAST))
     order = np.append(order, np.int32(NOWHERE))
     blocks: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
     groups: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def frame_path(fabric: Fabric, state: FabricState, source: int, destination: int) -> FramePath:
-    """Return the path of an untagged frame from one host to the address of another.
+    """Return the path of an untagged frame from one host to the address of another, by the rules of `forwarding`.
 
-    By the rules of `forwarding`. Where a switch floods, every copy is followed, and one that comes to a VLAN of a
-    switch for the second time is not followed again. A link that the fabric declares down ends the path.
+    If a switch floods, every copy is followed, except one that meets a VLAN of a switch for the second time. A link
+    that the fabric declares down ends the path.
     """
     model = forwarding(fabric, state)
     start = fabric.hosts[source]
@@ -41,7 +41,7 @@ def frame_path(fabric: Fabric, state: FabricState, source: int, destination: int
 
 
 def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple[Hop, list[tuple[int, int]], bool]:
-    """Return what a node does with a frame, the (node, port) that its copies come to, and whether the host has one."""
+    """Return what a node does with a frame, the (node, port) where its copies arrive, and if the host gets one."""
     fabric = model.fabric
     switch, vlan = int(model.node_switch[node]), int(model.node_vlan[node])
     pinned = model.entry_port[(model.entry_node == node) & (model.entry_host == destination)].tolist()

@@ -1,4 +1,4 @@
-"""Refuse waves in which something may bear on frames that the model of a wave does not follow, and name it."""
+"""Reject waves in which something outside the model of a wave may affect frames, and name it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _NO_LINES = Lines.of(())
 def guard(
     fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], assumptions: ProofAssumptions
 ) -> list[Finding]:
-    """Find what may bear on frames at some line and is not part of the model, one finding for each port or switch.
+    """Return findings for what may affect frames at some line but is not in the model, one per port or switch.
 
     spanning tree   blocks and opens ports by messages that are not followed: it must run on no port of the fabric,
                     unless `assumptions.spanning` says that whoever composed the wave knows the ports it blocks
-    mode            changes a port's membership by rules of the model's own, unless the port is shut, or is in VLAN 1
+    mode            changes a port's membership by rules of the switch model, unless the port is shut, or is in VLAN 1
                     alone, untagged, as in every mode's default
     flow control    under `assumptions.lossy` no port of a link may send PAUSE at any line
     """

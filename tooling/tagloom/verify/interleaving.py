@@ -1,4 +1,4 @@
-"""Lay out as arrays what every switch may hold at some line of a wave: VLAN rows, ports and entries by position."""
+"""Represent as arrays what every switch may hold at some line of a wave: VLAN rows, ports and entries by position."""
 
 from __future__ import annotations
 
@@ -39,23 +39,22 @@ _TAGGED, _UNTAGGED = int(Membership.TAGGED), int(Membership.UNTAGGED)
 
 
 class InterleavingModel(NamedTuple):
-    """Every (switch, VLAN) of a wave, called a node, and what changes at which position; sets of ports are bits.
+    """Every (switch, VLAN) of a wave, called a node, and its changes by position; sets of ports are bits.
 
     With K nodes, N switches of W - 1 ports at most, C channels, H hosts and A arrivals (channel and tag of a frame):
-
-    node_switch, node_vlan  int32[K]; node_of int32[N, MAX_VLAN + 2], NOWHERE where there is none
+    node_switch, node_vlan  int32[K]; node_of int32[N, MAX_VLAN + 2], NOWHERE if there is none
     row_lo        int64[K + 1], the epochs of node k are row_lo[k] .. row_lo[k + 1], each from row_pos on:
     row_exists, row_tagged, row_untagged  whether the VLAN exists and its members
     port_lo       int64[N W + 1], the epochs of port p of switch s are those of place s W + p, each from port_pos on:
-    port_pvid, port_frames, port_filter, port_on: a port of a link is on where frames may pass the link
+    port_pvid, port_frames, port_filter, port_on: a port of a link is on if frames may pass the link
     on_at_first   uint64[N], the ports enabled at position 0; on_varies bool[N], whether that ever changes
     arrival_lo    int64[K], the arrivals of tagged frames from node k begin here, one for each port ever tagged
-    arrival_channel, arrival_node  int32[A], what the frame came by, and the node its tag names, NOWHERE if none;
+    arrival_channel, arrival_node  int32[A], the channel of the frame, and the node its tag names, NOWHERE if none;
                   arrival c < C is an untagged frame on channel c
     usable        bool[C], whether frames may pass at some positions of the two ends
-    doubtful      bool[C], whether frames that the positions of each end let pass may be lost for how they differ
-    host_named    bool[H], whether a host has an address that entries may name; others are no destination of unicasts
+    doubtful      bool[C], whether frames that the positions of each end let pass may be lost because the ends differ
     loose         int64[X, 3], cables that are up and not bound at some positions: switch, port, the port-channel
+    host_named    bool[H], whether a host has an address that entries may name; others are no destination of unicasts
     entry_lo      int64[H + 2], the entries for host d at position 0 are entry_lo[d] .. entry_lo[d + 1]; host H stands
                   for the broadcast address; entry_node, entry_ports: one row for each
     event_lo      int64[H + 2], likewise for changes of entries, ascending by node and position: event_node, event_pos,
@@ -104,11 +103,11 @@ class InterleavingModel(NamedTuple):
 
 
 def interleaving(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> InterleavingModel:
-    """Lay out the states `before` and all that `lines` (by switch name, others send none) make of them.
+    """Return the model of the states `before` and all states after any of `lines` (by switch name, others have none).
 
-    Positions are doubled, so that a line which may bounce its link has one of its own for the moment it is down.
-    Entries of nodes that no frame can reach are left out; liveness is judged by members and PVIDs alone, so it never
-    leaves out too much. Raises PlanError for switches of more ports than a word has bits.
+    Positions are doubled, so that a line which may bounce its link has a separate one for the moment it is down.
+    Entries of nodes that no frame can reach are left out. Reachability is judged by members and PVIDs alone, so it
+    never leaves out too much. Raises PlanError for switches with more ports than a word has bits.
     """
     if max(fabric.ports, default=0) > WIDEST:
         raise PlanError(f"waves are proven for switches of at most {WIDEST} ports", f"{max(fabric.ports)} ports")
@@ -152,7 +151,7 @@ _Nodes = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.int32]"]
 
 
 def _nodes(states: list[SwitchState], effects: _Effects) -> _Nodes:
-    """Return every (switch, VLAN) that is there at some line a number, as (node_switch, node_vlan, node_of)."""
+    """Return a number for every (switch, VLAN) that exists at some line, as (node_switch, node_vlan, node_of)."""
     span = MAX_VLAN + 2
     named = effects.only(VLAN, MEMBER, ENTRY)
     there = np.zeros(len(states) * span, np.bool_)
@@ -189,7 +188,7 @@ def _rows(states: list[SwitchState], effects: _Effects, node_of: NDArray[np.int3
 
 
 class _Ports(NamedTuple):
-    """The epochs of every port, as in InterleavingModel; `on` where it is enabled and bound to no port-channel."""
+    """The epochs of every port, as in InterleavingModel; `on` if it is enabled and bound to no port-channel."""
 
     width: int
     lo: NDArray[np.int64]
@@ -238,7 +237,7 @@ def _ports(states: list[SwitchState], effects: _Effects, width: int) -> _Ports:
 
 
 class _Links(NamedTuple):
-    """What becomes of links: `usable` and `doubtful` (bool[L]) as in InterleavingModel, `loose`, and when one is down.
+    """The carrier of links: `usable` and `doubtful` (bool[L]) as in InterleavingModel, `loose`, and when each is down.
 
     off  place of the port that speaks for a link -> positions, and whether no frame passes from each on
     """
@@ -250,7 +249,7 @@ class _Links(NamedTuple):
 
 
 def _links(fabric: Fabric, states: list[SwitchState], effects: _Effects, ports: _Ports) -> _Links:
-    """Judge the carrier of every link: once, or where lines bear on it at all positions of one end and of the other."""
+    """Return the carrier of every link: once, or if lines change it, at all positions of both ends."""
     steady = carriers(fabric, states)
     found = _Links(steady != Carrier.NONE, steady == Carrier.PARTIAL, [], {})
     width = np.int64(ports.width)
@@ -292,7 +291,7 @@ def _links(fabric: Fabric, states: list[SwitchState], effects: _Effects, ports: 
 
 
 class _LinkEnd(NamedTuple):
-    """One end of a link at all its positions: arrays [P] or, of its cables, [P, X]."""
+    """One end of a link at all its positions: arrays [P] or, for its cables, [P, X]."""
 
     position: NDArray[np.int64]
     closed: NDArray[np.bool_]
@@ -310,7 +309,7 @@ class _LinkEnd(NamedTuple):
         *,
         aggregated: bool,
     ) -> _LinkEnd:
-        """Gather the epochs of the port that speaks for the link, of its cables and of what else is bound to it."""
+        """Return the epochs of the port that speaks for the link, of its cables and of all else bound to it."""
         channel = speaker % ports.width
         others: set[int] = set()
         if aggregated:
@@ -332,7 +331,7 @@ class _LinkEnd(NamedTuple):
 
 
 def _at_all_positions(one: _LinkEnd, other: _LinkEnd) -> NDArray[np.uint8]:
-    """Return the Carrier of a link at every position of one end and every one of the other, uint8[P, Q]."""
+    """Return the Carrier of a link at every pair of positions of its ends, uint8[P, Q]."""
     shape = len(one.position), len(other.position)
     rows, cables = shape[0] * shape[1], one.cables.up.shape[1]
     first = CableEnds._make(np.repeat(column, shape[1], axis=0).ravel() for column in one.cables)
@@ -342,7 +341,7 @@ def _at_all_positions(one: _LinkEnd, other: _LinkEnd) -> NDArray[np.uint8]:
 
 
 def _while_up(ports: _Ports, off: Mapping[int, tuple[NDArray[np.int64], NDArray[np.bool_]]]) -> _Ports:
-    """Return the epochs with some ports off where their link lets no frame pass, whatever its far end holds."""
+    """Return the epochs with ports off while their link lets no frame pass, whatever the state of its far end."""
     if not off:
         return ports
     counts = np.diff(ports.lo)
@@ -364,7 +363,7 @@ def _while_up(ports: _Ports, off: Mapping[int, tuple[NDArray[np.int64], NDArray[
 
 
 def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Links) -> InterleavingModel:
-    """Put nodes, rows and ports together, with the arrivals that follow from them and no entries yet."""
+    """Combine nodes, rows and ports, with the arrivals that follow from them and no entries yet."""
     node_switch, node_vlan, node_of = nodes
     switches, channels, width = len(fabric.switches), len(fabric.tail), ports.width
     place = np.repeat(np.arange(len(ports.lo) - 1), np.diff(ports.lo))  # of each epoch
@@ -429,7 +428,7 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
 def _with_entries(
     net: InterleavingModel, fabric: Fabric, states: list[SwitchState], effects: _Effects
 ) -> InterleavingModel:
-    """Add the static entries of nodes that frames can reach, and what becomes of them, by destination."""
+    """Add the static entries of nodes that frames can reach, and their changes, by destination."""
     live = reachable(net)
     where = np.repeat(np.arange(len(states)), [len(s.entry_vlan) for s in states])
     vlan, mac, port = (
@@ -477,7 +476,7 @@ def _sorted_by(
     pos: NDArray[np.int64],
     bits: NDArray[np.uint64],
 ) -> _Columns:
-    """Sort rows by host, keeping their order otherwise: one pass to count, one to place."""
+    """Sort rows by host, in stable order: one pass to count, one to place."""
     lo = np.zeros(hosts + 1, np.int64)
     for h in host:
         if h >= 0:
@@ -506,7 +505,7 @@ def _row_epochs(
     port: NDArray[np.int64],
     value: NDArray[np.uint64],
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]]:
-    """Walk the changes of every node's row, ascending by node and position, and keep each row that results."""
+    """Apply the changes of every node's row, ascending by node and position, and return each resulting row."""
     nodes, most = len(exists), len(exists) + len(node)
     lo = np.zeros(nodes + 1, np.int64)
     out_pos, out_exists = np.zeros(most, np.int64), np.zeros(most, np.bool_)
@@ -567,7 +566,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
     cell: NDArray[np.uint8],
     value: NDArray[np.uint64],
 ) -> tuple[NDArray[np.int64], _PortColumns]:
-    """Walk the changes of every port, ascending by place and position; a bounce is down just before its position.
+    """Apply the changes of every port, ascending by place and position; a bounce is down just before its position.
 
     Return `lo` and the columns of _Ports from `pos` on.
     """
@@ -628,7 +627,7 @@ def _port_epochs(  # noqa: PLR0913 - the arrays of one compiled loop
 
 @kernel
 def _spread_out(sets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """List the members of sets of ports: (set, port number) one by one, and where each set begins."""
+    """Return the members of sets of ports: (set, port number) one by one, and where each set begins."""
     lo = np.zeros(len(sets), np.int64)
     n = 0
     for k in range(len(sets)):
@@ -651,7 +650,7 @@ def _spread_out(sets: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np
 def reachable(net: InterleavingModel) -> NDArray[np.bool_]:
     """Return which nodes a frame may be classified to, whatever entries and filters say, bool[K + 1].
 
-    The last one stands for NOWHERE, and is not.
+    The last one stands for NOWHERE and is False.
     """
     live = np.zeros(len(net.node_vlan) + 1, np.bool_)
     stack = np.empty(len(net.node_vlan), np.int64)

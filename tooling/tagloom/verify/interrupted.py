@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 
 def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
-    """Return the ordered pairs (source, destination) of which a frame arrives, bool[H, H]; the diagonal is False.
+    """Return the ordered pairs (source, destination) whose frames arrive, bool[H, H]; the diagonal is False.
 
-    A frame that no entry pins is flooded, and arrives where a copy does: so hosts in one VLAN that spanning tree keeps
-    a tree work, whichever links it blocks, since it leaves none apart that a link joins. To a host with several
-    addresses it must arrive by each.
+    A frame that no entry pins is flooded, and arrives if a copy does. So hosts in one VLAN over which spanning tree
+    runs work whichever links it blocks, since it disconnects nothing that links connect.
     """
     hosts = len(fabric.hosts)
     works = ~np.eye(hosts, dtype=np.bool_)
@@ -50,9 +49,9 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
 
 
 def kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
-    """Return the ordered pairs of which frames arrive at every interleaving of `lines`, bool[H, H], and what harms all.
+    """Return the ordered pairs whose frames arrive in every interleaving of `lines`, bool[H, H], and any harm to all.
 
-    Of dead links it is judged what happens while they are dead, and what if they come back: see `_kept_pairs`.
+    Dead links are judged both as dead and as coming back: see `_kept_pairs`.
     """
     kept, harm = _kept_pairs(fabric, before, lines)
     if harm or not any(link.dead for link in fabric.links):
@@ -72,13 +71,13 @@ def _dead_ports_shut(fabric: Fabric, state: FabricState) -> FabricState:
 
 
 def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> tuple[NDArray[np.bool_], str]:
-    """Return what `kept_pairs` does, dead links counted as their ports stand.
+    """Return what `kept_pairs` does, with dead links judged by the state of their ports.
 
-    Of each destination the frame states are followed that some interleaving leads to (see `prove_wave`). A pair is kept
-    where every choice from each of them is one egress, and leads on to the destination: the least such set, so that
-    what may go round is not in it. One whose frames are flooded is kept where whatever is chosen brings one copy, and
-    the same holds the other way, by which switches learn. Where something may storm or deadlock, or what the model does
-    not follow may bear on frames (spanning tree, a port's mode), no pair is kept: its harm is to all.
+    For each destination, the frame states that some interleaving leads to are followed (see `prove_wave`). A pair is
+    kept if every choice from each of them is one egress, and leads on to the destination. The least such set counts, so
+    it contains nothing that may loop. A pair whose frames are flooded is kept if every choice delivers one copy, in
+    both directions, from which switches learn. If something may storm or deadlock, or something outside the model may
+    affect frames (spanning tree, a port's mode), no pair is kept, as it harms all.
     """
     hosts = len(fabric.hosts)
     none = np.zeros((hosts, hosts), np.bool_)
@@ -117,7 +116,7 @@ def _kept_pairs(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines])
 
 
 def prove_kept(fabric: Fabric, before: FabricState, after: FabricState, lines: Mapping[str, Lines]) -> WaveProof:
-    """Prove that every pair that works before and after works at every interleaving of `lines`, and nothing storms."""
+    """Prove that every pair that works before and after works in every interleaving of `lines`, and nothing storms."""
     kept, harm = kept_pairs(fabric, before, lines)
     works = working_pairs(fabric, before) & working_pairs(fabric, after)
     found = [Finding("wave", "no harm to all pairs at any line", harm)] if harm else []

@@ -1,4 +1,4 @@
-"""Prove that no line of a wave cuts the way from tagloom to a switch that is managed over the fabric's own links."""
+"""Prove that no line of a wave cuts the path from tagloom to a switch managed over the fabric's own links."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def prove_management(
     *,
     pausing: bool,
 ) -> tuple[Finding, ...]:
-    """Prove that tagloom reaches every switch at every line, where the fabric declares management in band.
+    """Prove that tagloom reaches every switch at every line, if the fabric declares in-band management.
 
-    The switches' own addresses are hosts of the management VLAN, behind a port of their own, and what the VLAN's frames
-    do is proven as a wave's frames are: every one of them arrives once, whatever lines are in place. Where a state does
-    not hold the VLAN (a plan does not: it is not tagloom's) it is taken to be tagged on the declared links. With
-    `pausing`, some port sending PAUSE, its frames and those of `data` must close no dependency cycle together.
+    The switches' own addresses are modelled as hosts of the management VLAN, each behind an extra port. Its frames are
+    proven as those of a wave: every one arrives once, whatever lines are in force. If a state lacks the VLAN (a plan
+    does: it is not tagloom's) it is taken to be tagged on the declared links. With `pausing`, i.e. if some port sends
+    PAUSE, its frames and those of `data` together must close no dependency cycle.
     """
     requested = fabric.management
     if requested is None:
@@ -73,7 +73,7 @@ def prove_management(
 
 
 def _with_cpu(state: SwitchState, requested: Management, ports: list[int], here: bool) -> SwitchState:
-    """Return a switch one port more, that of its own processor, and the management VLAN where it is not held."""
+    """Return a switch's state with one more port, for its own processor, and with the management VLAN if missing."""
     columns = {
         name: np.append(getattr(state, name), np.array([value], getattr(state, name).dtype))
         for name, value in (

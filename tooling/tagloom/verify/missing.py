@@ -1,4 +1,4 @@
-"""Ask what the loss of each static entry, alone, would do to the flows that use it."""
+"""Determine what the loss of each static entry, alone, would do to the flows that use it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tagloom.records.switch_state import FabricState
     from tagloom.verify.forwarding import Forwarding
 
-CASES = 1 << 13  # losses followed at once; bounds memory at cases x the egresses one flood takes
+CASES = 1 << 13  # losses followed at once; bounds memory to cases x the egresses of one flood
 NO_ENTRY = 0
 
 
 def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
-    """Take every static entry away alone, and follow the copies of every frame that would have met it.
+    """Remove every static entry alone, and follow the copies of every frame that would have met it.
 
-    A frame floods where its entry is gone, and each copy goes on by the entries of the other switches, flooding again
-    where there is none. What happens depends on the entry and the port the frame came in by, not on its source, so
-    each such case is followed once and counted as often as host pairs meet it. Unused entries change nothing.
+    A frame floods where its entry is missing, and each copy continues by the entries of the other switches, flooding
+    again where there is none. The outcome depends on the entry and the port of arrival, not on the source, so each such
+    case is followed once and counted as often as host pairs meet it. Unused entries change nothing.
     """
     model = forwarding(fabric, state)
     ports = max(fabric.ports, default=0) + 1
@@ -49,7 +49,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
 def _met(
     model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each (destination, node, in-port) at which frames meet an entry, as one number, and how many pairs do."""
+    """Return each (destination, node, in-port) at which frames meet an entry, as one number, and the pairs that do."""
     fabric, hosts = model.fabric, len(model.fabric.hosts)
     ports = max(fabric.ports, default=0) + 1
     met: dict[int, NDArray[np.int64]] = {}
@@ -57,7 +57,7 @@ def _met(
         source = np.flatnonzero((np.arange(hosts) != d) & (model.inject != NOWHERE))
         node, in_port = model.inject[source].astype(np.int64), fabric.host_port[source]
         keys: list[NDArray[np.int64]] = []
-        for _ in range(model.nodes + 1):  # a frame sent on more often goes round for ever
+        for _ in range(model.nodes + 1):  # a frame forwarded more often is in a loop
             port = pin[d, node]
             egress = table[node, port]
             keys.append((node * ports + in_port)[port != NO_ENTRY])
@@ -80,7 +80,7 @@ def _follow(
     gone: NDArray[np.int64],
     in_port: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each case the extra hosts that hear the frame, the copies its destination gets, and if it storms."""
+    """Return per case the extra hosts that hear the frame, the copies at its destination, and whether it storms."""
     fabric = model.fabric
     cases, egresses, hosts = len(destination), len(model.egress_node), len(fabric.hosts)
     heard = np.zeros((cases, hosts), np.bool_)
@@ -101,7 +101,7 @@ def _follow(
         heard[case[host >= 0], host[host >= 0]] = True
         np.add.at(copies, case[host == destination[case]], times[host == destination[case]])
         on = (model.egress_channel[egress] >= 0) & (model.egress_to[egress] != NOWHERE)
-        # Copies on one egress of one case go on alike: count them together, so that a storm cannot fill the memory.
+        # Copies on one egress of one case behave alike: count them together, so that a storm cannot fill memory.
         key, where = np.unique(case[on] * (egresses + 1) + egress[on], return_inverse=True)
         times = np.minimum(np.bincount(where, times[on], len(key)), 1 << 30).astype(np.int64)
         case, egress = np.divmod(key, egresses + 1)
@@ -112,5 +112,5 @@ def _follow(
         if not len(key):
             break
     storm = np.zeros(cases, np.int64)
-    storm[case] = 1  # still under way after more steps than there are egresses
+    storm[case] = 1  # still in transit after more steps than there are egresses
     return heard.sum(axis=1) - heard[np.arange(cases), destination], copies, storm

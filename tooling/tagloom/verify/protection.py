@@ -23,9 +23,9 @@ def protection(
 ) -> tuple[Protection, NDArray[np.int32]]:
     """Prove every failure from the states alone, and return what the detours protect and cost.
 
-    `bare` is the plan without detours. Returned with it are ranks of the channels that all frames climb, before, during
-    and after every failure, int32[C]. Raises PlanError where a failure would do harm: a deadlock, a storm, a broadcast
-    that comes twice.
+    `bare` is the plan without detours. Also return ranks of the channels that all frames ascend before, during and
+    after every failure, int32[C]. Raises PlanError if a failure would do harm: a deadlock, a storm, a duplicated
+    broadcast.
     """
     found = [what_if(fabric, state, kind, detours) for kind in ("links", "switches")[: 1 + (protect == "switch")]]
     for each in found:

@@ -43,10 +43,10 @@ WITNESSES = 5  # findings shown of one kind; the counts are complete
 class Plan:
     """What the verifier compares with.
 
-    routes              the planned routes, or None to take the static entries' own paths
-    duplicates_allowed  the plan says that broadcasts may come several times, and come back; they must still come
-    transient_ports     ports, as (switch name, port number), of hosts that are leaving or have not come yet: what they
-                        send must do no harm, whatever becomes of it
+    routes              the planned routes, or None to accept the paths of the static entries
+    duplicates_allowed  the plan says that broadcasts may arrive several times, and return; they must still arrive
+    transient_ports     ports, as (switch name, port number), of hosts that are leaving or have not arrived yet: their
+                        frames must do no harm, whether delivered or not
     """
 
     routes: Routes | None = None
@@ -57,16 +57,20 @@ class Plan:
 def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Findings:
     """Prove what a fabric does from the states of its switches.
 
-    Proven are: every ordered host pair is delivered, by static entries all the way and on its planned path where one
-    is given, to each address of the host; of a frame to an address behind an uplink one copy arrives there, flooded,
-    whatever switches have learnt; nothing flooded storms; every broadcast reaches every other host exactly once and
-    never its sender; the dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock
-    under IEEE 802.3x flow control (Dally and Seitz 1987); whether that holds, and nothing storms, when hosts send
-    tagged frames as well; the ends of every cable fit, and those of an aggregated link are bound at both; no other port
-    that could be up is in the fabric's VLANs; no frame of a VLAN of others, from whatever such port, storms over the
-    fabric's links or reaches a host; the models' limits hold; spanning tree blocks nothing. A link that the fabric
-    declares down carries nothing, so that pairs whose path goes over one are lost; to judge states whose links are not
-    those of the fabric, give `Fabric.with_links_up`.
+    The proof covers:
+    - every ordered host pair is delivered, to each address of the host, by static entries on the whole path, and on its
+      planned path if given;
+    - of a frame to an address behind an uplink one copy arrives there, flooded, whatever switches have learned;
+    - nothing flooded storms, and every broadcast reaches every other host exactly once and never its sender;
+    - the dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE
+      802.3x flow control (Dally and Seitz 1987); whether that and no storm also hold when hosts send tagged frames;
+    - the ends of every cable fit, and those of an aggregated link are bound at both;
+    - no other port that could be up is in the fabric's VLANs; no frame of a foreign VLAN, from any such port, storms
+      over the fabric's links or reaches a host;
+    - the models' limits hold, and spanning tree blocks nothing.
+
+    A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost. To judge states for
+    other links than those, pass `Fabric.with_links_up`.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
@@ -74,7 +78,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
     flooded = flood(model, repeats=not plan.duplicates_allowed)
     plain = _plain(model, flooded)
-    floods = [flooded, plain, *_visits(fabric, state, plan)]
+    floods = [flooded, plain, *_transient_floods(fabric, state, plan)]
     storm = next((each.storm for each in floods if each.storm), [])
     up = floods_to_uplinks(model) if len(fabric.uplinks) and not storm else NO_UPLINKS
     channels = len(fabric.tail)
@@ -106,7 +110,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings += _waiting(with_others) if waits else []
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
-    findings += _strangers(fabric, state, plan.transient_ports)
+    findings += _outside_members(fabric, state, plan.transient_ports)
     findings += _limits(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
@@ -137,7 +141,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
 
 
 def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the channel dependencies of all unicasts and floods that states allow, as (held, wanted), each once."""
+    """Return the channel dependencies of all unicasts and floods that states allow, as (held, wanted)."""
     model = forwarding(fabric, state)
     flooded = flood(model)
     unicasts = [walk(each, None) for _, each in _by_each_address(model, state)]
@@ -162,15 +166,15 @@ def _around_with_tags(model: Forwarding, keys: NDArray[np.int64]) -> list[str]:
 
 
 def _by_each_address(model: Forwarding, state: FabricState) -> list[tuple[Fabric, Forwarding]]:
-    """List the fabric as each of its hosts' addresses knows it, and its model with the entries for those."""
+    """Return the fabric as known by each of its hosts' addresses, and its model with the entries for those."""
     further = model.fabric.by_further_addresses
     return [(model.fabric, model), *((known, addressed(model, known, state)) for known in further)]
 
 
 def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
-    """Return whether every host's broadcast reaches every other host exactly once, and never comes back to it.
+    """Return whether every host's broadcast reaches every other host exactly once, and never returns to it.
 
-    So must frames to unknown addresses come to every uplink, whatever switches have learnt.
+    Likewise one copy of a frame to an unknown address must reach every uplink, whatever switches have learned.
     """
     model = forwarding(fabric, state, unicast=False)
     if not flood(model, repeats=False).once:
@@ -180,20 +184,20 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
 
 
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
-    """Find what frames from ports outside the fabric do wrong: the storm they raise, the hosts they reach."""
+    """Return findings for frames from ports outside the fabric: the storm they cause, the hosts they reach."""
     model = forwarding(fabric, state, unicast=False)
     return _foreign(model, foreign_frames(model, state))
 
 
 def storming_vlans(fabric: Fabric, state: FabricState) -> set[int]:
-    """Return the VLANs of others of one storm, none where there is none."""
+    """Return the foreign VLANs of one storm, none if there is none."""
     model = forwarding(fabric, state, unicast=False)
     frames = foreign_frames(model, state)
     return {int(model.node_vlan[model.egress_node[w]]) for w in frames.storm}.intersection(frames.vlans)
 
 
 def foreign_waiting(fabric: Fabric, state: FabricState) -> list[Finding]:
-    """Find a dependency cycle that arises only with frames of VLANs of others, where all its channels end at PAUSE."""
+    """Return a finding if a dependency cycle, all of whose channels end at PAUSE, arises only with foreign frames."""
     frames, own = foreign_frames(forwarding(fabric, state, unicast=False), state), dependencies(fabric, state)
     if not len(frames.held) or find_cycle(len(fabric.tail), *own):
         return []
@@ -222,15 +226,16 @@ def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
 
 
 def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
-    """Flood past the entries for the broadcast address, which narrow nothing else.
+    """Flood past the entries for the broadcast address, which restrict no other frames.
 
-    Every host sends other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are gone.
+    Every host sends to other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are
+    gone.
     """
     return flood(model, group_entries=False) if len(model.group_node) else flooded
 
 
 def _pairs(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]:
-    """Show the pairs in trouble, those of the shortest way first."""
+    """Return findings for the pairs in trouble, those of the shortest path first."""
     first = [trouble.say(at) for trouble in wrong for at in range(min(WITNESSES, len(trouble.source)))][:WITNESSES]
     shown = [Finding(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}", expected, why) for a, b, why in first]
     if more := sum(len(trouble.source) for trouble in wrong) - len(first):
@@ -253,7 +258,7 @@ def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> l
 
 
 def _down(model: Forwarding, egresses: list[int]) -> list[Finding]:
-    """Find floods that go over links which the fabric declares down, link by link."""
+    """Return findings for floods over links that the fabric declares down, one per link."""
     first: dict[int, int] = {}
     for egress in egresses:
         first.setdefault(int(model.egress_channel[egress]) // 2, egress)
@@ -271,16 +276,16 @@ def _hop_names(model: Forwarding, egresses: list[int]) -> list[str]:
     ]
 
 
-def _visits(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
-    """Flood what comes in at transient ports; their unicasts, and those to them, leave by members of the same VLANs."""
+def _transient_floods(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
+    """Flood the frames that enter at transient ports; unicasts from and to those leave by members of the same VLANs."""
     transient_ports = transient_ports_of(fabric, plan.transient_ports)
     if not transient_ports:
         return []
     return [flood(forwarding(replace(fabric, hosts=transient_ports), state, unicast=False), group_entries=False)]
 
 
-def _strangers(fabric: Fabric, state: FabricState, transient_ports: Collection[tuple[str, int]]) -> list[Finding]:
-    """Find ports outside the fabric by which frames could enter or leave the VLANs that its hosts' frames are in."""
+def _outside_members(fabric: Fabric, state: FabricState, transient_ports: Collection[tuple[str, int]]) -> list[Finding]:
+    """Return findings for ports outside the fabric by which frames could enter or leave the VLANs of its hosts."""
     findings: list[Finding] = []
     ours = host_vlans(fabric, state) - {DEFAULT_VLAN}
     for s, switch in enumerate(fabric.switches):
@@ -289,7 +294,7 @@ def _strangers(fabric: Fabric, state: FabricState, transient_ports: Collection[t
         held, platform = state[switch.name], platforms.load(switch.model)
         mine = np.isin(held.vlans, [*ours, *held.owned_vlans])
         joined = (held.membership[mine] != Membership.NONE).any(axis=0)
-        takes = ~held.ingress_filter & mine.any()  # a frame tagged with any VLAN the switch knows, member or not
+        takes = ~held.ingress_filter & mine.any()  # it accepts frames tagged with any VLAN of the switch, member or not
         outside = outside_ports(fabric, s, held)
         outside[[port - 1 for name, port in transient_ports if name == switch.name]] = False
         for at in np.flatnonzero(outside & (joined | takes)).tolist():

@@ -1,4 +1,4 @@
-"""Make hosts of the ports at which some are leaving or have not come yet, to follow what they send."""
+"""Model ports whose hosts are leaving or have not arrived yet as hosts, to follow the frames they send."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from tagloom.records.fabric import Fabric
 
-_ADDRESSES = 1 << 40  # no entry names them, and no host has them
+_ADDRESSES = 1 << 40  # addresses from here on belong to no entry and no host
 
 
 def transient_ports_of(fabric: Fabric, places: Collection[tuple[str, int]]) -> tuple[Host, ...]:
-    """Return a host at each of `places`, (switch name, port number), that are on live switches of a fabric."""
+    """Return a host at each of `places`, (switch name, port number), on a live switch of the fabric."""
     here = [
         place for place in sorted(places) if (s := fabric.index.get(place[0])) is not None and fabric.switches[s].up
     ]

@@ -1,4 +1,4 @@
-"""Follow the static entries towards every host: by destination where all is well, pair by pair where it is not."""
+"""Follow the static entries towards every host: by destination if all is well, pair by pair otherwise."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tagloom.records.routes import Routes
     from tagloom.verify.forwarding import Forwarding
 
-BLOCK = 64  # destinations walked together; bounds memory at hosts x BLOCK
+BLOCK = 64  # destinations walked together; bounds memory to hosts x BLOCK
 NO_ENTRY = 0
 
 
 @dataclass(slots=True)
 class Trouble:
-    """The pairs that went wrong in one way at one step: sources, destinations, and what to say of them."""
+    """The pairs that failed in one way at one step: sources, destinations, and how to describe them."""
 
     step: int
     source: NDArray[np.int64]
@@ -43,9 +43,9 @@ class Trouble:
 
 @dataclass(slots=True)
 class Unicast:
-    """What became of every ordered pair.
+    """The outcome of every ordered pair.
 
-    lost, off_path  the pairs that went wrong
+    lost, off_path  the pairs that failed
     floods          (source, destination) of frames that some switch floods
     held, wanted    channel dependencies of all frames, each once
     """
@@ -58,21 +58,21 @@ class Unicast:
 
 
 def count(troubles: list[Trouble], hosts: int) -> int:
-    """Count the different pairs in trouble."""
+    """Return the number of different pairs in trouble."""
     return len(np.unique(np.concatenate([t.source * hosts + t.destination for t in troubles]))) if troubles else 0
 
 
 def walk(model: Forwarding, routes: Routes | None) -> Unicast:
-    """Follow the static entries from every host to every other, but to those without an address.
+    """Follow the static entries from every host to every other that has an address.
 
-    A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as
-    on its path. With `routes`, each frame must cross exactly the channels planned for it. A frame that is sent on
-    more often than there are nodes goes round for ever and is lost.
+    A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as on
+    its path. With `routes`, each frame must cross exactly the channels planned for it. A frame forwarded more often
+    than there are nodes is in a loop and is lost.
     """
     fabric, result = model.fabric, Unicast()
     channels, ports = max(1, len(fabric.tail)), max(fabric.ports, default=0) + 1
     table = model.egress_table()
-    # A fabric this small is walked pair by pair at once; its program starts in less time than compiled loops.
+    # A small fabric is walked pair by pair, as loading compiled loops would take longer.
     named = fabric.host_mac > 0
     bad, held, wanted = np.flatnonzero(named).tolist(), np.empty(0, np.int64), np.empty(0, np.int64)
     pin = _pinned(model, np.uint8 if ports <= np.iinfo(np.uint8).max else np.uint16)
@@ -81,7 +81,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
         bad = np.flatnonzero(~good & named).tolist()
         held, out = np.nonzero(turns)
         wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
-        held, wanted = held[wanted >= 0], wanted[wanted >= 0]  # what leaves to a host waits for no channel
+        held, wanted = held[wanted >= 0], wanted[wanted >= 0]  # a frame that leaves to a host waits for no channel
     keys = [held * channels + wanted]
     for first in range(0, len(bad), BLOCK):
         block = np.array(bad[first : first + BLOCK], np.int64)
@@ -99,7 +99,7 @@ def walk(model: Forwarding, routes: Routes | None) -> Unicast:
 
 
 def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Return the port that [destination, node] is pinned to, uint[H, K], NO_ENTRY where frames flood."""
+    """Return the port that [destination, node] is pinned to, uint[H, K], NO_ENTRY if frames flood."""
     pin = np.zeros((len(model.fabric.hosts), model.nodes), kind)
     pin[model.entry_host, model.entry_node] = model.entry_port
     return pin
@@ -108,7 +108,7 @@ def _pinned(model: Forwarding, kind: type[np.unsignedinteger]) -> NDArray[np.uns
 def _climbed(
     model: Forwarding, table: NDArray[np.int32], pin: NDArray[np.unsignedinteger], routes: Routes | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which destinations all frames reach, on planned paths where they are trees, and their turns."""
+    """Return which destinations all frames reach, on planned paths if these are trees, and the turns taken."""
     fabric = model.fabric
     good = np.zeros(len(fabric.hosts), np.bool_)
     turns = np.zeros((len(fabric.tail), table.shape[1]), np.bool_)
@@ -147,7 +147,7 @@ def _walk_block(
     node = model.inject[source]
     in_port = fabric.host_port[source]
     held = np.full(len(source), -1, np.int64)
-    strayed = np.zeros(len(source), np.bool_)
+    off_path = np.zeros(len(source), np.bool_)
     for step in range(model.nodes + 2):
         if not len(source):
             break
@@ -162,7 +162,7 @@ def _walk_block(
         stuck = ~dropped & ~flooded & ((egress == NOWHERE) | (port == in_port))
         _note(result.lost, step, pairs, stuck, partial(_stuck, model), node, port)
         on = ~dropped & ~flooded & ~stuck
-        source, column, egress, held, strayed = source[on], column[on], egress[on], held[on], strayed[on]
+        source, column, egress, held, off_path = source[on], column[on], egress[on], held[on], off_path[on]
         pairs = source, block[column]
         channel, host = model.egress_channel[egress], model.egress_host[egress]
         at_end = channel < 0
@@ -170,15 +170,15 @@ def _walk_block(
             want = planned[routes.source_of_host[source], column, min(step, planned.shape[2] - 1)]
             if step >= planned.shape[2]:
                 want = np.full_like(want, -1)
-            strayed |= want != np.where(at_end, -1, channel)
+            off_path |= want != np.where(at_end, -1, channel)
         wrong = at_end & (host != pairs[1])
         _note(result.lost, step, pairs, wrong, partial(_wrong_end, model), egress)
-        _note(result.off_path, step, pairs, at_end & ~wrong & strayed, _strayed)
+        _note(result.off_path, step, pairs, at_end & ~wrong & off_path, _other_path)
         on = ~at_end
         turn = on & (held >= 0)
         if turn.any():
             keys.append(np.unique(held[turn] * channels + channel[turn]))
-        source, column, strayed = source[on], column[on], strayed[on]
+        source, column, off_path = source[on], column[on], off_path[on]
         held, in_port, node = channel[on].astype(np.int64), fabric.head_port[channel[on]], model.egress_to[egress[on]]
     _note(result.lost, model.nodes, (source, block[column]), source >= 0, partial(_endless, model), node)
 
@@ -191,13 +191,13 @@ def _note(
     why: Callable[..., str],
     *details: NDArray[np.integer],
 ) -> None:
-    """Keep the pairs that `which` masks, with what `why` says of the details of each."""
+    """Record the pairs that `which` masks, with `details` as the arguments of `why` for each."""
     if which.any():
         kept.append(Trouble(step, pairs[0][which], pairs[1][which], why, tuple(detail[which] for detail in details)))
 
 
 def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.int64], result: Unicast) -> None:
-    """Find which flooded frames arrive all the same, by following every copy."""
+    """Record flooded frames that do not arrive as lost, by following every copy."""
     egresses = len(model.egress_node)
     usable = ~model.egress_down
     flooded: dict[int, list[int]] = {}
@@ -210,7 +210,7 @@ def _settle_floods(model: Forwarding, pin: NDArray[np.int32], block: NDArray[np.
         allowed = usable & ((pinned == NO_ENTRY) | (pinned == model.egress_port))
         before, after = model.steps(allowed)
         arrivals = np.flatnonzero(allowed & (model.egress_host == d))
-        good = reached(egresses, after, before, arrivals)  # backwards from where frames arrive
+        good = reached(egresses, after, before, arrivals)  # backwards from the egresses to the host
         host, first = model.injections(allowed)
         lost = np.setdiff1d(np.array(sources, np.int64), host[good[first]])
         pairs = lost, np.full(len(lost), d)
@@ -241,7 +241,7 @@ def _wrong_end(model: Forwarding, egress: int) -> str:
     return f"led out of port {model.egress_port[egress]} of {node}, where that host is not"
 
 
-def _strayed() -> str:
+def _other_path() -> str:
     return "another path than planned"
 
 

@@ -1,25 +1,25 @@
 """Prove a wave: in every interleaving of its command lines no pair is lost, nothing storms, nothing can deadlock.
 
-A wave gives each switch a list of lines; a switch may stand after any number of them, each at its own, and a frame may
-meet each switch at another moment. All of that is judged by one fixpoint over frame states (switch, in-port, tag,
-destination) in which each switch contributes the union over its own line positions (theorem 1 of the rollout research
-beside the design): in every execution each frame moves along an edge of that union, because a hop is decided by one
-position of one switch; and a path of it that meets no switch twice is a frame's path in one frozen state, because
-switches are independent. So no interleaving is ever enumerated. What is checked of the union U:
+A wave gives each switch a list of lines. Each switch may have executed any number of its own, and a frame may meet each
+switch at another moment. All of that is judged by one fixpoint over frame states (switch, in-port, tag, destination) in
+which each switch contributes the union over its own line positions (theorem 1 of the rollout research beside the
+design). In every execution each frame moves along an edge of that union, because a hop is decided by one position of
+one switch. A path in the union that meets no switch twice is a frame's path in one frozen state, because switches are
+independent. So no interleaving is ever enumerated. What is checked of the union U:
 
-1. the channel dependencies of U, of unicasts and floods together, are acyclic: no deadlock (Dally and Seitz 1987), and
-   no frame goes round, since a loop or a storm in any interleaving crosses channels that depend on one another in a
+1. the channel dependencies of U, of unicasts and floods together, are acyclic: no deadlock (Dally and Seitz 1987),
+   and no frame loops, since a loop or a storm in any interleaving crosses channels that depend on one another in a
    cycle;
 2. a unicast has, at every frame state and every position, exactly one egress, by a static entry, which is another
    frame state or its host untagged: with (1) it is delivered, once, and never flooded;
 3. a broadcast reaches every host: without entries for the broadcast address that follows from (2), since a flood
-   includes the way each unicast would take (lemma 3); with them each host must be reached whatever positions are met;
-4. where the plan does not allow duplicates, no choice of positions brings more copies than there are other hosts.
+   includes the path of each unicast (lemma 3); with them each host must be reached whatever positions are met;
+4. unless the plan allows duplicates, no choice of positions delivers more copies than there are other hosts.
 
-Two of these can be asked otherwise (`ProofAssumptions`). Without PAUSE nothing can deadlock, and instead of (1) the
-frame states of each destination, and those of floods, must be acyclic for themselves: that no frame goes round is then
-still so. Where switches learn, a unicast that no entry pins is flooded, and instead of (2) every choice must bring it
-to its host, once: its copies are among those of a broadcast, so that (4) bounds them.
+`ProofAssumptions` weakens two of these. Without PAUSE nothing can deadlock; instead of (1) the frame states of each
+destination, and those of floods, must each be acyclic, so that still no frame loops. If switches learn, a unicast that
+no entry pins is flooded; instead of (2) every choice must deliver it to its host, once. Its copies are among those of a
+broadcast, so (4) bounds them.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def prove_wave(
     duplicates_allowed: bool = False,
     assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
-    """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame under way.
+    """Prove every state that `lines` (by switch name) can lead through from `before`, and every frame in transit.
 
-    `assumptions` say what else is known; the lines of switches that are stuck must be among `lines`. Frames that were
-    sent before the wave are covered where they look like those of the wave; otherwise they must have been drained. What
-    the model does not follow must bear on no frame: see `guard`.
+    `assumptions` say what else is known; the lines of switches that are stuck must be among `lines`. Frames sent before
+    the wave are covered if they look like those of the wave; otherwise they must have been drained. What the model does
+    not follow must not affect any frame: see `guard`.
     """
     proof = prove_frames(fabric, before, lines, duplicates_allowed=duplicates_allowed, assumptions=assumptions)
     return replace(proof, findings=(*proof.findings, *guard(fabric, before, lines, assumptions)))
@@ -89,7 +89,7 @@ def prove_frames(
     sources: NDArray[np.bool_] | None = None,
     assumptions: ProofAssumptions = AS_PLANNED,
 ) -> WaveProof:
-    """Prove what `prove_wave` does of the cells in the model alone, of frames from the hosts that `sources` masks."""
+    """Prove what `prove_wave` does for the cells in the model alone, for frames from the hosts that `sources` masks."""
     net = _unblocked(fabric, interleaving(fabric, before, lines), assumptions)
     hosts, channels = len(fabric.hosts), len(fabric.tail)
     sending = np.ones(hosts, np.bool_) if sources is None else sources
@@ -106,7 +106,7 @@ def prove_frames(
         findings += _each_destination(known, each, sending, turns, paused=assumptions.paused)
     floods: list[Records] = [follow_frames(net, sending, turns, address) for address in (hosts, NOBODY)]
     states += sum(len(np.unique(records[0])) for records in floods)
-    findings += _visits(fabric, before, lines, turns, assumptions)
+    findings += _transient_turns(fabric, before, lines, turns, assumptions)
     held, out = np.nonzero(turns[:channels])
     wanted = fabric.port_channel[fabric.head[held], out].astype(np.int64)
     held = held.astype(np.int64)
@@ -122,7 +122,7 @@ def prove_frames(
         else:
             rank = ranks(channels, held, wanted)
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
-        # At least one copy follows from the unicasts, flooded ones too, unless some entry narrows broadcasts (lemma 3).
+        # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts (lemma 3).
         requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
         findings += _to_uplinks(fabric, net, _entered(net, floods[1]) if assumptions.paused else floods[1], sending)
         if assumptions.paused:
@@ -134,13 +134,13 @@ def prove_frames(
 def _by_further_addresses(
     fabric: Fabric, before: FabricState, lines: Mapping[str, Lines], assumptions: ProofAssumptions
 ) -> Iterator[tuple[Fabric, InterleavingModel]]:
-    """Yield the fabric as its hosts' further addresses know it, with the model of entries for those."""
+    """Yield the fabric as known by its hosts' further addresses, with the model of entries for those."""
     for known in fabric.by_further_addresses:
         yield known, _unblocked(known, interleaving(known, before, lines), assumptions)
 
 
 def _unblocked(fabric: Fabric, net: InterleavingModel, assumptions: ProofAssumptions) -> InterleavingModel:
-    """Return the model without the ways that spanning tree blocks."""
+    """Return the model without the links that spanning tree blocks."""
     if not assumptions.blocked:
         return net
     ends = ((fabric.tail, fabric.tail_port), (fabric.head, fabric.head_port))
@@ -148,17 +148,17 @@ def _unblocked(fabric: Fabric, net: InterleavingModel, assumptions: ProofAssumpt
     return net._replace(usable=net.usable & ~np.any(np.array(shut, np.bool_), axis=0))
 
 
-def _visits(
+def _transient_turns(
     fabric: Fabric,
     before: FabricState,
     lines: Mapping[str, Lines],
     turns: NDArray[np.bool_],
     assumptions: ProofAssumptions,
 ) -> list[Finding]:
-    """Add the turns of what comes in at transient ports: floods, among whose copies is whatever any entry lets pass.
+    """Add the turns of frames that enter at transient ports: floods, whose copies include whatever any entry lets pass.
 
-    An entry leads out of members of its VLAN alone, so a unicast of a guest, or to one, takes no turn that a flood does
-    not take. Frames of others to those are covered likewise, by others' floods.
+    An entry only leads out of members of its VLAN, so a unicast from or to such a host takes no turn that a flood does
+    not take. Frames of other hosts to it are covered likewise, by those hosts' floods.
     """
     transient_ports = transient_ports_of(fabric, assumptions.transient_ports)
     if not transient_ports:
@@ -170,9 +170,9 @@ def _visits(
 
 
 def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) -> set[tuple[int, int]]:
-    """Return every (switch index, VLAN) that a frame may be classified to at some line; perhaps more, never less.
+    """Return every (switch index, VLAN) that a frame may be classified to at some line; perhaps more, never fewer.
 
-    What is not among them may be added, changed and taken away by any line at any time (lemma 1).
+    Any line may add, change or remove all others at any time (lemma 1).
     """
     net = interleaving(fabric, before, lines)
     rows = np.flatnonzero(reachable(net)[:-1])
@@ -180,7 +180,7 @@ def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
 
 
 def _loose(fabric: Fabric, net: InterleavingModel) -> list[Finding]:
-    """Find cables that have carrier and are not bound to their port-channel at some line: flows leave by them."""
+    """Return findings for cables that have carrier but are unbound at some line: flows leave by them."""
     found = []
     for s, port, channel in net.loose[:WITNESSES].tolist():
         switch = fabric.switches[s]
@@ -206,14 +206,14 @@ Records = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 def turns_of(net: InterleavingModel) -> NDArray[np.bool_]:
-    """Return a table of turns (channel held, port wanted) to be marked, bool[C + 1, W]; the last row is of hosts."""
+    """Return an empty table of turns (channel held, port wanted), bool[C + 1, W]; the last row is for hosts."""
     return np.zeros((len(net.head) + 1, net.width), np.bool_)
 
 
 def _each_destination(
     fabric: Fabric, net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], *, paused: bool
 ) -> list[Finding]:
-    """Prove of frames to each host, flooded or not, that none goes round and every choice brings one there, once."""
+    """Prove that frames to each host, flooded or not, never loop, and that every choice delivers exactly one."""
     found: list[Finding] = []
     for d in np.flatnonzero(net.host_named).tolist():
         others = sending.copy()
@@ -264,9 +264,9 @@ def _to_uplinks(fabric: Fabric, net: InterleavingModel, records: Records, sendin
 
 
 def copies_at(net: InterleavingModel, records: Records, d: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return whose frames come to host `d` whatever is chosen, bool[H], and the most copies, int64[H].
+    """Return whose frames reach host `d` whatever is chosen, bool[H], and the most copies, int64[H].
 
-    Nothing of `records` may go round.
+    `records` must be acyclic.
     """
     hosts, arrivals = len(net.host_switch), len(net.arrival_channel)
     order = _in_order(_heights(net, records), records[0], records[1])
@@ -277,7 +277,7 @@ def copies_at(net: InterleavingModel, records: Records, d: int) -> tuple[NDArray
 
 
 def goes_round(fabric: Fabric, net: InterleavingModel, records: Records, what: str) -> list[Finding]:
-    """Find a cycle of frame states, by the channels it goes along."""
+    """Return a finding for a cycle of frame states, with the channels along it."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     cycle = find_cycle(len(net.arrival_channel) + len(fabric.hosts), records[0][onward], records[2][onward])
     if not cycle:
@@ -287,18 +287,18 @@ def goes_round(fabric: Fabric, net: InterleavingModel, records: Records, what: s
 
 
 def _heights(net: InterleavingModel, records: Records) -> NDArray[np.int32]:
-    """Rank frame states so that every step climbs; they must be acyclic."""
+    """Rank frame states so that every step ascends; they must be acyclic."""
     onward = (records[2] >= 0) & (records[2] < len(net.arrival_channel))
     return ranks(len(net.arrival_channel) + len(net.host_switch), records[0][onward], records[2][onward])
 
 
 def _in_order(height: NDArray[np.int32], state: NDArray[np.int64], choice: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Order records so that what a state leads to comes before it."""
+    """Return an order of the records in which the successors of a state come before it."""
     return np.lexsort((choice, state, -height[state].astype(np.int64)))
 
 
 def _entered(net: InterleavingModel, records: Records) -> Records:
-    """Leave out what is dropped as it enters: where hosts are paused, that is no choice of a switch on the way."""
+    """Return the records without drops at entry: if hosts are paused, these are no choice of a switch on the path."""
     state, choice, to = records
     kept = (state < len(net.arrival_channel)) | (to != NOWHERE)
     return state[kept], choice[kept], to[kept]
@@ -309,8 +309,8 @@ def follow_frames(
 ) -> Records:
     """Follow every copy of frames to host `address`, to the broadcast address (H), or to one no entry names (NOBODY).
 
-    Return rows (frame state, choice, where to): states are arrivals, then hosts' injections; each choice is one set of
-    egresses that some position offers; an egress leads to an arrival, to host b as A + b, or nowhere (-1).
+    Return rows (frame state, choice, successor). States are arrivals, then hosts' injections. Each choice is one set of
+    egresses that some position offers. An egress leads to an arrival, to host b as A + b, or nowhere (-1).
     """
     room = 4 * len(net.arrival_channel) + 1024
     while True:
@@ -353,7 +353,7 @@ def _copies(
 
 @kernel
 def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
-    """Find the last epoch of lo .. hi that has begun at `now`."""
+    """Return the last epoch of lo .. hi that has begun at `now`."""
     e = lo
     while e + 1 < hi and position[e + 1] <= now:
         e += 1
@@ -362,7 +362,7 @@ def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
 
 @kernel
 def _of_pvid(net: InterleavingModel, s: int, e: int) -> int:
-    """Return the node that the PVID of a port's epoch names."""
+    """Return the node of the PVID of a port's epoch."""
     if net.port_pvid[e] == 0:
         return NOWHERE
     return net.node_of[s, net.port_pvid[e]]  # type: ignore[no-any-return]  # an element of an array of integers
@@ -387,7 +387,7 @@ def _classified(net: InterleavingModel, s: int, p: int, tagged: bool, tag_node: 
 
 @kernel
 def _noted(found: NDArray[np.int64], size: int, position: int) -> int:
-    """Put a position in its place among `size` ascending ones, once; the number there are then."""
+    """Insert a position into `size` ascending ones unless present; return the new size."""
     at = size
     while at > 0 and found[at - 1] > position:
         at -= 1
@@ -410,7 +410,7 @@ def _positions(
     event_hi: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> int:
-    """Note the positions at which anything changes that may bear on frames arriving at port p of switch s."""
+    """Write to `found` the positions at which anything changes for frames arriving at port p of switch s."""
     place = s * net.width + p
     lo, hi = net.port_lo[place], net.port_lo[place + 1]
     found[0] = 0
@@ -431,7 +431,7 @@ def _positions(
 
 @kernel
 def _most_positions(net: InterleavingModel) -> int:
-    """Bound how many positions `_positions` may note."""
+    """Return an upper bound on the positions that `_positions` may find."""
     most = np.zeros(len(net.on_varies), np.int64)
     for k in range(len(net.node_switch)):
         most[net.node_switch[k]] += net.row_lo[k + 1] - net.row_lo[k]
@@ -453,7 +453,7 @@ def _steady(
     event_lo: NDArray[np.int64],
     event_hi: NDArray[np.int64],
 ) -> bool:
-    """Return whether nothing changes that bears on frames arriving at port p of switch s."""
+    """Return whether nothing changes for frames arriving at port p of switch s."""
     place = s * net.width + p
     lo = net.port_lo[place]
     if net.port_lo[place + 1] > lo + 1 or net.on_varies[s]:
@@ -473,7 +473,7 @@ def _egresses(
     event_lo: NDArray[np.int64],
     event_hi: NDArray[np.int64],
 ) -> tuple[bool, np.uint64, np.uint64]:
-    """Return the egresses at position `now`: whether an entry says them, and the ports by tagged and untagged."""
+    """Return the egresses at position `now`: whether an entry gives them, and the tagged and untagged ports."""
     ports = pin[node]
     for v in range(event_lo[node], event_hi[node]):
         if net.event_pos[v] <= now:
@@ -509,7 +509,7 @@ def _arrival(net: InterleavingModel, node: int, port: int, channel: int, tagged:
 
 @kernel
 def _lowest(bits: np.uint64) -> int:
-    """Return the lowest port of a set that has one."""
+    """Return the lowest port of a non-empty set."""
     port = 1
     for width in (32, 16, 8, 4, 2, 1):
         below = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
@@ -521,9 +521,9 @@ def _lowest(bits: np.uint64) -> int:
 
 @kernel
 def _plain(net: InterleavingModel, last: int) -> NDArray[np.int64]:
-    """Return the node of each arrival, and of each host's frames, at which nothing changes; -1 where something may.
+    """Return the node of each arrival, and of each host's frames, at which nothing changes; -1 if something may.
 
-    Static entries apart: nearly all frame states of a wave are such, and need not be looked into again.
+    Static entries are ignored. Nearly all frame states of a wave are such, and are classified only once.
     """
     arrivals, hosts = len(net.arrival_channel), len(net.host_switch)
     none = np.zeros(len(net.node_vlan), np.int64)
@@ -554,8 +554,8 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
 ) -> tuple[NDArray[np.int64], int, int]:
     """Follow unicasts to every host over all positions; mark the turns taken (channel held, port wanted).
 
-    Return the first frame states in trouble as (why, destination, node, switch, in-port), how many there are, and how
-    many frame states there are in all.
+    Return the first frame states in trouble as (why, destination, node, switch, in-port), their number, and the number
+    of all frame states.
     """
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
     last = turns.shape[0] - 1
@@ -667,7 +667,7 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
 def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each part would take all of its arrays
     net: InterleavingModel, sending: NDArray[np.bool_], turns: NDArray[np.bool_], address: int, room: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-    """Follow copies over all positions; the size is what the rows would need, more than `room` if it was short."""
+    """Follow copies over all positions; return the rows and the size they need, more than `room` if it was short."""
     hosts, nodes, arrivals = len(net.host_switch), len(net.node_vlan), len(net.arrival_channel)
     last = turns.shape[0] - 1
     out_state, out_choice, out_to = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -703,7 +703,7 @@ def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, eac
             s, p = net.host_switch[x - arrivals], net.host_port[x - arrivals]
             tagged = False
             tag_node = NOWHERE
-        if x < arrivals and net.doubtful[held]:  # a choice of its own: lost on the link
+        if x < arrivals and net.doubtful[held]:  # a separate choice: lost on the link
             if rows < room:
                 out_state[rows], out_choice[rows], out_to[rows] = x, choices, -1
             rows += 1
@@ -750,7 +750,7 @@ def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, eac
 def _most_copies(
     state: NDArray[np.int64], choice: NDArray[np.int64], to: NDArray[np.int64], arrivals: int, hosts: int
 ) -> NDArray[np.int64]:
-    """Bound the copies that reach hosts from each frame state: the most of any choice, capped at `hosts`."""
+    """Return a bound on the copies that reach hosts from each frame state: the most of any choice, at most `hosts`."""
     most = np.zeros(arrivals + hosts, np.int64)
     i = 0
     while i < len(state):

@@ -1,4 +1,4 @@
-"""Follow all frames after the loss of each link or switch, hosts moved to VLANs that go round it."""
+"""Follow all frames after the loss of each link or switch, with hosts moved to VLANs that avoid it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from tagloom.verify.forwarding import Forwarding
 
 CELLS = 1 << 20  # frames followed at once; bounds memory
-WITNESSES = 3  # pairs named of each failure
+WITNESSES = 3  # pairs named per failure
 KINDS = ("links", "switches")
 
 
 @dataclass(frozen=True, eq=False)
 class _Tours:
-    """All ways out of a host: T nodes that hosts' frames enter by, and what becomes of frames from there.
+    """All paths of frames from each node by which hosts' frames enter, T nodes.
 
-    node      int64[T]; of_host  the tour of (host, VLAN), where its port takes frames into that VLAN
+    node      int64[T]; of_host  the tour of (host, VLAN), if its port accepts frames into that VLAN
     arrives   bool[T, H], the hosts that entries lead to; heard  those, and the ports of hosts on the first switch
     tour, host, channel  int32[R], a row for each channel on each of those paths, in the order they are taken
     turns     int64, the dependencies of these frames, as (tour * C + held) * C + wanted
@@ -54,13 +54,13 @@ class _Tours:
 
 
 def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Detour] | None = None) -> WhatIf:
-    """Take every link, or switch, away alone; move the hosts by `detours`, and follow every frame.
+    """Remove every link, or switch, alone; move the hosts by `detours`, and follow every frame.
 
-    Without detours, each host that loses pairs moves to the VLAN, of those its port already takes part in, that serves
-    most of its pairs and closes no dependency cycle with all that is chosen before. Only PVIDs of hosts' ports change.
-    A pair counts as reached where static entries lead its frames all the way. Which states the wave passes through does
-    not matter: a frame keeps the VLAN it entered by, so the dependencies of all states together are those of all VLANs
-    that hosts ever use, and that union is looked at for cycles. Raises InputError where a detour names strangers.
+    Without detours, each host that loses pairs moves to the VLAN, of those its port is in, that serves most of its
+    pairs and closes no dependency cycle with the choices before. Only PVIDs of hosts' ports change. A pair counts as
+    reached if static entries lead its frames on the whole path. The states within the wave do not matter: a frame keeps
+    the VLAN it entered by, so the dependencies of all states together are those of all VLANs that hosts ever use, and
+    that union is checked for cycles. Raises InputError if a detour names unknown parts or hosts.
     """
     model = forwarding(fabric, state)
     home = [int(state[fabric.switches[h.switch].name].pvid[h.port - 1]) for h in fabric.hosts]
@@ -73,8 +73,8 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
         vlans |= set(_joined(model))
     tours = _walked(model, _entered(model, state, sorted(vlans)))
     used = vlans if moves is not None else set(enumerate(home))
-    legal = _Legal(model, tours, {tours.of_host.get(pair, -1) for pair in used})
-    chosen = _Judge(fabric, tours, legal, home)
+    legal = _UsedDependencies(model, tours, {tours.of_host.get(pair, -1) for pair in used})
+    chosen = _FailureTally(fabric, tours, legal, home)
     for part in cases:
         chosen.lose(part, None if moves is None else moves.get(part, {}))
     return chosen.answer(kind, len(cases))
@@ -90,7 +90,7 @@ def _cases(fabric: Fabric, kind: str) -> list[Part]:
 
 
 def _moves(fabric: Fabric, detours: Sequence[Detour]) -> dict[Part, dict[int, int]]:
-    """Map each failure to the VLAN of each host that moves. Raises InputError."""
+    """Return the VLAN of each host that moves, by failure. Raises InputError."""
     index = {host.name: h for h, host in enumerate(fabric.hosts)}
     moves: dict[Part, dict[int, int]] = {}
     findings: list[Finding] = []
@@ -108,17 +108,17 @@ def _moves(fabric: Fabric, detours: Sequence[Detour]) -> dict[Part, dict[int, in
 
 
 def _joined(model: Forwarding) -> list[tuple[int, int]]:
-    """List (host, VLAN) for every VLAN that a host gets frames of."""
+    """Return (host, VLAN) for every VLAN whose frames a host receives."""
     taking = np.flatnonzero(model.egress_host >= 0)
     vlan = model.node_vlan[model.egress_node[taking]]
     return list(zip(model.egress_host[taking].tolist(), vlan.tolist(), strict=True))
 
 
 def _entered(model: Forwarding, state: FabricState, vlans: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """Return the node that each (host, VLAN) enters by with that VLAN as its PVID; those it is refused by are left out.
+    """Return the node by which each (host, VLAN) enters with that VLAN as its PVID; refused ones are left out.
 
-    The rules are those of `forwarding`: the VLAN is on the switch, the port is up, takes untagged frames, and is a
-    member or filters nothing.
+    The rules are those of `forwarding`: the switch has the VLAN, the port is up, accepts untagged frames, and is a
+    member or has no ingress filter.
     """
     fabric = model.fabric
     node_of = {
@@ -167,7 +167,7 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
             turn = held >= 0
             turns.append(np.unique((tour[turn] * channels + held[turn]) * channels + channel[turn]))
             node, held = model.egress_to[egress].astype(np.int64), channel
-    heard = arrives.copy()  # a host that is alone on its switch has no entry for itself
+    heard = arrives.copy()  # a host alone on its switch has no entry for itself
     near = np.flatnonzero((model.egress_host >= 0) & np.isin(model.egress_node, nodes))
     heard[np.searchsorted(nodes, model.egress_node[near]), model.egress_host[near]] = True
     empty = np.empty(0, np.int32)
@@ -186,8 +186,8 @@ def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
     )
 
 
-class _Legal:
-    """The dependencies of all tours that are used, unicasts and floods together, kept acyclic where that is asked."""
+class _UsedDependencies:
+    """The dependencies of all used tours, unicasts and floods together; `fits` keeps them acyclic."""
 
     def __init__(self, model: Forwarding, tours: _Tours, used: Collection[int]) -> None:
         self.model, self.tours = model, tours
@@ -198,14 +198,14 @@ class _Legal:
         self.keys = self._of(self.used)
 
     def _of(self, some: Collection[int]) -> NDArray[np.int64]:
-        """Return the dependencies of tours, as held * channels + wanted, and look at their floods."""
+        """Return the dependencies of tours, as held * channels + wanted, and check their floods."""
         few = np.array(sorted(some), np.int64)
         square = self.channels**2
         mine = self.tours.turns[np.isin(self.tours.turns // square, few)] % square
         flooded, copies = flood_from(self.model, self.tours.node[few])
         self.storm_free &= not flooded.storm
         # Entries lead over egresses that a flood takes too. So as many copies as hosts that entries lead to are one for
-        # each of these, on the path of the unicasts: it is there, after a failure, where that is.
+        # each of these, on the path of the unicasts, and both survive the same failures.
         self.once &= bool(np.array_equal(copies, self.tours.heard[few].sum(axis=1)))
         return np.unique(np.concatenate([mine, flooded.held * self.channels + flooded.wanted]))
 
@@ -225,14 +225,14 @@ class _Legal:
         return False
 
     def cycle(self) -> list[int]:
-        """Return the channels of a dependency cycle, [] where there is none."""
+        """Return the channels of a dependency cycle, [] if there is none."""
         return find_cycle(self.channels, *np.divmod(self.keys, self.channels))
 
 
-class _Judge:
-    """Judge one failure after another, and add up what they do."""
+class _FailureTally:
+    """The effects of one failure after another, added up."""
 
-    def __init__(self, fabric: Fabric, tours: _Tours, legal: _Legal, home: list[int]) -> None:
+    def __init__(self, fabric: Fabric, tours: _Tours, legal: _UsedDependencies, home: list[int]) -> None:
         self.fabric, self.tours, self.legal = fabric, tours, legal
         hosts = len(fabric.hosts)
         self.home = np.array([tours.of_host.get(pair, -1) for pair in enumerate(home)], np.int64)
@@ -269,7 +269,7 @@ class _Judge:
         return together
 
     def _broken(self, part: Part) -> NDArray[np.bool_]:
-        """Return which (tour, host) no frame passes any more, bool[T + 1, H]; the last row is of no tour."""
+        """Return which (tour, host) no frame passes any more, bool[T + 1, H]; the last row is for no tour."""
         link, _ = part
         order, start = self.by_link if link >= 0 else self.by_switch
         rows = order[start[max(part)] : start[max(part) + 1]]
@@ -278,7 +278,7 @@ class _Judge:
         return broken
 
     def lose(self, part: Part, moves: dict[int, int] | None) -> None:
-        """Take a part away, move hosts by `moves` or, with None, as serves most pairs, and count."""
+        """Remove a part, move hosts by `moves` or, with None, to serve most pairs, and count."""
         connected, broken = self._connected(part), self._broken(part)
         before = broken[self.home] & connected
         taken = self.home.copy()
@@ -311,7 +311,7 @@ class _Judge:
             self.losses.append(Loss(named(self.fabric, part), int(cut), saved, unprotected, pairs))
 
     def answer(self, kind: str, failures: int) -> WhatIf:
-        """Return what all of them together do."""
+        """Return the effects of all failures together."""
         cycle = self.legal.cycle()
         return WhatIf(
             kind=kind,
@@ -336,8 +336,8 @@ class _Judge:
 
 
 def _sorted(of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort rows by the number each has, below `count`: (rows int64[R], where those of each begin int64[count + 1])."""
-    small = of.astype(np.uint16) if count < 1 << 16 else of  # sorted by counting
+    """Sort rows by their number, below `count`: (rows int64[R], where those of each begin int64[count + 1])."""
+    small = of.astype(np.uint16) if count < 1 << 16 else of  # 16 bits are sorted by counting
     starts = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(of, minlength=count), out=starts[1:])
     return np.argsort(small, kind="stable"), starts

@@ -54,9 +54,8 @@ def broadcast_tree(fabric: Fabric, routes: Routes) -> frozenset[int]:
 
 def turns(fabric: Fabric, links: Collection[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the dependencies of frames that flood over a tree of links: (channel held, channel wanted)."""
-    pairs = [
-        (c ^ 1, d) for away in _around(fabric, links).values() for c in away for d in away if c != d
-    ]  # channel c leaves the switch over a link, c ^ 1 enters it over the same link
+    # channel c leaves the switch over a link, c ^ 1 enters it over the same link
+    pairs = [(c ^ 1, d) for away in _around(fabric, links).values() for c in away for d in away if c != d]
     both = np.array(pairs, np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 

@@ -178,9 +178,8 @@ def _ports(fabric: Fabric, rows: list[tuple[NDArray[np.int64], NDArray[np.int32]
     for mine, parent in rows:
         reached = parent[fabric.host_switch] >= 0
         reached[fabric.host_switch == fabric.host_switch[mine[0]]] = True
-        wanted = (
-            hosts[reached] if len(mine) > 1 else hosts[reached & (hosts != mine[0])]
-        )  # a single host sends nothing to itself
+        # a single host sends nothing to itself
+        wanted = hosts[reached] if len(mine) > 1 else hosts[reached & (hosts != mine[0])]
         here, out = fabric.host_switch[wanted], fabric.host_port[wanted].astype(np.int64)
         while len(wanted):  # walk back from all hosts at once
             port[here, wanted] = out

@@ -60,9 +60,8 @@ def _trees(order: Ordered, sequence: NDArray[np.int64], tables: Tables) -> bool:
             for j in range(in_start[v], in_start[v + 1]):
                 c = into[j]
                 entering[entries] = c
-                entries += (deep[tail[c]] < deep[v]) & (
-                    time[tail[c]] < c
-                )  # without a branch, which no processor could predict
+                # without a branch, which no processor could predict
+                entries += (deep[tail[c]] < deep[v]) & (time[tail[c]] < c)
             least = np.inf
             for j in range(start[i], entries):
                 least = min(least, path_cost[tail[entering[j]]] + price[entering[j]])
