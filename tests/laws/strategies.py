@@ -1,4 +1,4 @@
-"""Generate the states that switches can hold, the odd ones included."""
+"""Generate the states that switches can hold, unusual ones included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law: the advice of a refusal, followed to its end, leads to a change that proves, or to a cause that hands remove."""
+"""Law: the advice of a refusal, followed to its end, leads to a proven change, or to a cause to be removed by hand."""
 
 import random
 import sys

@@ -1,6 +1,6 @@
-"""Law: the stand-alone checker says yes exactly where the verifier proves the texts and their dependencies climb.
+"""Law: the stand-alone checker accepts exactly if the verifier proves the texts and their dependencies ascend.
 
-Damage to a build may leave it deadlock-free by other dependencies than the certificate ranks; the checker then says no.
+Damage to a build may leave it deadlock-free by other dependencies than the certificate ranks; the checker then rejects.
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""Law: the compiled loops for large fabrics say what the array code for small ones says."""
+"""Law: the compiled loops for large fabrics agree with the array code for small ones."""
 
 from contextlib import contextmanager
 
@@ -21,7 +21,7 @@ from thinned import examples
 
 @contextmanager
 def forced(from_pairs):
-    """Take compiled loops from so many pairs on."""
+    """Use compiled loops from so many pairs on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "COMPILED_FROM", from_pairs)
         patch.setattr(unicast, "COMPILED_FROM", from_pairs)

@@ -1,6 +1,6 @@
-"""Law: on any graph, by any routing, with whatever is dead, a plan proves, and frame by frame it does what was proven.
+"""Law: on any graph, by any routing, whatever is dead, a plan is proven, and frames do what was proven.
 
-The data plane that follows the frames knows no arrays, no trees and no proofs; it was written apart from the verifier.
+The data plane that follows the frames shares no arrays, trees or proofs with the verifier; it was written separately.
 """
 
 from dataclasses import replace
@@ -37,7 +37,7 @@ FAMILIES = [
 
 
 def takes(fabric):
-    """Name the routings, beside those that take everything, that are for a whole fabric of this family."""
+    """Return the routings, beside those for all fabrics, that apply to a whole fabric of this family."""
     turns = {"dor", "north-last", "west-first", "negative-first"}
     rings = {"dor", "dor-r1", "dor-r7"} if max(link.parallel_link for link in fabric.links) else {"dor"}
     of_family = {"mesh": turns, "hypercube": turns, "torus": rings, "ring": rings}
@@ -46,7 +46,7 @@ def takes(fabric):
 
 
 def connected(fabric):
-    """Tell whether links that are up connect all hosts; switches without any may be cut off."""
+    """Return whether links that are up connect all hosts; switches without any may be cut off."""
     return any(switch.up for switch in fabric.switches) and not fabric.apart
 
 

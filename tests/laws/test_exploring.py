@@ -1,4 +1,4 @@
-"""Exploring draws anew, and what failed once is kept and tried again."""
+"""Exploration draws new examples, and keeps and retries what failed once."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Law: what the verifier says of frames in VLANs of others is what such frames do, one by one."""
+"""Law: the verifier's findings on frames in foreign VLANs agree with what such frames do, one by one."""
 
 import random
 from dataclasses import replace
@@ -39,7 +39,7 @@ def woven(family, dims, options, model="powerconnect-5324"):
 
 
 def with_foreign(draw, fabric, state):
-    """Give each switch VLANs of others, on its links, its hosts' ports and two ports outside, and spanning tree."""
+    """Return states with foreign VLANs on links, hosts' ports and two ports outside each switch, and spanning tree."""
     rarely = st.sampled_from([True, False, False, False])
     held = {}
     for s, switch in enumerate(fabric.switches):
@@ -102,7 +102,7 @@ def test_the_verdict_on_frames_of_others_is_what_they_do(data):
 
 
 def ring_with_vlan_10(*, links, spanning_tree):
-    """Give a ring of three switches a VLAN of others, on a port outside each and on `links`."""
+    """Return a ring of three switches with a foreign VLAN, on a port outside each and on `links`."""
     fabric, state = woven("ring", (3,), {})
     held = {}
     for s, switch in enumerate(fabric.switches):

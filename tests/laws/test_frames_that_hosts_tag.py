@@ -1,4 +1,4 @@
-"""Law: what the verifier says of frames that hosts tag themselves is what such frames do, one by one."""
+"""Law: the verifier's findings on frames that hosts tag themselves agree with what such frames do, one by one."""
 
 from functools import partial
 
@@ -47,7 +47,8 @@ def edited(draw, fabric, state):
 def sent_by_hosts(fabric, state, tags_at=None):
     """Send from every host, untagged or with each tag of `tags_at` by switch, until something storms.
 
-    Gives the waits of all frames, as (channel held, channel wanted), whether one storms, and the ports they entered by.
+    Return the waits of all frames, as (channel held, channel wanted), whether one storms, and the ports they entered
+    by.
     """
     plane, waits, entered = Dataplane(fabric, state), set(), set()
     for host in fabric.hosts:

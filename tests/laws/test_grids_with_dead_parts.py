@@ -1,4 +1,4 @@
-"""Grids with links and switches dead at random: every method that takes them reaches every host, and proves."""
+"""Grids with random dead links and switches: every applicable method reaches every host, and is proven."""
 
 import numpy as np
 from hypothesis import given

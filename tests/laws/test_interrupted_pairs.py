@@ -1,4 +1,4 @@
-"""Law: a pair that is not said to be interrupted is never cut, wherever the lines of a change sent at once stop.
+"""Law: a pair not reported as interrupted is never cut, wherever the lines of a change sent at once stop.
 
 The judge is the data plane, frame by frame, with what its switches learn meanwhile; it shares nothing with the proof.
 """

@@ -1,6 +1,6 @@
-"""Law: where frames keep to other paths than planned, both walks of the verifier, compiled or not, see each such pair.
+"""Law: if frames take other paths than planned, both walks of the verifier, compiled or not, see each such pair.
 
-The compiled walk takes every fabric of 256 hosts and more; it looks at each entry once, and compares only the last
+The compiled walk handles every fabric of 256 hosts and more. It visits each entry once, and compares only the last
 channel of each path with the plan. What frames do is followed one by one in the virtual rack's data plane.
 """
 
@@ -30,7 +30,7 @@ ROUTINGS = ["auto", "up-down", "any", "tree"]
 
 
 def strays(fabric, state, routes):
-    """List the pairs that arrive by other channels than planned, frame by frame."""
+    """Return the pairs that arrive by other channels than planned, frame by frame."""
     plane, planned = Dataplane(fabric, state), paths_to(fabric, routes, fabric.host_switch)
     found = set()
     for a, source in enumerate(routes.source_of_host.tolist()):

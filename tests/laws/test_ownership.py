@@ -1,4 +1,4 @@
-"""Laws of the line between tagloom's VLANs and ports and everybody else's."""
+"""Laws of the border between tagloom's VLANs and ports and those of others."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ PLANNED = states(st.just("tagloom"))
 
 
 def owns(change: Change, running: SwitchState, target: SwitchState, ports) -> bool:
-    """Say in one sentence per cell what the design says tagloom owns."""
+    """Return by one sentence per cell what the design says tagloom owns."""
     vlans = {*running.owned_vlans, *target.owned_vlans}
     if change.cell in PORT_CELLS:
         return change.port in ports

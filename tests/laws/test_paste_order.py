@@ -1,4 +1,4 @@
-"""Law: a text that is said to work when pasted does so on the virtual rack's console, and no other does."""
+"""Law: a text reported to work when pasted does so on the virtual rack's console, and no other does."""
 
 from functools import cache
 

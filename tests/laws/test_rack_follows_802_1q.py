@@ -1,4 +1,4 @@
-"""Law: the virtual rack does with a frame what IEEE 802.1Q says, told here as sets, by no code of the rack.
+"""Law: the virtual rack treats a frame as IEEE 802.1Q says, written here as sets, without code of the rack.
 
 The rack judges plans, so it is judged itself. Clauses are those of IEEE 802.1Q-2018; port-channels IEEE 802.1AX-2020.
 """
@@ -54,7 +54,7 @@ def members(state, vlan):
 
 
 def classified(state, port):
-    """Give the VLAN of an untagged frame that comes in, or None: 6.9 (acceptable frame types, PVID), 8.6.2 (filter)."""
+    """Return the VLAN of an untagged frame on arrival, or None: 6.9 (acceptable frame types, PVID), 8.6.2 (filter)."""
     vlan = int(state.pvid[port - 1])
     taken = state.enabled[port - 1] and state.frames[port - 1] != Frames.TAGGED_ONLY and vlan != 0
     kept = not state.ingress_filter[port - 1] or port in members(state, vlan)
@@ -147,7 +147,7 @@ def channel_of(cables, hosts):
 
 
 def crossing(plane, cables):
-    """Give the frames that each cable has carried, both ways."""
+    """Return the frames that each cable has carried, both ways."""
     return [plane.sent["s0", port] + plane.sent["s1", port] for port in range(1, cables + 1)]
 
 

@@ -1,4 +1,4 @@
-"""The laws of text and change: rendering loses nothing, and the lines of a difference make it."""
+"""The laws of text and change: rendering loses nothing, and the lines of a difference produce it."""
 
 from __future__ import annotations
 

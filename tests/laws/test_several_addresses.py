@@ -26,7 +26,7 @@ FIRST_OWN = 0x0200_0000_0000  # hosts' own, and the broadcast address
 
 
 def with_several(draw, fabric):
-    """Give some hosts up to three further addresses."""
+    """Return a fabric with up to three further addresses for some hosts."""
     fresh = iter(range(FURTHER, FURTHER + 1000))
     counts = draw(st.lists(st.integers(0, 3), min_size=len(fabric.hosts), max_size=len(fabric.hosts)))
     hosts = (
@@ -42,7 +42,7 @@ def planned(fabric, **options):
 
 
 def frames_arrive(fabric, state):
-    """Tell whether a frame from each address of each host comes to every address of every other, once, unflooded."""
+    """Return whether a frame from each address of each host reaches every address of every other, once, unflooded."""
     plane = Dataplane(fabric, state)
     for a in fabric.hosts:
         for b in fabric.hosts:

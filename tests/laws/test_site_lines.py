@@ -1,4 +1,4 @@
-"""The operator's own lines: rendered by switch, and refused by file, line and cell where they touch what is planned."""
+"""The operator's own lines: rendered by switch, and rejected by file, line and cell if they touch what is planned."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Law: however a small fabric grows or shrinks, whoever is in both is reached after every line, and the end proves."""
+"""Law: however a small fabric grows or shrinks, hosts in both are reached after every line, and the end is proven."""
 
 import random
 import sys

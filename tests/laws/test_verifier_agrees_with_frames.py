@@ -1,6 +1,6 @@
-"""Law: what the verifier says of a configuration is what frames do, one by one, in the virtual rack's data plane.
+"""Law: the verifier's findings on a configuration agree with what frames do, one by one, in the rack's data plane.
 
-The data plane knows no arrays, no trees and no proofs; it was written apart from the verifier, as queues and tables.
+The data plane shares no arrays, trees or proofs with the verifier; it was written separately, as queues and tables.
 """
 
 import numpy as np

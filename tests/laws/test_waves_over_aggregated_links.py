@@ -1,7 +1,7 @@
 """Law: what a wave is proven to keep, frames keep wherever its lines stop, over aggregated, parallel and single links.
 
-The judge is the data plane, frame by frame; it shares nothing with the proof. Mixtures of the switches' lines are all
-tried where they are few and drawn where they are many, with the links down that a line takes down for a moment.
+The judge is the data plane, frame by frame; it shares nothing with the proof. Interleavings of the switches' lines are
+all tried if they are few and drawn if they are many, with the links down that a line takes down for a moment.
 """
 
 import random

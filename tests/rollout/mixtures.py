@@ -1,4 +1,4 @@
-"""Try every interleaving of line positions one by one, with nothing but dicts and sets: the oracle of the proof."""
+"""Try every interleaving of line positions one by one, with only dicts and sets: the oracle of the proof."""
 
 import itertools
 
@@ -25,7 +25,7 @@ class Bridge:
             self.entries.setdefault((vlan, mac), set()).add(port)
 
     def step(self, port, tag, mac):
-        """Give the ways out as [(port, tag)], or None where the frame is dropped as it arrives; and if pinned."""
+        """Return the egresses as [(port, tag)], or None if the frame is dropped on arrival; also whether pinned."""
         vlan = tag or self.pvid[port - 1]
         takes = self.frames[port - 1]
         if not self.on[port - 1] or takes == (Frames.UNTAGGED_ONLY if tag else Frames.TAGGED_ONLY):
@@ -66,7 +66,7 @@ class Oracle:
         return itertools.product(*(range(len(each)) for each in self.bridges))
 
     def unicast(self, a, b, at):
-        """Follow one frame, `at(switch)` being the position met there: (good, turns taken)."""
+        """Follow one frame, `at(switch)` being the position met there; return (good, turns taken)."""
         host, mac = self.fabric.hosts[a], self.fabric.hosts[b].mac
         s, port, tag, held, turns = host.switch, host.port, 0, None, set()
         for _ in range(MAX_HOPS):
@@ -83,7 +83,7 @@ class Oracle:
         return False, turns
 
     def _ways(self, s, out, at):
-        """Keep the ways that lead to a host or over a link whose far end is on."""
+        """Return the egresses that lead to a host or over a link whose far end is on."""
         ways = []
         for q, tag in out:
             link = self.links.get((s, q))
@@ -95,7 +95,7 @@ class Oracle:
         return ways
 
     def broadcast(self, a, at, mac=BROADCAST):
-        """Follow every copy: (storm, copies by host, turns)."""
+        """Follow every copy; return (storm, copies by host, turns)."""
         host = self.fabric.hosts[a]
         copies, turns = [0] * len(self.fabric.hosts), set()
         open_, storm = set(), []
@@ -122,7 +122,7 @@ class Oracle:
         return bool(storm), copies, turns
 
     def frozen(self, positions):
-        """Judge one frozen interleaving: (unicasts good, broadcasts exactly once, storm, turns)."""
+        """Judge one frozen interleaving; return (unicasts good, broadcasts exactly once, storm, turns)."""
         at = positions.__getitem__
         hosts = range(len(self.fabric.hosts))
         turns, good, once, storms = set(), True, True, False
@@ -141,7 +141,7 @@ class Oracle:
 
 
 def bridges_of(state, lines):
-    """Give a switch as it stands after each of `lines`, lists of changes, and before the first."""
+    """Return a switch before the first and after each of `lines`, which are lists of changes."""
     found = [Bridge(state)]
     for changes in lines:
         state = apply_changes(state, tuple(changes))

@@ -1,4 +1,4 @@
-"""Plan a 4x4 mesh in every way between any two of which a rollout must be found."""
+"""Plan a 4x4 mesh in every way; between any two of these plans a rollout must be found."""
 
 from functools import cache, partial
 
@@ -22,7 +22,7 @@ def woven(fabric, routes, assignment="fixed"):
 
 
 def row_and_columns(fabric, row):
-    """One row and all columns, for every source: the trees that dimension order is made of."""
+    """Return one row and all columns for every source: the trees of dimension order."""
     links = [
         i
         for i, link in enumerate(fabric.links)
@@ -34,7 +34,7 @@ def row_and_columns(fabric, row):
 
 @cache
 def plans():
-    """46 states by name: fixed, renamed, 4 trees, 24 with a link off, up*/down* from 16 roots."""
+    """Return 46 states by name: fixed, renamed, 4 trees, 24 with a link off, up*/down* from 16 roots."""
     fabric = mesh()
     found = {"fixed": woven(fabric, route(fabric)), "renamed": woven(fabric, route(fabric), "renamed")}
     for row in range(4):

@@ -1,4 +1,4 @@
-"""The fabrics on which rollouts went wrong, planned, rolled out and verified by the command line as a user would."""
+"""Fabrics on which rollouts once failed, planned, rolled out and verified by the command line as a user would."""
 
 import json
 
@@ -11,7 +11,7 @@ CASES = ROOT / "tests" / "data" / "cases" / "rollout"
 
 
 def tagloom(capsys, *words):
-    """Run a command with --json: its exit status, and what it printed."""
+    """Run a command with --json; return its exit status and output."""
     status = main([*map(str, words), "--json"])
     return status, json.loads(capsys.readouterr().out)
 

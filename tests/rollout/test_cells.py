@@ -1,4 +1,4 @@
-"""Every field of a switch's state is in the model of a wave, guarded, or felt by no frame; none is passed over."""
+"""Every field of a switch's state is in the model of a wave, guarded, or without effect on frames."""
 
 from dataclasses import fields, replace
 

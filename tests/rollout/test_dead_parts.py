@@ -1,4 +1,4 @@
-"""Stories of a switch that dies, is gone round, and comes back with an old configuration: what works goes on working.
+"""A switch dies, is avoided, and comes back with an old configuration: what works goes on working.
 
 The judge is the data plane, frame by frame, with what its switches learn, wherever the lines of each wave stop.
 """
@@ -30,7 +30,7 @@ MODEL = "powerconnect-5324"
 
 
 def a_fabric(chance):
-    """Draw a fabric with a switch without which the others are still connected: gives both."""
+    """Draw a fabric and a switch without which the others stay connected."""
     while True:
         switches = chance.randint(3, 6)
         links = [(chance.randrange(s), s) for s in range(1, switches)]
@@ -51,7 +51,7 @@ def lines_of(before, after):
 
 
 def walk(chance, fabric, change, *, dead=()):
-    """Let the lines of all waves land in some order; no pair that works before and after a wave is ever cut."""
+    """Send the lines of all waves in some order; no pair that works before and after a wave is ever cut."""
     hosts = [host.name for host in fabric.hosts]
     for wave in change.waves:
         held = working_pairs(fabric.with_links_up(), wave.before) & working_pairs(fabric.with_links_up(), wave.state)
@@ -74,7 +74,7 @@ def walk(chance, fabric, change, *, dead=()):
 
 
 def story(seed):
-    """Kill a switch, go round it, and take it back as it comes: gives the pairs that were cut, and how it came."""
+    """Kill a switch, avoid it, and readmit it as it comes; return the pairs that were cut, and how it came."""
     chance = random.Random(seed)
     fabric, s = a_fabric(chance)
     name, platform = fabric.switches[s].name, platforms.load(MODEL)
@@ -108,7 +108,7 @@ def story(seed):
 
 
 def change_of(change, dead, names):
-    """Give some waves of a change, as a fabric without the dead switches sees them."""
+    """Return some waves of a change, as a fabric without the dead switches sees them."""
     waves = [wave for wave in change.waves if wave.name in names]
     return replace(
         change,

@@ -1,4 +1,4 @@
-"""Finish without a switch that stopped: what may still land is proven for every line that switch may stand at."""
+"""Finish without a switch that stopped: further lines are proven for every line that switch may have stopped at."""
 
 import random
 from dataclasses import replace
@@ -88,7 +88,7 @@ def test_the_others_finish_whatever_line_the_stuck_switch_stands_at(seed):
 
 
 def as_far_as_proven(ends):
-    """Take ends one by one until one does not prove: how many there were, and what was said."""
+    """Take ends one by one until one is not proven; return their number, and the error text."""
     count = 0
     try:
         for _ in ends:

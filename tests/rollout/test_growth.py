@@ -1,4 +1,4 @@
-"""Rollouts between fabrics that differ: whoever is in both is never cut, and keeps VLAN ids and entries."""
+"""Rollouts between fabrics that differ: a host in both is never cut, and keeps VLAN ids and entries."""
 
 import random
 from contextlib import suppress
@@ -94,7 +94,7 @@ DIFFERENCES = {
 
 
 def less(whole, name):
-    """Take out a switch with its hosts and links."""
+    """Return a fabric without a switch, its hosts and links."""
     gone = whole.index[name]
     index = {s: i for i, s in enumerate(s for s in range(len(whole.switches)) if s != gone)}
     return replace(
@@ -108,7 +108,7 @@ def less(whole, name):
 
 
 def all_of(fabric, model):
-    """Make all switches of one model; ports have the same numbers."""
+    """Return a fabric with all switches of one model; ports have the same numbers."""
     switches = tuple(replace(switch, model=model) for switch in fabric.switches)
     return replace(fabric, switches=switches, ports=(platforms.load(model).ports,) * len(switches))
 
@@ -317,7 +317,7 @@ def test_a_cable_that_holds_the_fabric_together_cannot_be_moved():
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a rollout that grows, as the command does: its directory, its fabric, what it starts from."""
+    """Write a rollout that grows, as the command does; return its directory, its fabric, and its first state."""
 
     def write(name):
         _, new, change = grown(name)

@@ -123,7 +123,7 @@ def test_under_pause_management_frames_close_no_dependency_cycle_with_the_hosts(
 
 
 def with_management(fabric, state):
-    """Give the switches the VLAN as its owner set it: tagged on the declared links, untagged at the controller."""
+    """Return states with the VLAN as its owner set it: tagged on the declared links, untagged at the controller."""
     held = {}
     for name, each in state.items():
         editor = SwitchEditor.of(each)
@@ -141,7 +141,7 @@ def with_management(fabric, state):
 
 
 def managed(fabric, states):
-    """Follow the VLAN from the controller's switch over links that are on at both ends: the switches reached."""
+    """Return the switches that the VLAN reaches from the controller's, over links that are on at both ends."""
 
     def carries(s, port):
         held = states[fabric.switches[s].name]

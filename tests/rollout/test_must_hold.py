@@ -1,4 +1,4 @@
-"""Between any two of a mesh's plans a proven order is found: fixed, renamed, its trees, a link off, each up*/down*."""
+"""Between any two plans of a mesh a proven order is found: fixed, renamed, its trees, a link off, each up*/down*."""
 
 import itertools
 import os

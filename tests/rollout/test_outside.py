@@ -31,7 +31,7 @@ OUTSIDE = (20, 21)  # ports of VLAN 10 at every switch
 
 
 def with_vlan_10(fabric, state, links=()):
-    """Give each switch a VLAN 10 of others, on two ports outside and tagged on some links."""
+    """Return states with a foreign VLAN 10, on two ports outside and tagged on some links."""
     found = {}
     for s, switch in enumerate(fabric.switches):
         editor = SwitchEditor.of(state[switch.name])
@@ -51,7 +51,7 @@ def with_vlan_10(fabric, state, links=()):
 
 
 def cabled(fabric, cables):
-    """Add switches of somebody else, in factory state but for a host each, cabled to ports outside the fabric."""
+    """Return a fabric with foreign switches, factory-like but for a host each, cabled to ports outside it."""
     count = 1 + max(x for x, _, _ in cables)
     model = fabric.switches[0].model
     names = [f"x{x}" for x in range(count)]
@@ -72,7 +72,7 @@ def cabled(fabric, cables):
 
 
 def storms(fabric, state, cables):
-    """Return whether a broadcast from a switch outside goes round, and whether one from a host of the fabric does."""
+    """Return whether a broadcast from a switch outside loops, and whether one from a host of the fabric does."""
     whole, theirs = cabled(fabric, cables)
     plane = Dataplane(whole, {**state, **theirs})
     outer = [host.name for host in whole.hosts[len(fabric.hosts) :]]

@@ -1,4 +1,4 @@
-"""Three VLANs per in-port: renamed to renamed without a tree, as often as the union of both path sets is acyclic."""
+"""Three VLANs per in-port: renamed to renamed without a tree, whenever the union of both path sets is acyclic."""
 
 import random
 from dataclasses import replace

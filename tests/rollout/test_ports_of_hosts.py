@@ -1,4 +1,4 @@
-"""Rollouts between builds whose host ports take all frames, as older ones did, and builds that refuse tagged ones."""
+"""Rollouts between builds whose host ports accept all frames, as older ones did, and builds that reject tagged ones."""
 
 from functools import partial
 
@@ -26,7 +26,7 @@ def taken(state):
 
 
 def waves(before, after):
-    """Order a change; the names of its waves, or "none" where no safe order is found."""
+    """Order a change; return the names of its waves, or "none" if no safe order is found."""
     try:
         return [wave.name for wave in rollout(FABRIC, before, after).waves]
     except PlanError:

@@ -1,4 +1,4 @@
-"""Waves under other assumptions, no PAUSE or switches that learn: the proof says what enumeration finds."""
+"""Waves under other assumptions, no PAUSE or switches that learn: the proof agrees with enumeration."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""VLANs of others that would loop are pruned to trees first: no frame of theirs is lost or goes round at any line."""
+"""Foreign VLANs that would loop are pruned to trees first: none of their frames is lost or loops at any line."""
 
 import json
 import random
@@ -31,7 +31,7 @@ PORTS = {10: 20, 30: 21}  # the VLANs of others, and the port outside the fabric
 
 
 def shared(fabric, state, links):
-    """Add VLANs of others: an untagged port of each at every switch, tagged on `links` of each."""
+    """Return states with foreign VLANs: an untagged port of each at every switch, tagged on `links` of each."""
     found = {}
     for s, switch in enumerate(fabric.switches):
         editor = SwitchEditor.of(state[switch.name])
@@ -52,7 +52,7 @@ def shared(fabric, state, links):
 
 
 def heard(fabric, state):
-    """Send a broadcast from each port of others, and a frame between hosts; return who hears whom of the others."""
+    """Send a broadcast from each foreign port, and a frame between hosts; return who hears whom of the former."""
     ends = [
         Host(f"x{s}-{port}", s, port, (0x02AA << 32) + 100 * s + port)
         for s in range(len(fabric.switches))
@@ -69,7 +69,7 @@ def heard(fabric, state):
 
 
 def walk(fabric, change, chance, every=12):
-    """Send every line of every wave in an order by chance; yield the state after each few of them."""
+    """Send every line of every wave in random order; yield the state after each few of them."""
     for wave in change.waves:
         here = dict(wave.before)
         queues = {}
@@ -118,7 +118,7 @@ def test_from_factory_no_vlan_of_others_loses_a_frame_or_goes_round_at_any_line(
 
 @pytest.fixture(scope="module")
 def ring():
-    """Give a ring of four with a link off and on, planned, and VLANs of others on all of its links."""
+    """Return a planned ring of four with a link off and on, and foreign VLANs on all of its links."""
     fabric = make_fabric("ring", 4, model=MODEL)
     off, _, _ = pipeline.plan(fabric.with_links_down({1}), ROOT / "templates")
     on, _, _ = pipeline.plan(fabric, ROOT / "templates", previous=off)

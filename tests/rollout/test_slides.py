@@ -1,4 +1,4 @@
-"""From any tree to any other, link by link, also where each leaves out other switches without hosts."""
+"""From any tree to any other, link by link, also if each leaves out different switches without hosts."""
 
 import random
 
@@ -10,7 +10,7 @@ from tagloom.rollout.trees import _joins, _slides
 
 
 def pruned(fabric, chance):
-    """Give a tree that joins all hosts, some branches to switches without hosts left out."""
+    """Return a tree that connects all hosts, without some branches to switches without hosts."""
     tree = set(a_tree(fabric, chance))
     for _ in range(chance.randint(0, len(fabric.switches))):
         for s in set(range(len(fabric.switches))) - set(fabric.host_switch.tolist()):

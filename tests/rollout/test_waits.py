@@ -1,4 +1,4 @@
-"""After every wave that ends a kind of frame the old ones leave, and after one that raises links the slowest is up."""
+"""Waits: old frames leave after a wave that ends their kind; the slowest port is up after one that raises links."""
 
 from dataclasses import replace
 

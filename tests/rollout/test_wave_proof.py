@@ -1,4 +1,4 @@
-"""The local-union proof says of a wave what enumeration of every interleaving of line positions says."""
+"""The local-union proof of a wave agrees with enumeration of every interleaving of line positions."""
 
 import os
 import random
@@ -127,7 +127,7 @@ def a_wave(chance):
 
 
 def valid(state, sent):
-    """Keep the lines a switch would take: a shuffled one may name a VLAN that is not there yet."""
+    """Return the lines a switch would accept: a shuffled one may name a VLAN that does not exist yet."""
     kept = []
     for changes in sent:
         try:
@@ -145,7 +145,7 @@ def effects(lines):
 
 
 def anywhere(oracle, chance, s):
-    """Give the position a frame meets at a switch: any, whatever it met before."""
+    """Return the position a frame meets at a switch: any, whatever it met before."""
     return chance.randrange(len(oracle.bridges[s]))
 
 
@@ -315,7 +315,7 @@ def grouped(lines, name):
 
 
 def ranks(lines):
-    """Give the effects line by line, each line's in some order."""
+    """Return the effects line by line, each line's in some order."""
     rows = list(zip(*(getattr(lines, name).tolist() for name in lines.__dataclass_fields__), strict=True))
     by_line = {}
     for position, *rest in rows:

@@ -1,4 +1,4 @@
-"""Lead a rollout between two fabrics line by line, and follow frames after each through all that is plugged in."""
+"""Send the lines of a rollout between two fabrics, and follow frames after each through everything plugged in."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def cables(fabric):
 
 
 def plugged(one, other, kept):
-    """Make a fabric of all that is plugged in of two: hosts of one alone are there, under names of their own."""
+    """Return a fabric of everything plugged in of two: hosts of only one are included, under separate names."""
     switches = list({s.name: s for fabric in (other, one) for s in fabric.switches}.values())
     index = {switch.name: s for s, switch in enumerate(switches)}
     links = []
@@ -39,7 +39,7 @@ def plugged(one, other, kept):
 
 
 def kept_by(old, new):
-    """Give by port who is in both, as the old fabric knows them and as the new one does."""
+    """Return by port the hosts in both, as the old fabric knows them and as the new one does."""
     here, there = places(old), places(new)
     elsewhere = {host.mac for host in old.hosts}  # whose card is now in another host has moved there
     both = {
@@ -52,7 +52,7 @@ def kept_by(old, new):
 
 
 def watch(change, old, new, chance, every=1):
-    """Send every line of every wave, from all switches in an order by chance; `every` so many lines, follow frames."""
+    """Send every line of every wave, from all switches in random order; follow frames after each `every` lines."""
     before, after = kept_by(old, new)
     seen = 0
     assert len(change.waves) == len([wave for wave in change.waves if wave.fabrics])
@@ -95,7 +95,7 @@ def judge(fabric, here, wave):
 
 
 def follow(fabric, here, there, chance, *, stuck):
-    """Send the lines between two states in an order by chance, one switch at any of its own; count the states seen."""
+    """Send the lines between two states in random order, one switch at any of its own; return the states' number."""
     name, stops = stuck
     here, seen, queues = dict(here), 0, {}
     for switch in fabric.switches:

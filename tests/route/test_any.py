@@ -1,4 +1,4 @@
-"""Routing along one order: every pair reached, no cycle, trees and relations as promised, short and even."""
+"""Routing along one order: every pair reached, no dependency cycle, paths short and evenly loaded."""
 
 import networkx as nx
 import numpy as np
@@ -27,7 +27,7 @@ from thinned import examples
 
 
 def fabric_of(switches, edges, hosts, down=()):
-    """Cable switches by (a, b) pairs; `hosts` gives each host's switch, `down` links that are off."""
+    """Return a fabric cabled by (a, b) pairs; `hosts` gives each host's switch, `down` links that are off."""
     used = [0] * switches
 
     def port(s):
@@ -47,7 +47,7 @@ def random_regular(degree, switches, seed):
 
 @st.composite
 def fabrics(draw):
-    """Draw a tree and more links: bridges, cut switches, parallel links and dead links all happen."""
+    """Draw a tree and more links, so that bridges, cut vertices, parallel links and dead links all occur."""
     n = draw(st.integers(2, 24))
     edges = [(draw(st.integers(0, v - 1)), v) for v in range(1, n)]
     more = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(1, n - 1)), max_size=3 * n))
@@ -60,7 +60,7 @@ def fabrics(draw):
 
 
 def walk(fabric, source_of_host, root, relation):
-    """Follow every pair of hosts channel by channel; give (loads float64[C], hops, dependencies)."""
+    """Follow every pair of hosts channel by channel; return (loads float64[C], hops, dependencies)."""
     load, turns, hops = np.zeros(len(fabric.tail)), set(), 0
     for a, source in enumerate(source_of_host):
         assert root[source] == fabric.host_switch[a]
@@ -191,7 +191,7 @@ def test_what_the_search_keeps_is_what_its_order_gives_from_nothing(fabric, seed
 
 
 def ratios(fabric, effort=1):
-    """Give hops / minimal and largest load / lower bound of (renamed, fixed), counted by walking."""
+    """Return hops / minimum and largest load / lower bound of (renamed, fixed), counted by walking."""
     graph = nx.Graph(list(zip(fabric.tail.tolist(), fabric.head.tolist(), strict=True)))
     minimal = sum(sum(near.values()) for _, near in nx.all_pairs_shortest_path_length(graph))
     bound = minimal / len(fabric.tail)

@@ -1,4 +1,4 @@
-"""Detours: trees move off links that are down, and give up only what leads to no host."""
+"""Detours: trees move off links that are down, and lose only what leads to no host."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tagloom.route.detour import detour
 
 
 def on_tree(fabric, links):
-    """Give routes over one tree of links, whole, from every switch with hosts."""
+    """Return routes over one tree of links, unpruned, from every switch with hosts."""
     source_of_host, root = per_switch(fabric)
     return Routes("tree", "by hand", source_of_host, root, rooted_at(fabric, set(links), root))
 

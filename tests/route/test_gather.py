@@ -1,4 +1,4 @@
-"""Sharing trees: fewer VLANs than first fit where the graph leaves freedom, no pair a hop longer, always proven."""
+"""Shared trees: fewer VLANs than first fit if the graph allows, no pair a hop longer, always proven."""
 
 import networkx as nx
 import numpy as np
@@ -18,7 +18,7 @@ from thinned import examples
 
 
 def fabric_of(graph, every=1):
-    """Cable a graph, with a host on every `every`-th switch."""
+    """Return a fabric cabled as a graph, with a host on every `every`-th switch."""
     taken, links = dict.fromkeys(graph, 0), []
     for a, b in graph.edges:
         taken[a], taken[b] = taken[a] + 1, taken[b] + 1

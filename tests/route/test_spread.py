@@ -1,4 +1,4 @@
-"""Spreading: within 5 % of the bound, proven in both assignments, bytes never worse for being known."""
+"""Spreading: within 5 % of the bound, proven in both assignments, never worse for knowing the bytes."""
 
 import json
 from dataclasses import replace

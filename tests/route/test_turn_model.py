@@ -1,8 +1,8 @@
-"""The turn models by their names: each forbids the two turns that Glass and Ni forbid, and no more.
+"""The turn models by name: each forbids the two turns that Glass and Ni forbid, and no more.
 
 Glass and Ni, The Turn Model for Adaptive Routing, ISCA 1992, section 4, for a mesh of two dimensions: west-first
 forbids the two turns to the west, north-last the two turns of a packet travelling north, negative-first the two turns
-from a positive direction to a negative one. Which way is west or north is free: each model has its mirror images.
+from a positive direction to a negative one. Which direction is west or north is free: each model has its mirror images.
 """
 
 from itertools import permutations, product
@@ -25,7 +25,7 @@ MODELS = ("west-first", "north-last", "negative-first")
 
 
 def forbidden(model, east_west, west, north):
-    """Give the two turns that a model forbids: `east_west` is a dimension, `west` and `north` are plus or minus."""
+    """Return the two turns that a model forbids: `east_west` is a dimension, `west` and `north` are plus or minus."""
     to_west, to_east = (east_west, west), (east_west, 1 - west)
     to_north, to_south = (1 - east_west, north), (1 - east_west, 1 - north)
     return {
@@ -36,7 +36,7 @@ def forbidden(model, east_west, west, north):
 
 
 def images(model, order):
-    """Give the turns that each mirror image of a model forbids, for dimension order that travels `order[0]` first."""
+    """Return the turns that each mirror image of a model forbids, if dimension order travels `order[0]` first."""
     return {frozenset(forbidden(model, order[0], *signs)) for signs in product((0, 1), repeat=2)}
 
 

@@ -1,4 +1,4 @@
-"""Up*/down* by the in-port: no path climbs after it went down, and none is longer than the shortest that does not."""
+"""Up*/down* by in-port: no path goes up after down, and none is longer than the shortest such path."""
 
 import networkx as nx
 import numpy as np
@@ -18,7 +18,7 @@ def ranks(fabric, root):
 
 
 def legal_lengths(fabric, rank):
-    """Give the hops of the shortest legal path by (source, target): in a graph of switches doubled by 'went down'."""
+    """Return the hops of the shortest legal path by (source, target), on a graph of switches doubled by 'went down'."""
     steps = nx.DiGraph()
     for link in fabric.links:
         for s, t in ((link.a, link.b), (link.b, link.a)):

@@ -1,4 +1,4 @@
-"""What proofs assume: one table, one page, and of each fabric those that its proof rests on."""
+"""What proofs assume: one table, one document, and for each fabric the assumptions that its proof rests on."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How many copies of a broadcast hosts may hear while a wave lands: the most of any choice of line positions."""
+"""The most copies of a broadcast that hosts may hear during a wave, over all choices of line positions."""
 
 from functools import partial
 

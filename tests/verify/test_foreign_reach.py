@@ -1,4 +1,4 @@
-"""A change that cuts a VLAN of somebody else names two ports that it joined; what stays joined is no finding."""
+"""A change that cuts a foreign VLAN names two ports that it connected; what stays connected is no finding."""
 
 import random
 from dataclasses import replace
@@ -35,7 +35,7 @@ def join(editor, vlan, port, how):
 
 @pytest.fixture(scope="module")
 def ring():
-    """Give a ring of three switches, and what its switches hold with a VLAN 10 of others over a chain of its links."""
+    """Return a ring of three switches, and their states with a foreign VLAN 10 over a chain of its links."""
     fabric = make_fabric("ring", 3, model="powerconnect-5324")
 
     def chain(name, editor):

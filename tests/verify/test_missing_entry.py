@@ -1,4 +1,4 @@
-"""What the loss of one static entry does: the published figures, and the same as frames one by one."""
+"""The effect of losing one static entry: the published figures, and the same as frame by frame."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_the_short_way_round_odd_rings_repeats_frames():
 
 
 def frames(fabric, state, drop):
-    """Count (flows, extra hosts, lost, duplicated) over frames that use the entry `drop` before it goes."""
+    """Return (flows, extra hosts, lost, duplicated) of frames that use the entry `drop` before it goes."""
     switch, vlan, mac = drop
     editor = SwitchEditor.of(state[switch])
     editor.set_entry(vlan, mac, ())

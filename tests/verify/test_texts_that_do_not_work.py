@@ -1,4 +1,4 @@
-"""`verify` says no to texts that do not work, and names the lines it does not know."""
+"""`verify` rejects texts that do not work, and names the lines it does not know."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ LINK = {"ros": ("g1", "g1"), "fastpath": ("1/g1", "1/g1"), "os6": ("Gi1/0/1", "G
 
 @cache
 def planned(family):
-    """Plan three switches in a ring; give the fabric and its texts."""
+    """Return a planned ring of three switches and its texts."""
     fabric = read_fabric(DATA / f"{family}.yml")
     return fabric, pipeline.plan(fabric, TEMPLATES)[2]
 

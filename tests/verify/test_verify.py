@@ -1,4 +1,4 @@
-"""The verifier: it proves good plans, and says no, with the right witness, to every kind of bad one."""
+"""The verifier proves good plans, and rejects every kind of bad one with the right witness."""
 
 from functools import partial
 
@@ -140,7 +140,7 @@ def test_another_path_than_planned_is_off_path_though_it_proves_alone(torus):
 
 
 def ring_routes_clockwise(fabric):
-    """Every frame goes plus all the way round: the textbook deadlock."""
+    """Return routes on which every frame goes plus all the way around: the textbook deadlock."""
     n = len(fabric.switches)
     into = {(int(t), int(h)): c for c, (t, h) in enumerate(zip(fabric.tail, fabric.head, strict=True))}
     parent = np.full((n, n), -1, np.int32)

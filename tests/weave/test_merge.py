@@ -1,4 +1,4 @@
-"""Merging into few VLANs: never more than first fit, fewer where it can be, and still proven."""
+"""Merging into few VLANs: never more than first fit, fewer if possible, and still proven."""
 
 import networkx as nx
 import numpy as np
@@ -97,7 +97,7 @@ def test_three_that_go_together_two_by_two_only():
 
 
 def partial_routes(fabric, links_by_source):
-    """Make routes of partial trees; sources sit at the first end of their first link."""
+    """Return routes of partial trees; sources are at the first end of their first link."""
     from tagloom.graph.trees import rooted  # noqa: PLC0415 - only here
 
     root = np.array([fabric.links[links[0]].a for links in links_by_source], np.int32)

@@ -1,4 +1,4 @@
-"""Renamed assignment: in-ports share a VLAN exactly where one table serves both."""
+"""Renamed assignment: in-ports share a VLAN exactly if one table serves both."""
 
 import numpy as np
 from hypothesis import given

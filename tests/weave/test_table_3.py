@@ -1,4 +1,4 @@
-"""Koibuchi et al. 2011, Table 3, every row: equal, better, or different for a reason that stands here."""
+"""Koibuchi et al. 2011, Table 3, every row: equal, better, or different for the reason given here."""
 
 import importlib.util
 

@@ -36,7 +36,8 @@ def working_pairs(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     """Return the ordered pairs (source, destination) whose frames arrive, bool[H, H]; the diagonal is False.
 
     A frame that no entry pins is flooded, and arrives if a copy does. So hosts in one VLAN over which spanning tree
-    runs work whichever links it blocks, since it disconnects nothing that links connect.
+    runs work whichever links it blocks, since it disconnects nothing that links connect. To a host with several
+    addresses, frames to each must arrive.
     """
     hosts = len(fabric.hosts)
     works = ~np.eye(hosts, dtype=np.bool_)
