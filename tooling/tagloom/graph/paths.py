@@ -109,7 +109,7 @@ def _check_range(name: str, array: NDArray[np.int32], shape: tuple[int, ...], le
 
 def _walk(fabric: Fabric, routes: Routes) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
     """Yield the (source, target switch, channel) of all unfinished paths of a relation, one hop at a time."""
-    assert routes.relation is not None  # noqa: S101 - the callers asked
+    assert routes.relation is not None  # noqa: S101 - the callers checked
     targets = np.unique(fabric.host_switch)
     source = np.repeat(np.arange(routes.sources, dtype=np.int64), len(targets))
     target = np.tile(targets.astype(np.int64), routes.sources)

@@ -148,8 +148,8 @@ def pruned_first(
         change = order(first.state, after)
         waves = (first, *change.waves)
         assumed = change.assumed or assumed
-        said = unless_assumed(assumed, sum(wave.expected_seconds for wave in waves)) if assumed else ""
-        change = replace(change, before=before, waves=waves, assumed=said)
+        remark = unless_assumed(assumed, sum(wave.expected_seconds for wave in waves)) if assumed else ""
+        change = replace(change, before=before, waves=waves, assumed=remark)
     for wave in change.waves:
         refuse_harm_to_others(services, wave.state, prunable=foreign != "prune")
     return change

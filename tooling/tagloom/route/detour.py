@@ -34,10 +34,10 @@ def detour(fabric: Fabric, routes: Routes) -> Routes | None:
         return routes
     current = routes
     for t in broken:
-        mended = _mend(fabric, current, trees[t], np.flatnonzero(tree_of == t), down)
-        if mended is None:
+        moved = _reconnect(fabric, current, trees[t], np.flatnonzero(tree_of == t), down)
+        if moved is None:
             return None
-        current = mended
+        current = moved
     parent = pruned(fabric, current.trees)
     reason = f"{routes.reason}; {len(broken)} of {len(trees)} trees moved off links that are down"
     return Routes(routes.method, reason, routes.source_of_host, routes.root, parent)
@@ -53,7 +53,9 @@ def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
     return [set(links) for links in sets], tree_of
 
 
-def _mend(fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]) -> Routes | None:
+def _reconnect(
+    fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]
+) -> Routes | None:
     """Reconnect one tree, gap by gap, with the first link that keeps all dependencies acyclic; None if none does."""
     for gap in sorted(links & down):
         kept = links - {gap}

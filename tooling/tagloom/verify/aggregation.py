@@ -42,13 +42,15 @@ def misfits(fabric: Fabric, state: FabricState) -> list[Finding]:
     _, a, a_port, b, b_port = fabric.cables.T
     differ = (negotiation[a, a_port] != negotiation[b, b_port]) | (speed[a, a_port] != speed[b, b_port])
 
-    def said(s: int, port: int) -> str:
+    def setting(s: int, port: int) -> str:
         words = "negotiating" if negotiation[s, port] else "without negotiation"
         return f"{speed[s, port]} Mb/s {words}" if speed[s, port] else words
 
     return [
         Finding(
-            port_name(fabric, a, a_port), f"as at {port_name(fabric, b, b_port)}: {said(b, b_port)}", said(a, a_port)
+            port_name(fabric, a, a_port),
+            f"as at {port_name(fabric, b, b_port)}: {setting(b, b_port)}",
+            setting(a, a_port),
         )
         for _, a, a_port, b, b_port in fabric.cables[differ & (enabled[a, a_port] & enabled[b, b_port] > 0)].tolist()
     ]

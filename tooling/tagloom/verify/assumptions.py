@@ -51,8 +51,8 @@ class Assumption:
 
     def to_json(self, families: tuple[str, ...]) -> dict[str, str]:
         """Return the assumption with the keys of the command line, for these families."""
-        said = dict.fromkeys(self.likelihood.get(name, self.likelihood.get(ANY, "")) for name in families)
-        return {"name": self.name, "why": self.why, "likelihood": "; ".join(said), "check": self.check}
+        remarks = dict.fromkeys(self.likelihood.get(name, self.likelihood.get(ANY, "")) for name in families)
+        return {"name": self.name, "why": self.why, "likelihood": "; ".join(remarks), "check": self.check}
 
 
 def assumptions(fabric: Fabric, state: FabricState, proof: Findings) -> list[dict[str, str]]:
@@ -67,7 +67,9 @@ def as_markdown() -> str:
     for each in ASSUMPTIONS:
         scope = "Rollouts need it." if each.applies is None else ""
         lines += [f"## {each.name[0].upper()}{each.name[1:]}", "", f"{each.why} {scope}".strip(), ""]
-        lines += [f"- {'all families' if name == ANY else name}: {said}" for name, said in each.likelihood.items()]
+        lines += [
+            f"- {'all families' if name == ANY else name}: {remarks}" for name, remarks in each.likelihood.items()
+        ]
         lines += ["", f"Check: {each.check}", ""]
     return "\n".join(lines)
 

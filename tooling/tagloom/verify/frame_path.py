@@ -77,10 +77,10 @@ def _step(model: Forwarding, node: int, port_in: int, destination: int) -> tuple
             why.append(f"{port_name(fabric, far, far_port)} does not take it in")
         else:
             onward.append((to, far_port))
-    said = "" if onward or there else "; ".join(why) or f"no other port of VLAN {vlan} is there"
+    reason = "" if onward or there else "; ".join(why) or f"no other port of VLAN {vlan} is there"
     by = "entry" if pinned else "flood"
     return (
-        Hop(fabric.switches[switch].name, port_name(fabric, switch, port_in), vlan, tuple(out), by, said),
+        Hop(fabric.switches[switch].name, port_name(fabric, switch, port_in), vlan, tuple(out), by, reason),
         onward,
         there,
     )

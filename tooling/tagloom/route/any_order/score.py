@@ -428,7 +428,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
     log_size = 1 << 16
     log_at = np.empty((log_size, 3), np.int32)
     dirty = np.empty(len(target), np.int32)
-    fresh = np.empty((16, m), np.float32)
+    new_flow = np.empty((16, m), np.float32)
     trial = np.empty(m)
     first_of = np.empty(turns, np.int32)
     for c in range(m):
@@ -576,13 +576,13 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
         accepted, new_cost = False, cost
         if not failed and new_hops - hops <= slack:
             trial[:] = load
-            if len(fresh) < dirties:
-                fresh = np.empty((min(len(target), 2 * dirties), m), np.float32)
+            if len(new_flow) < dirties:
+                new_flow = np.empty((min(len(target), 2 * dirties), m), np.float32)
             for i in range(dirties):
                 k = dirty[i]
-                _spread(net, ground, state, k, fresh[i])
+                _spread(net, ground, state, k, new_flow[i])
                 for e in range(m):
-                    trial[e] += np.float64(fresh[i, e]) - np.float64(flow[k, e])
+                    trial[e] += np.float64(new_flow[i, e]) - np.float64(flow[k, e])
                 if i == dirties // 8 or i == dirties // 3:
                     # a part of the destinations shows the trend of the load; the rest seldom reverses it
                     part = LOAD_SHARE * _smooth_largest(trial, bound) - (cost - hops / shortest)
@@ -596,7 +596,7 @@ def _improve(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each p
             hops, cost = new_hops, new_cost
             load[:] = trial
             for i in range(dirties):
-                flow[dirty[i]] = fresh[i]
+                flow[dirty[i]] = new_flow[i]
             continue
         _place(position, order, c, was)
         for i in range(logged - 1, -1, -1):
