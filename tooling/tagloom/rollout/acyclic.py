@@ -146,7 +146,7 @@ def _between(order: _Order, start: int, direction: int, bound: int, found: NDArr
 
 @kernel
 def _insert(order: _Order, held: int, wanted: int) -> bool:
-    """Repair the order for one more edge, not yet linked; return False and leave it as is if that closes a cycle."""
+    """Repair the order for one more edge, not yet linked; return False, and leave it, if that closes a cycle."""
     place, mark, scratch = order.place, order.mark, order.scratch
     if held == wanted:
         return False

@@ -260,7 +260,7 @@ def _proven_waves(
 
 
 def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricState, requested: WavesRequest) -> Rollout:
-    """Go over a plan without the links whose ports others will take. Raises PlanError if there is none."""
+    """Return a rollout over a plan without the links whose ports others take. Raises PlanError if there is none."""
     old = fabrics.old
     lost = [
         not any(port in fabrics.contended.get(name, ()) for name, p, members in ends for port in (p, *members))

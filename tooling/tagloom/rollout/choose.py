@@ -332,7 +332,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
 
 
 def _pieces(request: _Request) -> Iterator[_Plan]:
-    """Install new VLANs one by one if the tables cannot hold both sets: first those that free most old ones."""
+    """Yield a plan that installs new VLANs one by one, if tables lack room for both: first those that free most."""
     fabric, hosts = request.fabric, len(request.fabric.hosts)
     ends = request.before, request.after
     if any(leaving(fabric, state).any() for state in ends):
@@ -356,7 +356,7 @@ def _pieces(request: _Request) -> Iterator[_Plan]:
 
 
 def _parked(request: _Request) -> Iterator[_Plan]:
-    """Move hosts to one tagged tree that is acyclic with the old paths and with the new."""
+    """Yield plans over one tagged tree that is acyclic with the old paths and with the new."""
     vlans, found = request.unused_vlans(1), False
     if not vlans:
         ids = f"{request.fabric.first_vlan} to {MAX_VLAN}"
@@ -378,7 +378,7 @@ def _parked(request: _Request) -> Iterator[_Plan]:
 
 
 def _by_ports(request: _Request) -> Iterator[_Plan]:
-    """Lead every in-port through VLANs of its own, if frames travel untagged before and after."""
+    """Yield a plan with VLANs of its own for every in-port, if frames travel untagged before and after."""
     ends = request.before, request.after
     tagged = any(leaving(request.fabric, state, Membership.TAGGED).any() for state in ends)
     if tagged or request.cycle or request.retrained.any():
@@ -392,7 +392,7 @@ def _by_ports(request: _Request) -> Iterator[_Plan]:
 
 
 def _slid(request: _Request) -> _Plan | None:
-    """Go over a chain of trees, each one or more slides from the one before."""
+    """Return a plan over a chain of trees, each one or more slides from the one before."""
     trees = chain(request.fabric, request.usable, request.old, request.new)
     vlans = request.unused_vlans(len(trees or ()))
     if not trees or len(vlans) < len(trees):
@@ -403,10 +403,10 @@ def _slid(request: _Request) -> _Plan | None:
 
 
 def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
-    """Split the hosts so that each batch may flip at once: acyclic with the old paths of hosts that have not flipped.
+    """Return batches of hosts that may flip at once: acyclic with the old paths of hosts that have not flipped.
 
-    Each batch greedily takes as many as fit; the next follows after a drain. Return None if hosts are left over or
-    there are too many.
+    Each batch greedily takes as many as fit; the next follows after a drain. None if hosts are left over or there are
+    too many.
     """
     hosts, channels = len(request.fabric.hosts), len(request.fabric.tail)
     if hosts > BATCHED_HOSTS:
@@ -433,7 +433,7 @@ def _batches(request: _Request) -> list[NDArray[np.bool_]] | None:
 
 
 def _proven(request: _Request, plan: _Plan) -> tuple[Wave, ...] | None:
-    """Prove every wave of a plan; return None, and record the reason, if one has no room or is not proven."""
+    """Return the proven waves of a plan; None, with the reason recorded, if one has no room or is not proven."""
     waves: list[Wave] = []
     here = request.before
     for number, step in enumerate(plan.steps, start=1):

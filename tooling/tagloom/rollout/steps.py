@@ -74,7 +74,7 @@ class Change:
 
 
 def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDArray[np.bool_]] = ()) -> list[Step]:
-    """Lead hosts over each of `layers` (the last is the target): add it, flip their PVIDs, remove the old one.
+    """Return the steps that lead hosts over `layers` (the last is the target): add one, flip PVIDs, remove the old.
 
     A host's PVID decides at the first switch whether a frame is wholly old or wholly new (theorem 2), so two layers can
     coexist if their frames differ on every link. A layer is added in the wave that removes the one before last; if a
@@ -115,7 +115,7 @@ def through(change: Change, layers: Sequence[FabricState], batches: Sequence[NDA
 
 
 def piecewise(change: Change, batches: Sequence[NDArray[np.bool_]]) -> list[Step]:
-    """Lead `batches` of hosts one after another, each with only the VLANs it needs beside those still in use.
+    """Return the steps that lead `batches` of hosts one by one, each with only its VLANs beside those still in use.
 
     For tables without room for both path sets, and only if frames keep their VLAN on the whole path, so that a VLAN is
     needed exactly while some host's PVID names it.
@@ -149,7 +149,7 @@ def _named(fabric: Fabric, state: FabricState, hosts: NDArray[np.bool_]) -> set[
 
 
 def unpaused(change: Change) -> list[Step]:
-    """Change directly while no link sends PAUSE: a dependency cycle then loses frames, and none waits.
+    """Return the steps of a direct change while no link sends PAUSE: a dependency cycle loses frames, none waits.
 
     Flow control goes off first and on again last, in separate waves.
     """
@@ -168,7 +168,7 @@ def unpaused(change: Change) -> list[Step]:
 
 
 def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
-    """Pause the hosts by discarding what they send, and change everything while nothing is in transit.
+    """Return the steps that pause the hosts by discarding their frames, and change everything once none is in transit.
 
     If old and new can coexist, only the flip itself happens in the pause.
     """

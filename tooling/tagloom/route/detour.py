@@ -56,7 +56,7 @@ def _trees(routes: Routes) -> tuple[list[set[int]], NDArray[np.int64]]:
 def _reconnect(
     fabric: Fabric, routes: Routes, links: set[int], sources: NDArray[np.int64], down: set[int]
 ) -> Routes | None:
-    """Reconnect one tree, gap by gap, with the first link that keeps all dependencies acyclic; None if none does."""
+    """Return routes with one tree reconnected, gap by gap, by the first links that close no cycle, or None."""
     for gap in sorted(links & down):
         kept = links - {gap}
         if any(_hostless(fabric, kept, end) for end in (fabric.links[gap].a, fabric.links[gap].b)):

@@ -32,7 +32,7 @@ def own_routes(fabric: Fabric, routing: str, assignment: str, top: int | None = 
 def balanced(
     fabric: Fabric, plain: Routes, assignment: str, volume: NDArray[np.float64] | None, effort: int, *, free: bool
 ) -> list[tuple[Routes, Routes, float | None]]:
-    """Spread load over parallel links and trees; return (routes, spread routes, bound), the least loaded first.
+    """Return (routes, spread routes, bound) with load spread over parallel links and trees, the least loaded first.
 
     If the routing is `free` to choose and the load of the shape's own routing exceeds what distances require, an order
     of all channels is tried too: it uses paths that a closed form for few VLANs does not.

@@ -63,7 +63,7 @@ def fat_tree(fabric: Fabric) -> Routes:
 
 
 def double_star(fabric: Fabric) -> Routes:
-    """Route a complete bipartite graph by double stars: A_i reaches A_k over B_i, B_j reaches B_l over A_j.
+    """Return double-star routes of a complete bipartite graph: A_i reaches A_k over B_i, B_j reaches B_l over A_j.
 
     A_i and B_i share a tree, so K(n,n) needs n VLANs fixed. Paths are minimal. The longest chain of dependencies is B_j
     -> A_j -> B_l; it ends there, since A_j forwards only frames from B_j itself. (Myri-clos; the paper's Sect. 5.2
@@ -91,7 +91,7 @@ def double_star(fabric: Fabric) -> Routes:
 
 
 def direct(fabric: Fabric) -> Routes:
-    """Route a complete graph by its direct links.
+    """Return routes of a complete graph over its direct links.
 
     One direction takes parallel link 0, the other the last parallel link. No path passes a third switch, so there is no
     dependency.

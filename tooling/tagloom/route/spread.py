@@ -78,7 +78,7 @@ class _PathChoices:
 def spread(
     fabric: Fabric, routes: Routes, assignment: str = "fixed", volume: NDArray[np.float64] | None = None
 ) -> Spread:
-    """Choose parallel links and trees for every host so that the busiest channel carries little.
+    """Return routes with parallel links and trees chosen per host so that the busiest channel carries little.
 
     `volume` is float64[H, H], bytes by ordered host pair; without it every pair of different hosts counts 1.
 
@@ -352,7 +352,7 @@ def _crossing(
 
 
 def _whole_shares(share: NDArray[np.float64], parallel_links: int) -> float:
-    """Bound the busiest of m parallel links when shares stay whole: of the k m + 1 largest, one link holds k + 1."""
+    """Return a bound on the busiest of m parallel links: of the k m + 1 largest whole shares, one link holds k + 1."""
     ordered = -np.sort(-share)
     total = np.concatenate([[0.0], np.cumsum(ordered)])
     last = np.arange(0, len(ordered), parallel_links)  # k * parallel links

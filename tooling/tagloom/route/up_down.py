@@ -76,7 +76,7 @@ def _compiled_best(net: Net) -> int:
 
 
 def shared_tree(fabric: Fabric) -> Routes:
-    """Route everything over one breadth-first spanning tree from the most central switch, as plain Ethernet does."""
+    """Return routes over one breadth-first spanning tree from the most central switch, as in plain Ethernet."""
     source_of_host, root = per_switch(fabric)
     top = central(fabric)[0]
     parent = whole_trees(fabric, np.array([top], np.int32), ranked(fabric, top))[0]

@@ -42,7 +42,7 @@ class Broadcast:
 
 
 def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True) -> Broadcast:
-    """Flood from every host; static entries for the broadcast address narrow a node's flood.
+    """Return the outcome of a flood from every host; entries for the broadcast address narrow a node's flood.
 
     Copies are counted on the graph of egresses: it has no cycle that a frame can reach exactly if there is no storm
     (IEEE 802.1Q forwarding has no hop limit). With `group_entries` off the flood is that of every other group address
@@ -74,7 +74,7 @@ def flood(model: Forwarding, *, group_entries: bool = True, repeats: bool = True
 
 
 def flood_tagged(model: Forwarding) -> Broadcast:
-    """Flood the frames that hosts tag themselves, in every VLAN in which their ports accept them.
+    """Return the outcome of frames that hosts tag themselves, in every VLAN in which their ports accept them.
 
     Only the storm and the dependencies are found. Group entries and static entries are ignored: a host may send to any
     address, and a frame that an entry pins takes one of the egresses that a flood takes.
@@ -87,7 +87,7 @@ def flood_tagged(model: Forwarding) -> Broadcast:
 
 
 def flood_from(model: Forwarding, nodes: NDArray[np.int64]) -> tuple[Broadcast, NDArray[np.int64]]:
-    """Flood from hosts that enter at `nodes`, by any port; return the storm and dependencies, and copies int64[K].
+    """Return the storm and dependencies of floods by hosts that enter at `nodes`, by any port, and copies int64[K].
 
     Copies are counted at each port of a host, the sender's own too; group entries are ignored.
     """

@@ -37,7 +37,7 @@ class ForeignFrames:
 
 
 def foreign_frames(model: Forwarding, state: FabricState) -> ForeignFrames:
-    """Follow every frame that any port outside the fabric accepts, in every VLAN it may be classified to.
+    """Return the outcome of frames from any port outside the fabric, in every VLAN they may be classified to.
 
     A cable both of whose ends run spanning tree may be blocked. A cycle of such cables alone is broken: those that
     forward form a forest (IEEE 802.1D-2004, 17.1), whatever VLANs they carry. A cycle with any other cable in it counts

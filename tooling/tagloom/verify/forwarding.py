@@ -87,7 +87,7 @@ class Forwarding:
     def followed(
         self, egresses: NDArray[np.bool_], first: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Follow floods from the egresses `first`: the steps (egress, next egress), and the egresses taken, bool[R].
+        """Return the steps (egress, next egress) of floods from the egresses `first`, and the egresses taken, bool[R].
 
         `egresses` masks those that frames may take, bool[R].
         """

@@ -363,7 +363,7 @@ def _while_up(ports: _Ports, off: Mapping[int, tuple[NDArray[np.int64], NDArray[
 
 
 def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Links) -> InterleavingModel:
-    """Combine nodes, rows and ports, with the arrivals that follow from them and no entries yet."""
+    """Return nodes, rows and ports combined, with the arrivals that follow from them and no entries yet."""
     node_switch, node_vlan, node_of = nodes
     switches, channels, width = len(fabric.switches), len(fabric.tail), ports.width
     place = np.repeat(np.arange(len(ports.lo) - 1), np.diff(ports.lo))  # of each epoch
@@ -428,7 +428,7 @@ def _net(fabric: Fabric, nodes: _Nodes, rows: _Rows, ports: _Ports, carried: _Li
 def _with_entries(
     net: InterleavingModel, fabric: Fabric, states: list[SwitchState], effects: _Effects
 ) -> InterleavingModel:
-    """Add the static entries of nodes that frames can reach, and their changes, by destination."""
+    """Return the model with the static entries of nodes that frames can reach, and their changes, by destination."""
     live = reachable(net)
     where = np.repeat(np.arange(len(states)), [len(s.entry_vlan) for s in states])
     vlan, mac, port = (

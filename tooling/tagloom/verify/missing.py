@@ -21,7 +21,7 @@ NO_ENTRY = 0
 
 
 def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
-    """Remove every static entry alone, and follow the copies of every frame that would have met it.
+    """Return the effects of removing every static entry alone, on all copies of the frames that would have met it.
 
     A frame floods where its entry is missing, and each copy continues by the entries of the other switches, flooding
     again where there is none. The outcome depends on the entry and the port of arrival, not on the source, so each such

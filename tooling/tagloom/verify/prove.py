@@ -226,7 +226,7 @@ def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
 
 
 def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
-    """Flood past the entries for the broadcast address, which restrict no other frames.
+    """Return the flood that ignores the entries for the broadcast address, which restrict no other frames.
 
     Every host sends to other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are
     gone.
@@ -277,7 +277,10 @@ def _hop_names(model: Forwarding, egresses: list[int]) -> list[str]:
 
 
 def _transient_floods(fabric: Fabric, state: FabricState, plan: Plan) -> list[Broadcast]:
-    """Flood the frames that enter at transient ports; unicasts from and to those leave by members of the same VLANs."""
+    """Return the floods of frames that enter at transient ports.
+
+    Unicasts from and to those ports leave by members of the same VLANs.
+    """
     transient_ports = transient_ports_of(fabric, plan.transient_ports)
     if not transient_ports:
         return []

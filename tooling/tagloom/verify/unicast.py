@@ -63,7 +63,7 @@ def count(troubles: list[Trouble], hosts: int) -> int:
 
 
 def walk(model: Forwarding, routes: Routes | None) -> Unicast:
-    """Follow the static entries from every host to every other that has an address.
+    """Return the outcome of following the static entries from every host to every other that has an address.
 
     A frame whose switch has no entry for it is flooded: its pair counts as reachable if a copy arrives, and never as on
     its path. With `routes`, each frame must cross exactly the channels planned for it. A frame forwarded more often

@@ -155,7 +155,7 @@ def _transient_turns(
     turns: NDArray[np.bool_],
     assumptions: ProofAssumptions,
 ) -> list[Finding]:
-    """Add the turns of frames that enter at transient ports: floods, whose copies include whatever any entry lets pass.
+    """Add the turns of floods from transient ports, whose copies include whatever any entry lets pass.
 
     An entry only leads out of members of its VLAN, so a unicast from or to such a host takes no turn that a flood does
     not take. Frames of other hosts to it are covered likewise, by those hosts' floods.

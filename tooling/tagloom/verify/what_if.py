@@ -54,7 +54,7 @@ class _Tours:
 
 
 def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Detour] | None = None) -> WhatIf:
-    """Remove every link, or switch, alone; move the hosts by `detours`, and follow every frame.
+    """Return the effects of losing every link, or switch, alone, with the hosts moved by `detours`.
 
     Without detours, each host that loses pairs moves to the VLAN, of those its port is in, that serves most of its
     pairs and closes no dependency cycle with the choices before. Only PVIDs of hosts' ports change. A pair counts as
@@ -136,7 +136,7 @@ def _entered(model: Forwarding, state: FabricState, vlans: list[tuple[int, int]]
 
 
 def _walked(model: Forwarding, entered: dict[tuple[int, int], int]) -> _Tours:
-    """Follow the entries to every host from every node that hosts enter by."""
+    """Return the tours from every node that hosts enter by, by the entries for every host."""
     hosts, channels = len(model.fabric.hosts), max(1, len(model.fabric.tail))
     nodes, tour_of = np.unique(np.array(list(entered.values()), np.int64), return_inverse=True)
     of_host = {pair: int(t) for pair, t in zip(entered, tour_of.tolist(), strict=True)}

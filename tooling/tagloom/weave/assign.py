@@ -49,7 +49,7 @@ def weave(
     static_arp: bool = False,
     hosts_tag: bool = False,
 ) -> VlanPlan:
-    """Assign VLANs to routes and return every switch's target state.
+    """Return the plan that assigns VLANs to routes, with every switch's target state.
 
     With `previous`, a VLAN with unchanged members and entries keeps its number, and every other gets one that
     `previous` uses nowhere. If `broadcasts_once` denies that flooding alone delivers each broadcast once, broadcasts

@@ -151,7 +151,7 @@ def _with_classes(
 
 
 def _least(members: list[int], together: Callable[[list[int]], bool]) -> list[int]:
-    """Shrink a set that may not share a class until every member is needed for that."""
+    """Return a smallest part of a set that may not share a class: every member is needed for that."""
     for thing in list(members):
         smaller = [m for m in members if m != thing]
         if not together(smaller):

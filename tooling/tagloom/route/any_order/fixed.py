@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def trees(order: Ordered, sequence: NDArray[np.int64]) -> Tables:
-    """Grow a tree from every switch with hosts, one after another in `sequence`.
+    """Return a tree from every switch with hosts, grown one after another in `sequence`.
 
-    Return (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the root.
-    Raises AssertionError if the order does not connect all switches.
+    These are (parent int32[D, n], depth int32[D, n], load float64[m]); parents are positions in the order, -1 at the
+    root. Raises AssertionError if the order does not connect all switches.
     """
     shape = len(order.target), len(order.weight)
     tables = np.empty(shape, np.int32), np.empty(shape, np.int32), np.zeros(len(order.tail))

@@ -222,7 +222,7 @@ def _escape_tree(net: Net, order: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def ordered(net: Net, order: NDArray[np.int32]) -> Ordered:
-    """Renumber the channels by their positions in `order`, and list the turns that ascend."""
+    """Return the channels renumbered by their positions in `order`, with the turns that ascend."""
     n = len(net.switch)
     tail, head = net.tail[order], net.head[order]
     out_start, out = by_switch(n, tail)

@@ -261,7 +261,7 @@ def _routed(
     make: Callable[[Ordered, NDArray[np.int64]], Tables],
     spread: Callable[..., int],
 ) -> tuple[float, Tables]:
-    """Route along an order and spread the load; return (price, tables)."""
+    """Return (price, tables) of paths along an order, after spreading their load."""
     tables = make(order, sequence())
     price = _price(tables[2], shortest)
     for squarings, share, busy in bounds.passes:

@@ -220,7 +220,7 @@ class State(NamedTuple):
 
 
 def state_of(net: Net, ground: Ground, order: NDArray[np.int32]) -> tuple[State, Score]:
-    """Compute path lengths and flows of an order from scratch."""
+    """Return path lengths and flows of an order, computed from scratch, and its score."""
     n, m, d = len(net.switch), len(net.tail), len(net.target)
     position = np.empty(m, np.int32)
     position[order] = np.arange(m, dtype=np.int32)
