@@ -10,7 +10,7 @@ from fabrics import make_fabric
 from tagloom.records.routes import Routes
 from tagloom.route import route
 from tagloom.weave.fixed import _is_tree, first_fit_count, trees
-from tagloom.weave.merge import EXACT_THINGS, _by_saturation, _least, _numbered, fewest, first_fit
+from tagloom.weave.merge import EXACT_THINGS, _by_saturation, _minimal_conflict, _numbered, fewest, first_fit
 
 
 def conflicts(graph):
@@ -137,6 +137,6 @@ def test_of_a_set_that_may_not_share_a_class_only_members_that_are_needed_are_ke
     def together(members):
         return not any(part <= set(members) for part in forbidden)
 
-    kept = _least(list(range(8)), together)
+    kept = _minimal_conflict(list(range(8)), together)
     assert not together(kept)
     assert all(together([m for m in kept if m != member]) for member in kept)

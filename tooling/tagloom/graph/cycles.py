@@ -29,8 +29,8 @@ def find_cycle(channels: int, before: NDArray[np.int64], after: NDArray[np.int64
     inside = on_cycles(channels, before, after)
     if not inside.any():
         return []
-    vertices, (old, new) = _renamed(before[inside], after[inside])
-    start = _on_a_shortest(len(vertices), old, new)
+    vertices, (old, new) = _compacted(before[inside], after[inside])
+    start = _vertex_on_shortest_cycle(len(vertices), old, new)
     return [int(vertices[v]) for v in shortest_through(len(vertices), old, new, start)]
 
 
@@ -59,7 +59,7 @@ def shortest_through(vertices: int, before: NDArray[np.int64], after: NDArray[np
     return min(paths, key=len)
 
 
-def _renamed(
+def _compacted(
     before: NDArray[np.int64], after: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the vertices of some dependencies, ascending, and the dependencies renumbered by their indices there."""
@@ -67,7 +67,7 @@ def _renamed(
     return vertices, (number[: len(before)], number[len(before) :])
 
 
-def _on_a_shortest(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
+def _vertex_on_shortest_cycle(vertices: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
     """Return a vertex on a shortest cycle; every vertex must lie on some cycle.
 
     Row v of a bit table marks where walks of exactly k edges from v end. The first k at which some v reaches itself is

@@ -86,7 +86,7 @@ def refuse_unlike(fabrics: FabricPair) -> None:
         if (was := old.switches[old.index[name]].up) != new.switches[new.index[name]].up:
             rule = "up in both builds, or down in both"
             findings.append(Finding(f"switch {name}", rule, "up only before" if was else "up only afterwards"))
-    if (ways := [_way(fabric) for fabric in (old, new)])[0] != ways[1]:
+    if (ways := [_management_path(fabric) for fabric in (old, new)])[0] != ways[1]:
         findings.append(Finding("management", "the same way in both builds", "two ways"))
     if old.spanning_tree != new.spanning_tree:
         rule = f"{old.spanning_tree}, as before: another place for it takes a rollout of its own"
@@ -95,7 +95,7 @@ def refuse_unlike(fabrics: FabricPair) -> None:
         raise InputError(findings)
 
 
-def _way(fabric: Fabric) -> tuple[object, ...]:
+def _management_path(fabric: Fabric) -> tuple[object, ...]:
     management = fabric.management
     if management is None:
         return ()
@@ -125,7 +125,7 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
         raise PlanError("a rollout starts from a fabric that proves", witness, _IN_ONE_GO, (AT_ONCE,))
     steps = [(Step("leave", WHY["leave"], parts.leave), (old, staying))]
     # a step that only closes ports may join one that only adds
-    if parts.leave == {**parts.before} or not _taken(parts):
+    if parts.leave == {**parts.before} or not _shuts_ports(parts):
         steps = []
     steps.append((Step("prepare", WHY["prepare"], parts.add), (steps[-1][1][1] if steps else old, before)))
     transient_ports = _staying_behind(fabrics)
@@ -174,7 +174,7 @@ def _ordered(fabrics: FabricPair, parts: Stages, requested: WavesRequest) -> Rol
     return Rollout(how, *ends, tuple(waves), first, last, middle.reason, growth=growth)
 
 
-def _taken(parts: Stages) -> bool:
+def _shuts_ports(parts: Stages) -> bool:
     """Return whether ports are shut before something new gets them: then that comes first."""
     return any((held.enabled & ~parts.leave[name].enabled).any() for name, held in parts.before.items())
 
@@ -280,7 +280,7 @@ def _over_fewer_links(fabrics: FabricPair, before: FabricState, after: FabricSta
         ) from error
     first = grow(FabricPair(old, less), before, state, requested)
     second = grow(FabricPair(less, fabrics.new), first.after, after, requested)
-    return _joined(fabrics, first, second)
+    return _concatenated(fabrics, first, second)
 
 
 def _error_text(error: TagloomError) -> str:
@@ -288,7 +288,7 @@ def _error_text(error: TagloomError) -> str:
     return str(findings[0]) if findings else str(getattr(error, "witness", error))
 
 
-def _joined(fabrics: FabricPair, first: Rollout, second: Rollout) -> Rollout:
+def _concatenated(fabrics: FabricPair, first: Rollout, second: Rollout) -> Rollout:
     """Return two rollouts as one."""
     assert first.growth is not None  # noqa: S101 - both lead between fabrics
     assert second.growth is not None  # noqa: S101 - as above
@@ -304,12 +304,12 @@ def _joined(fabrics: FabricPair, first: Rollout, second: Rollout) -> Rollout:
     growth = replace(
         _growth(fabrics, (), {name: left.get(name, start.get(name)) for name in fabrics.gone}),  # type: ignore[misc]  # one of them
         fabric=second.growth.fabric,
-        ports={name: _either(first, second, name) for name in names},
+        ports={name: _ports_of_both(first, second, name) for name in names},
         left={name: state for name, state in left.items() if name not in names},
     )
     return replace(second, before=start, waves=tuple(waves), before_proof=first.before_proof, growth=growth)
 
 
-def _either(first: Rollout, second: Rollout, name: str) -> tuple[int, ...]:
+def _ports_of_both(first: Rollout, second: Rollout, name: str) -> tuple[int, ...]:
     ports = [rollout.growth.ports.get(name, ()) for rollout in (first, second) if rollout.growth is not None]
     return tuple(np.unique(np.concatenate([np.array(each, np.int64) for each in ports])).tolist())

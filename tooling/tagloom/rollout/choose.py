@@ -303,7 +303,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
     if apart and not request.cycle and "direct" in wanted:
         yield _Plan("direct", through(request.change, [request.after]))
     if apart and not request.cycle and "batches" in wanted and not request.fits(request.before, request.after):
-        yield from _pieces(request)
+        yield from _by_vlans(request)
     batches: list[NDArray[np.bool_]] | None = None
     if apart and request.cycle and "batches" in wanted:
         batches = _batches(request)
@@ -311,10 +311,10 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
             yield _Plan("batches", through(request.change, [request.after], batches))
     if not request.hosts_retrained:
         if "park" in wanted:
-            yield from _parked(request)
+            yield from _over_one_tree(request)
         if "per-port" in wanted:
             yield from _by_ports(request)
-        slides = _slid(request) if "slides" in wanted else None
+        slides = _over_chain(request) if "slides" in wanted else None
         few = len(batches) if batches is not None else len(request.fabric.hosts) + 1
         if slides is not None and len(slides.steps) <= 2 + few:
             yield slides
@@ -331,7 +331,7 @@ def _candidates(request: _Request, strategy: str, *, allow_drain: bool) -> Itera
         yield _Plan("drain", paused(request.change, beside_each_other=False))
 
 
-def _pieces(request: _Request) -> Iterator[_Plan]:
+def _by_vlans(request: _Request) -> Iterator[_Plan]:
     """Yield a plan that installs new VLANs one by one, if tables lack room for both: first those that free most."""
     fabric, hosts = request.fabric, len(request.fabric.hosts)
     ends = request.before, request.after
@@ -355,7 +355,7 @@ def _pieces(request: _Request) -> Iterator[_Plan]:
     yield _Plan("batches", piecewise(request.change, batches))
 
 
-def _parked(request: _Request) -> Iterator[_Plan]:
+def _over_one_tree(request: _Request) -> Iterator[_Plan]:
     """Yield plans over one tagged tree that is acyclic with the old paths and with the new."""
     vlans, found = request.unused_vlans(1), False
     if not vlans:
@@ -391,7 +391,7 @@ def _by_ports(request: _Request) -> Iterator[_Plan]:
         yield _Plan("per-port", steps)
 
 
-def _slid(request: _Request) -> _Plan | None:
+def _over_chain(request: _Request) -> _Plan | None:
     """Return a plan over a chain of trees, each one or more slides from the one before."""
     trees = chain(request.fabric, request.usable, request.old, request.new)
     vlans = request.unused_vlans(len(trees or ()))

@@ -86,7 +86,7 @@ def greenfield(change: Change, tree: Spanning, unused_vlan: int) -> list[Step]:
         state = dict(state)
         for s in np.flatnonzero(tree.depth == level).tolist():
             name = fabric.switches[s].name
-            state[name] = _off(fabric, s, state[name], change.after[name])
+            state[name] = _without_spanning_tree(fabric, s, state[name], change.after[name])
         steps.append(Step("spanning tree off", _OFF, state, 0.0, running))
     rest = through(replace(change, before=state), layers)
     return worth(change.before, [*steps, *(replace(step, assumptions=loose) for step in rest)])
@@ -111,7 +111,7 @@ def _check(change: Change) -> None:
         raise PlanError(rule, "flow control is on at some port", f"turn it off first, or {_PAUSE}", (AT_ONCE,))
 
 
-def _off(fabric: Fabric, s: int, held: SwitchState, goal: SwitchState) -> SwitchState:
+def _without_spanning_tree(fabric: Fabric, s: int, held: SwitchState, goal: SwitchState) -> SwitchState:
     """Return a switch with spanning tree off as `goal` has it: altogether, or at the fabric's ports alone.
 
     Other switches see no difference: such a port drops BPDUs and sends none.

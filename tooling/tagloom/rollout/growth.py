@@ -125,9 +125,9 @@ class _StatesOfBoth:
         leave = _closed(platform, _without_entries_at(old, leaving), left, enabled=how == "isolated")
         if len(taken):
             leave = _closed(platform, leave, taken, enabled=False)
-        content = {v: self._content(old, new, v, leaving) for v in self.same}
+        content = {v: self._contents_meanwhile(old, new, v, leaving) for v in self.same}
         add = _with_contents(self.renewed(leave), content)
-        add = _ready(platform, add, new, taken)
+        add = _prepared(platform, add, new, taken)
         change = _with_contents(new, content)
         change = _shut(_without_members(change, left, content), arriving)
         change = _closed(platform, change, left, enabled=how == "isolated")
@@ -163,7 +163,7 @@ class _StatesOfBoth:
         arriving = _ports(self.fabrics.ports_of_hosts(self.fabrics.new), switch.name)
         return factory, factory, add, _shut(new, arriving), _shut(new, arriving), new
 
-    def _content(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
+    def _contents_meanwhile(self, old: SwitchState, new: SwitchState, vlan: int, leaving: Ports) -> Content | None:
         """Return what a VLAN that keeps its id holds on a switch meanwhile: all that it had and will have.
 
         Entries of hosts that go are gone at once; members stay, on links that are in use until they are shut.
@@ -377,7 +377,7 @@ def _with_contents(state: SwitchState, contents: Mapping[int, Content | None]) -
     )
 
 
-def _ready(platform: Platform, state: SwitchState, new: SwitchState, at: Ports) -> SwitchState:
+def _prepared(platform: Platform, state: SwitchState, new: SwitchState, at: Ports) -> SwitchState:
     """Return `state` with ports set as in `new`, but shut; a PVID whose VLAN does not exist yet names none."""
     if not len(at):
         return state
@@ -400,11 +400,11 @@ def _dead_pvids(platform: Platform, state: SwitchState, at: Ports) -> SwitchStat
     if not len(stale):
         return state
     pvid = state.pvid.copy()
-    pvid[stale] = _nothing(platform)
+    pvid[stale] = _dead_pvid(platform)
     return replace(state, pvid=pvid)
 
 
-def _nothing(platform: Platform) -> int:
+def _dead_pvid(platform: Platform) -> int:
     """Return a PVID that lets no frame in, on a port that is in no VLAN."""
     return DISCARD_PVID if platform.pvid_is_membership else DEFAULT_VLAN
 
@@ -435,7 +435,7 @@ def _closed(platform: Platform, state: SwitchState, at: Ports, *, enabled: bool)
         return state
     columns = {
         "mode": PortMode.GENERAL,
-        "pvid": _nothing(platform),
+        "pvid": _dead_pvid(platform),
         "ingress_filter": True,
         "frames": Frames.ALL,
         "enabled": enabled,

@@ -86,7 +86,7 @@ def per_port(change: Change) -> list[Step] | None:
         at = ports.port[mine]
         for number, layer in enumerate(layers):
             chosen = np.array(ids[number::2], np.int32)
-            made = _made(fabric, held, chosen, at, layer[mine], grouped=grouped)
+            made = _layer_state(fabric, held, chosen, at, layer[mine], grouped=grouped)
             held = beside(held, with_all_addresses(fabric, {name: made})[name], chosen.tolist())
         added[name] = held
         by_m[name], by_n[name] = (_named(held, at, ids[number::2]) for number in range(2))
@@ -157,7 +157,7 @@ def _layer(first: _Relation, then: _Relation, *, grouped: bool) -> NDArray[np.ui
     return layer
 
 
-def _made(
+def _layer_state(
     fabric: Fabric,
     held: SwitchState,
     vlans: NDArray[np.int32],

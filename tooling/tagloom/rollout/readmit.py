@@ -40,11 +40,11 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
     others = [
         n for n in before if n != name and before[n] != after[n] and isolated[n] != _isolated(fabric, after, s)[n]
     ]
-    configured = {**isolated, name: _bare(fabric, s, after[name]) if others else after[name]}
+    configured = {**isolated, name: _without_own_vlans(fabric, s, after[name]) if others else after[name]}
     waves: list[Wave] = []
     here = before
     for step, there in (("isolate", isolated), ("bring", configured)):
-        _add(waves, services, step, name, here, there, apart)
+        _append_wave(waves, services, step, name, here, there, apart)
         here = there
     joined = keeping(fabric, here, after, services) if others else None
     if joined is not None:
@@ -56,11 +56,13 @@ def readmission(fabric: Fabric, before: FabricState, after: FabricState, service
         raise PlanError(rule, witness, next_step, ("plan --previous BUILD",))
     else:
         up = max((services.up_seconds(t, "on_off") for t in range(len(fabric.switches))), default=0.0)
-        _add(waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS)
+        _append_wave(
+            waves, services, "join", name, here, after, ProofAssumptions(keeping=True), UP_MARGIN * up or UP_SECONDS
+        )
     return Rollout("readmit", before, after, tuple(waves), services.verify(before), services.verify(after))
 
 
-def _add(
+def _append_wave(
     waves: list[Wave],
     services: ProofServices,
     step: str,
@@ -101,7 +103,7 @@ def _isolated(fabric: Fabric, state: FabricState, s: int) -> FabricState:
     return found
 
 
-def _bare(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:
+def _without_own_vlans(fabric: Fabric, s: int, state: SwitchState) -> SwitchState:
     """Return a planned state of switch `s` without tagloom's VLANs: its ports drop untagged frames."""
     bare = without(state, set(state.owned_vlans))
     pvid = bare.pvid.copy()

@@ -180,10 +180,10 @@ def paused(change: Change, *, beside_each_other: bool) -> list[Step]:
         more = bool(rising(change).any())
         state = _added(change, raised(change) if more else state, state, after)
         steps.append(Step("add", WHY["add"], state, change.up_seconds if more else 0.0, until_up=more))
-    silence = {name: _silent(fabric, name, held) for name, held in state.items()}
+    silence = {name: _with_hosts_discarded(fabric, name, held) for name, held in state.items()}
     steps.append(Step("pause", WHY["pause"], silence, change.drain_seconds, assumptions=PAUSED, silent=True))
     if not beside_each_other:
-        rebuilt = {name: _silent(fabric, name, held) for name, held in after.items()}
+        rebuilt = {name: _with_hosts_discarded(fabric, name, held) for name, held in after.items()}
         trained = bool(retrained(fabric, change.before, after).any() or np.any(rising(change)))
         wait = change.up_seconds if trained else 0.0
         steps.append(Step("rebuild", WHY["rebuild"], rebuilt, wait, assumptions=PAUSED, silent=True))
@@ -295,7 +295,7 @@ def _ends_as_wanted(
     return given
 
 
-def _silent(fabric: Fabric, name: str, state: SwitchState) -> SwitchState:
+def _with_hosts_discarded(fabric: Fabric, name: str, state: SwitchState) -> SwitchState:
     """Return `state` with all frames of hosts discarded."""
     pvid = state.pvid.copy()
     pvid[fabric.host_port[fabric.host_switch == fabric.index[name]] - 1] = DISCARD_PVID

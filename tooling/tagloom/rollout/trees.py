@@ -60,7 +60,7 @@ def chain(fabric: Fabric, usable: NDArray[np.bool_], old: Edges, new: Edges) -> 
         trees = [first, *_slides(fabric, first, last)]
         if len(trees) > LONGEST_CHAIN:
             continue
-        kept = _skipped(fabric, trees, old, new)
+        kept = _shortened(fabric, trees, old, new)
         if kept is not None and (best is None or len(kept) < len(best)):
             best = kept
         if best is not None and len(best) <= 2:
@@ -227,7 +227,7 @@ def _cycle(fabric: Fabric, tree: Tree, link: int) -> list[int]:
     return [link, *reversed(path)]
 
 
-def _skipped(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
+def _shortened(fabric: Fabric, trees: Sequence[Tree], old: Edges, new: Edges) -> list[Tree] | None:
     """Return few trees of a chain, each acyclic with its neighbours: from each, the farthest that is."""
     channels = len(fabric.tail)
     turns = [old, *(tree_turns(fabric, tree) for tree in trees), new]

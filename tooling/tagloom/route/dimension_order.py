@@ -98,14 +98,14 @@ def dimension_order(fabric: Fabric, rule: str = "", assignment: str = "fixed") -
             first = rule or ("r7" if d == order[0] or k == 4 or assignment != "fixed" else "r1")
             lines[d] = _two_lines(k) if first == "r7" else _dateline(k)
     source_of_host, root = per_switch(fabric)
-    parent = _ordered(fabric.points, root, dims, into, [(d, lines[d]) for d in order])
+    parent = _parents(fabric.points, root, dims, into, [(d, lines[d]) for d in order])
     if parent is None:
         raise PlanError("dimension order needs every link of the grid cabled", next_step="use --routing up-down")
     rules = ", ".join(dict.fromkeys(lines[d].rule for d in order))
     return Routes(f"dor-{rule}" if rule else "dor", f"dimension order ({rules})", source_of_host, root, parent)
 
 
-def _ordered(
+def _parents(
     at: NDArray[np.int64],
     root: NDArray[np.int32],
     dims: tuple[int, ...],

@@ -94,13 +94,13 @@ class _Grower:
         for s in sorted(others, key=lambda s: (int(away[self.root[s]]), s)):
             if self.work > WORK:
                 break
-            tried = self._with(group, core, links, s)
+            tried = self._extended(group, core, links, s)
             if tried is not None:
                 group.append(s)
                 core, links = tried
         return set(group), links
 
-    def _with(self, group: list[int], core: set[int], links: set[int], s: int) -> tuple[set[int], set[int]] | None:
+    def _extended(self, group: list[int], core: set[int], links: set[int], s: int) -> tuple[set[int], set[int]] | None:
         """Return the core (links between the sources) and a tree for the group and `s`, or None if none is found."""
         self.work += len(self.tail)
         here, path = self.root[s], set[int]()
@@ -112,7 +112,7 @@ class _Grower:
             path.add(int(towards[here]) // 2)
             here = self.tail[towards[here]]
         core, members = core | path, [*group, s]
-        arrives_down = self._between(core, members)
+        arrives_down = self._arrivals_in_core(core, members)
         if arrives_down is None:
             return None
         steps = self.steps[members].all(axis=0)
@@ -126,17 +126,17 @@ class _Grower:
             # A path may go on up or down after an up channel, so it replaces a down channel.
             up_fits = self.up[c] and not arrives_down[tail] and arrives_down.get(head, True)
             if up_fits or (not self.up[c] and head not in arrives_down):
-                self._take(found, arrives_down, head, c)
+                self._add_channel(found, arrives_down, head, c)
         return (core, found) if self.with_hosts <= arrives_down.keys() else None
 
-    def _take(self, found: set[int], arrives_down: dict[int, bool], head: int, channel: int) -> None:
+    def _add_channel(self, found: set[int], arrives_down: dict[int, bool], head: int, channel: int) -> None:
         if head in self._via:
             found.discard(self._via[head] // 2)
         found.add(channel // 2)
         self._via[head] = channel
         arrives_down[head] = not self.up[channel]
 
-    def _between(self, core: set[int], members: list[int]) -> dict[int, bool] | None:
+    def _arrivals_in_core(self, core: set[int], members: list[int]) -> dict[int, bool] | None:
         """Return for each core switch whether a member's frames may arrive down; None if the core is too long."""
         self._via = {}
         arrives: dict[int, bool] = {}

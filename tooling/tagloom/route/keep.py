@@ -46,12 +46,14 @@ def keep(old: Fabric, routes: Routes, new: Fabric) -> Routes:
         if known is None:
             known = next((i for i, r in enumerate(root) if r == host.switch), None)
         if known is None:
-            links = _nearest(new, trees, root, host.switch)
+            links = _tree_of_neighbour(new, trees, root, host.switch)
             trees.append(links)
             root.append(host.switch)
             known = len(root) - 1
         source_of_host[h] = known
-    parent = np.stack([rooted(new, _grown(new, links, needed, r), r) for links, r in zip(trees, root, strict=True)])
+    parent = np.stack(
+        [rooted(new, _with_needed_switches(new, links, needed, r), r) for links, r in zip(trees, root, strict=True)]
+    )
     used, numbered = np.unique(source_of_host, return_inverse=True)
     found = Routes(
         routes.method,
@@ -103,7 +105,7 @@ def _tree(old: Fabric, parent: NDArray[np.int32], new: Fabric, link: NDArray[np.
     return frozenset(taken)
 
 
-def _nearest(fabric: Fabric, trees: list[frozenset[int]], root: list[int], switch: int) -> frozenset[int]:
+def _tree_of_neighbour(fabric: Fabric, trees: list[frozenset[int]], root: list[int], switch: int) -> frozenset[int]:
     """Return the tree for the hosts of a switch without a source: that of a neighbour, else the first."""
     for link in fabric.links:
         if link.up and switch in (link.a, link.b):
@@ -113,7 +115,9 @@ def _nearest(fabric: Fabric, trees: list[frozenset[int]], root: list[int], switc
     return trees[0]
 
 
-def _grown(fabric: Fabric, links: frozenset[int], needed: NDArray[np.int32], root: int) -> frozenset[int]:
+def _with_needed_switches(
+    fabric: Fabric, links: frozenset[int], needed: NDArray[np.int32], root: int
+) -> frozenset[int]:
     """Return the tree with every needed switch attached that is not on it, by the first link that reaches it."""
     on = {s for i in links for s in (fabric.links[i].a, fabric.links[i].b)} | ({root} if not links else set())
     taken, grown = set(links), True

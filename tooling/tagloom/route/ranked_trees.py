@@ -108,7 +108,7 @@ def _ranks(net: Net, tops: Sequence[int] | NDArray[np.int32]) -> NDArray[np.int3
 
 
 @kernel
-def _parted(
+def _sort_slots(
     start: NDArray[np.int32],
     near: NDArray[np.int32],
     rank: NDArray[np.int32],
@@ -156,7 +156,7 @@ def _compared(
     slot = np.empty(len(near), np.int32)
     sums = np.zeros(len(ranks), np.int64)
     for t in range(len(ranks)):
-        _parted(start, near, ranks[t], by_rank, slot, middle)
+        _sort_slots(start, near, ranks[t], by_rank, slot, middle)
         for at in range(n - 1, -1, -1):
             v = by_rank[at]
             best[:] = NO_WAY
@@ -220,7 +220,7 @@ def _grown(  # noqa: C901, PLR0912, PLR0913, PLR0915 - one compiled loop: split,
     n, m = len(rank), len(near)
     by_rank, middle = np.empty(n, np.int32), np.empty(n, np.int32)
     slot = np.empty(m, np.int32)
-    _parted(start, near, rank, by_rank, slot, middle)
+    _sort_slots(start, near, rank, by_rank, slot, middle)
     for v in range(n):
         i, j = middle[v], start[v + 1] - 1
         while i < j:

@@ -296,7 +296,7 @@ def _bound(
     share = [
         np.stack(
             [
-                _crossing(hop, choices.path[o], sent[min(i, len(sent) - 1)], hops)
+                _load_per_hop(hop, choices.path[o], sent[min(i, len(sent) - 1)], hops)
                 for o in np.flatnonzero(choices.root == s)
             ]
         )
@@ -344,7 +344,7 @@ def _too_large(routes: Routes, fabric: Fabric) -> bool:
     return routes.sources * len(np.unique(fabric.host_switch)) > LARGEST
 
 
-def _crossing(
+def _load_per_hop(
     hop: NDArray[np.int64], path: NDArray[np.int32], sent: NDArray[np.float64], hops: int
 ) -> NDArray[np.float64]:
     target, step = np.nonzero(path >= 0)

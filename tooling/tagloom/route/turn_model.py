@@ -67,7 +67,7 @@ def by_local_turns(fabric: Fabric, straight: Routes) -> Routes | None:
     rel = relation(fabric, straight)
     if rel is None:
         return None
-    alive, _ = _alive(fabric, rel)
+    alive, _ = _arriving(fabric, rel)
     channel, target = np.nonzero(alive & (rel.following >= 0))
     channels = len(fabric.tail)
     keys = np.unique(channel * channels + rel.following[channel, target])
@@ -173,7 +173,7 @@ def _turns(
     return held[keep], wanted[keep]
 
 
-def _alive(fabric: Fabric, rel: Relation) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _arriving(fabric: Fabric, rel: Relation) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Return which [channel, destination] still arrives, and after how many more channels, (bool[C, N], int[C, N])."""
     switches = rel.following.shape[1]
     going = (rel.following >= 0).ravel()
@@ -210,7 +210,7 @@ def _relation(
     first = np.full((straight.sources, switches), UNUSED, np.int32)
     straight_on = relation(fabric, straight) if keep else None
     if straight_on is not None:
-        alive, steps = _alive(fabric, straight_on)
+        alive, steps = _arriving(fabric, straight_on)
         following = np.where(alive, straight_on.following, UNUSED)
         distance[alive] = steps[alive]
         begun = straight_on.first >= 0
@@ -220,8 +220,8 @@ def _relation(
     arrived = np.flatnonzero(usable & np.isin(fabric.head, targets))
     distance[arrived, fabric.head[arrived]] = 0
     following[arrived, fabric.head[arrived]] = DELIVERED
-    _spread(turns, rank, distance, following)
-    _begin(fabric, straight, distance, np.where(usable, rank, -1), first, targets)
+    _search_back(turns, rank, distance, following)
+    _fill_first(fabric, straight, distance, np.where(usable, rank, -1), first, targets)
     if np.any(first[:, targets] == UNUSED):
         return None
     used = np.full(following.shape, UNUSED, np.int32)
@@ -235,7 +235,7 @@ def _relation(
     return None, Relation(first.astype(np.int32), used)
 
 
-def _spread(
+def _search_back(
     turns: tuple[NDArray[np.int64], NDArray[np.int64]],
     rank: NDArray[np.int64],
     distance: NDArray[np.int64],
@@ -280,7 +280,7 @@ def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return distinct
 
 
-def _begin(
+def _fill_first(
     fabric: Fabric,
     straight: Routes,
     distance: NDArray[np.int64],

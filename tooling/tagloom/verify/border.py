@@ -36,18 +36,18 @@ def open_borders(
         state, sent = before[switch.name], lines.get(switch.name, _NO_LINES)
         inside = {*fabric.used_ports[s], *(port for name, port in transient_ports if name == switch.name)}
         outside = np.array([port for port in range(1, state.ports + 1) if port not in inside], np.int64)
-        ours = _ours(state, sent)
+        ours = _owned_at_some_line(state, sent)
         first = _in_vlans(state, ours)
         open_ = outside[(state.enabled & first)[outside - 1]].tolist()
         touched = np.intersect1d(outside, sent.port[np.isin(sent.cell, (ENABLED, MEMBER, PVID))])
-        open_ += [port for port in touched.tolist() if _opens(state, sent, port, ours)]
+        open_ += [port for port in touched.tolist() if _opens_at_some_line(state, sent, port, ours)]
         if open_:
             where = f"{switch.name}:{platforms.of(switch).port_name(min(open_))}"
             found.append(Finding(where, "shut, or in no VLAN of the fabric, at every line", "open in one at some line"))
     return found
 
 
-def _ours(state: SwitchState, sent: Lines) -> NDArray[np.int64]:
+def _owned_at_some_line(state: SwitchState, sent: Lines) -> NDArray[np.int64]:
     """Return the VLANs that are tagloom's at some line: those with its name, and those that lines create."""
     made = sent.vlan[(sent.cell == MEMBER) & ~np.isin(sent.vlan, state.vlans)]
     return np.union1d(np.array(state.owned_vlans, np.int64), made.astype(np.int64))
@@ -59,7 +59,7 @@ def _in_vlans(state: SwitchState, ours: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(members | np.isin(state.pvid, ours), np.bool_)
 
 
-def _opens(state: SwitchState, sent: Lines, port: int, ours: NDArray[np.int64]) -> bool:
+def _opens_at_some_line(state: SwitchState, sent: Lines, port: int, ours: NDArray[np.int64]) -> bool:
     """Return whether a port is open in one of the VLANs `ours` after some line."""
     rows = np.isin(state.vlans, ours) & (state.membership[:, port - 1] != Membership.NONE)
     member = set(state.vlans[rows].tolist())

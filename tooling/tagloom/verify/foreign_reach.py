@@ -75,7 +75,7 @@ def unguarded_vlans(fabric: Fabric, state: FabricState, vlans: Iterable[int]) ->
     named = []
     for vlan in vlans:
         first: dict[int, Port] = {}
-        for (s, port), part in sorted(_parts(fabric, vlan, state, _blind(fabric, state)).items()):
+        for (s, port), part in sorted(_parts(fabric, vlan, state, _without_bpdus(fabric, state)).items()):
             spans = runs[s]
             if spans is None or not spans[port - 1] or fabric.port_host[s, port] >= 0:
                 continue
@@ -92,7 +92,7 @@ def _spans(held: SwitchState) -> NDArray[np.bool_]:
     return runs
 
 
-def _blind(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
+def _without_bpdus(fabric: Fabric, state: FabricState) -> NDArray[np.bool_]:
     """Return which links pass no BPDU, as an end takes no part in spanning tree, bool[L]."""
     runs = {switch.name: _spans(state[switch.name]) for switch in fabric.live}
 

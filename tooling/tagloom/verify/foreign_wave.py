@@ -38,7 +38,7 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
         else held
         for name, held in before.items()
     }
-    found = [*_others(fabric, before, after, either)]
+    found = [*_unproven_changes(fabric, before, after, either)]
     if not found:
         shrinks = all(np.array_equal(either[name].membership, held.membership) for name, held in before.items())
         found += [] if shrinks else foreign_findings(fabric, either)
@@ -47,7 +47,9 @@ def prove_foreign(fabric: Fabric, before: FabricState, after: FabricState) -> Wa
     return WaveProof(0, none, none, (), tuple(found))
 
 
-def _others(fabric: Fabric, before: FabricState, after: FabricState, either: FabricState) -> Iterator[Finding]:
+def _unproven_changes(
+    fabric: Fabric, before: FabricState, after: FabricState, either: FabricState
+) -> Iterator[Finding]:
     """Yield findings for changes other than foreign memberships on links' ports, and for VLANs that hosts send in."""
     model = forwarding(fabric, either, unicast=False)
     theirs = set(foreign_frames(model, either).vlans)

@@ -32,7 +32,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
     pin = np.zeros((len(fabric.hosts), model.nodes), np.int32)
     pin[model.entry_host, model.entry_node] = model.entry_port
     table = model.egress_table()
-    case, flows = _met(model, pin, table)
+    case, flows = _cases(model, pin, table)
     totals, worst, entries = np.zeros(5, np.int64), 0, set[int]()  # flows, extra hosts, lost, duplicated, storms
     for low in range(0, len(case), CASES):
         some, weight = case[low : low + CASES], flows[low : low + CASES]
@@ -46,7 +46,7 @@ def missing_entry(fabric: Fabric, state: FabricState) -> MissingEntry:
     return MissingEntry(len(entries), total, heard / total if total else 0.0, worst, lost, duplicated, storms)
 
 
-def _met(
+def _cases(
     model: Forwarding, pin: NDArray[np.int32], table: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return each (destination, node, in-port) at which frames meet an entry, as one number, and the pairs that do."""

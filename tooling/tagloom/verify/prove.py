@@ -77,7 +77,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     model, ports = forwarding(fabric, state), max(fabric.ports, default=0) + 1
     sent = [(known, walk(each, routes)) for known, each in _by_each_address(model, state)]
     flooded = flood(model, repeats=not plan.duplicates_allowed)
-    plain = _plain(model, flooded)
+    plain = _flood_past_group_entries(model, flooded)
     floods = [flooded, plain, *_transient_floods(fabric, state, plan)]
     storm = next((each.storm for each in floods if each.storm), [])
     up = floods_to_uplinks(model) if len(fabric.uplinks) and not storm else NO_UPLINKS
@@ -95,23 +95,23 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     findings: list[Finding] = []
     findings += _pairs(fabric, [*up.lost, *up.repeated], "one copy")
     for known, each in sent:
-        findings += _pairs(known, each.lost, "delivery")
-        findings += _pairs(known, each.off_path, "its own path, pinned at every switch")
+        findings += _pair_findings(known, each.lost, "delivery")
+        findings += _pair_findings(known, each.off_path, "its own path, pinned at every switch")
     if storm:
         findings.append(Finding("broadcast", "no storm", "copies go round " + " -> ".join(_hop_names(model, storm))))
-    findings += _foreign(model, foreign)
-    findings += _down(model, sorted({*flooded.down, *plain.down}))
+    findings += _storm_and_host_findings(model, foreign)
+    findings += _down_findings(model, sorted({*flooded.down, *plain.down}))
     wrong = [w for w in flooded.wrong if not plan.duplicates_allowed or w[2] == 0]
-    findings += _copies(fabric, wrong, len(wrong) if plan.duplicates_allowed else flooded.wrongs)
+    findings += _copy_findings(fabric, wrong, len(wrong) if plan.duplicates_allowed else flooded.wrongs)
     named = tuple(channel_name(fabric, c) for c in cycle)
     if named:
         findings.append(Finding("channels", "no dependency cycle", "; ".join(named)))
     with_others = tuple(channel_name(fabric, c) for c in shared)
-    findings += _waiting(with_others) if waits else []
+    findings += _waiting_findings(with_others) if waits else []
     findings += misfits(fabric, state)
     findings += unbound(fabric, state)
     findings += _outside_members(fabric, state, plan.transient_ports)
-    findings += _limits(fabric, state)
+    findings += _limit_findings(fabric, state)
     return Findings(
         pairs=hosts * (hosts - 1),
         reachable_pairs=hosts * (hosts - 1)
@@ -145,7 +145,7 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
     model = forwarding(fabric, state)
     flooded = flood(model)
     unicasts = [walk(each, None) for _, each in _by_each_address(model, state)]
-    floods = [flooded, _plain(model, flooded)]
+    floods = [flooded, _flood_past_group_entries(model, flooded)]
     held = [*(each.held for each in unicasts), *(each.held for each in floods)]
     wanted = [*(each.wanted for each in unicasts), *(each.wanted for each in floods)]
     return np.concatenate(held), np.concatenate(wanted)
@@ -186,7 +186,7 @@ def broadcasts_once(fabric: Fabric, state: FabricState) -> bool:
 def foreign_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     """Return findings for frames from ports outside the fabric: the storm they cause, the hosts they reach."""
     model = forwarding(fabric, state, unicast=False)
-    return _foreign(model, foreign_frames(model, state))
+    return _storm_and_host_findings(model, foreign_frames(model, state))
 
 
 def storming_vlans(fabric: Fabric, state: FabricState) -> set[int]:
@@ -202,14 +202,14 @@ def foreign_waiting(fabric: Fabric, state: FabricState) -> list[Finding]:
     if not len(frames.held) or find_cycle(len(fabric.tail), *own):
         return []
     cycle, waits = cycle_with_foreign(fabric, state, own, frames)
-    return _waiting(tuple(channel_name(fabric, c) for c in cycle)) if waits else []
+    return _waiting_findings(tuple(channel_name(fabric, c) for c in cycle)) if waits else []
 
 
-def _waiting(named: tuple[str, ...]) -> list[Finding]:
+def _waiting_findings(named: tuple[str, ...]) -> list[Finding]:
     return [Finding("channels", "no dependency cycle with frames of VLANs of others", "; ".join(named))]
 
 
-def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
+def _storm_and_host_findings(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     findings: list[Finding] = []
     if foreign.storm:
         where = f"VLAN {int(model.node_vlan[model.egress_node[foreign.storm[0]]])}, from ports outside the fabric"
@@ -225,7 +225,7 @@ def _foreign(model: Forwarding, foreign: ForeignFrames) -> list[Finding]:
     ]
 
 
-def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
+def _flood_past_group_entries(model: Forwarding, flooded: Broadcast) -> Broadcast:
     """Return the flood that ignores the entries for the broadcast address, which restrict no other frames.
 
     Every host sends to other group addresses (IPv6 neighbour discovery, 33:33:...), and unicasts to hosts that are
@@ -234,7 +234,7 @@ def _plain(model: Forwarding, flooded: Broadcast) -> Broadcast:
     return flood(model, group_entries=False) if len(model.group_node) else flooded
 
 
-def _pairs(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]:
+def _pair_findings(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]:
     """Return findings for the pairs in trouble, those of the shortest path first."""
     first = [trouble.say(at) for trouble in wrong for at in range(min(WITNESSES, len(trouble.source)))][:WITNESSES]
     shown = [Finding(f"{fabric.hosts[a].name} -> {fabric.hosts[b].name}", expected, why) for a, b, why in first]
@@ -243,7 +243,7 @@ def _pairs(fabric: Fabric, wrong: list[Trouble], expected: str) -> list[Finding]
     return shown
 
 
-def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> list[Finding]:
+def _copy_findings(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> list[Finding]:
     shown = [
         Finding(
             f"broadcast of {fabric.hosts[a].name} at {fabric.hosts[b].name}",
@@ -257,7 +257,7 @@ def _copies(fabric: Fabric, wrong: list[tuple[int, int, int]], wrongs: int) -> l
     return shown
 
 
-def _down(model: Forwarding, egresses: list[int]) -> list[Finding]:
+def _down_findings(model: Forwarding, egresses: list[int]) -> list[Finding]:
     """Return findings for floods over links that the fabric declares down, one per link."""
     first: dict[int, int] = {}
     for egress in egresses:
@@ -308,7 +308,7 @@ def _outside_members(fabric: Fabric, state: FabricState, transient_ports: Collec
     return findings
 
 
-def _limits(fabric: Fabric, state: FabricState) -> list[Finding]:
+def _limit_findings(fabric: Fabric, state: FabricState) -> list[Finding]:
     findings: list[Finding] = []
     macs = fabric.host_of_mac
     for i, switch in enumerate(fabric.switches):

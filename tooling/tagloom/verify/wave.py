@@ -94,13 +94,13 @@ def prove_frames(
     hosts, channels = len(fabric.hosts), len(fabric.tail)
     sending = np.ones(hosts, np.bool_) if sources is None else sources
     turns = turns_of(net)
-    findings = _loose(fabric, net)
+    findings = _unbound_findings(fabric, net)
     learns = np.isin(net.node_vlan, list(assumptions.learning))
     addressed = [(fabric, net), *_by_further_addresses(fabric, before, lines, assumptions)]
     states = 0
     for known, each in addressed:
         trouble, count, more = _unicasts(each, sending, turns, learns, assumptions.paused)
-        findings += _pairs(known, each, trouble, count)
+        findings += _pair_findings(known, each, trouble, count)
         states += more
     for known, each in addressed if (assumptions.learning or assumptions.lossy) and not findings else ():
         findings += _each_destination(known, each, sending, turns, paused=assumptions.paused)
@@ -126,8 +126,10 @@ def prove_frames(
         requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
         findings += _to_uplinks(fabric, net, _entered(net, floods[1]) if assumptions.paused else floods[1], sending)
         if assumptions.paused:
-            floods[0] = _entered(net, floods[0])
-        findings += _copies(fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed)
+            floods[0] = _without_entry_drops(net, floods[0])
+        findings += _copy_findings(
+            fabric, net, floods[0], height, sending, requested=requested, once=not duplicates_allowed
+        )
     return WaveProof(states, held, wanted, cycle, tuple(findings))
 
 
@@ -179,7 +181,7 @@ def live_vlans(fabric: Fabric, before: FabricState, lines: Mapping[str, Lines]) 
     return set(zip(net.node_switch[rows].tolist(), net.node_vlan[rows].tolist(), strict=True))
 
 
-def _loose(fabric: Fabric, net: InterleavingModel) -> list[Finding]:
+def _unbound_findings(fabric: Fabric, net: InterleavingModel) -> list[Finding]:
     """Return findings for cables that have carrier but are unbound at some line: flows leave by them."""
     found = []
     for s, port, channel in net.loose[:WITNESSES].tolist():
@@ -190,7 +192,7 @@ def _loose(fabric: Fabric, net: InterleavingModel) -> list[Finding]:
     return found
 
 
-def _pairs(fabric: Fabric, net: InterleavingModel, trouble: NDArray[np.int64], count: int) -> list[Finding]:
+def _pair_findings(fabric: Fabric, net: InterleavingModel, trouble: NDArray[np.int64], count: int) -> list[Finding]:
     found = []
     for why, d, node, s, p in trouble[: min(count, WITNESSES)].tolist():
         vlan = f" in VLAN {net.node_vlan[node]}" if node >= 0 else ""
@@ -224,7 +226,7 @@ def _each_destination(
         if circling:
             found += circling
             continue
-        heard, copies = copies_at(net, _entered(net, records) if paused else records, d)
+        heard, copies = copies_at(net, _without_entry_drops(net, records) if paused else records, d)
         for a in np.flatnonzero(others & ~heard)[:1].tolist():
             found.append(
                 Finding(f"frames to {name}", "delivery at every line", f"{fabric.hosts[a].name}'s may be lost")
@@ -297,7 +299,7 @@ def _in_order(height: NDArray[np.int32], state: NDArray[np.int64], choice: NDArr
     return np.lexsort((choice, state, -height[state].astype(np.int64)))
 
 
-def _entered(net: InterleavingModel, records: Records) -> Records:
+def _without_entry_drops(net: InterleavingModel, records: Records) -> Records:
     """Return the records without drops at entry: if hosts are paused, these are no choice of a switch on the path."""
     state, choice, to = records
     kept = (state < len(net.arrival_channel)) | (to != NOWHERE)
@@ -320,7 +322,7 @@ def follow_frames(
         room = 2 * size
 
 
-def _copies(
+def _copy_findings(
     fabric: Fabric,
     net: InterleavingModel,
     records: Records,
@@ -352,7 +354,7 @@ def _copies(
 
 
 @kernel
-def _last(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
+def _epoch_at(position: NDArray[np.int64], lo: int, hi: int, now: int) -> int:
     """Return the last epoch of lo .. hi that has begun at `now`."""
     e = lo
     while e + 1 < hi and position[e + 1] <= now:
@@ -372,13 +374,13 @@ def _of_pvid(net: InterleavingModel, s: int, e: int) -> int:
 def _classified(net: InterleavingModel, s: int, p: int, tagged: bool, tag_node: int, now: int) -> int:
     """Return the node a frame arriving at port p of switch s is classified to at position `now`, NOWHERE if dropped."""
     place = s * net.width + p
-    e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
+    e = _epoch_at(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
     if not net.port_on[e] or net.port_frames[e] == (_UNTAGGED_ONLY if tagged else _TAGGED_ONLY):
         return NOWHERE
     node = tag_node if tagged else _of_pvid(net, s, e)
     if node < 0:
         return NOWHERE
-    r = _last(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
+    r = _epoch_at(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
     members = net.row_tagged[r] | net.row_untagged[r]
     if not net.row_exists[r] or (net.port_filter[e] and not (members >> np.uint64(p - 1)) & np.uint64(1)):
         return NOWHERE
@@ -386,7 +388,7 @@ def _classified(net: InterleavingModel, s: int, p: int, tagged: bool, tag_node: 
 
 
 @kernel
-def _noted(found: NDArray[np.int64], size: int, position: int) -> int:
+def _insert_sorted(found: NDArray[np.int64], size: int, position: int) -> int:
     """Insert a position into `size` ascending ones unless present; return the new size."""
     at = size
     while at > 0 and found[at - 1] > position:
@@ -416,16 +418,16 @@ def _positions(
     found[0] = 0
     size = 1
     for e in range(lo, hi):
-        size = _noted(found, size, net.port_pos[e])
+        size = _insert_sorted(found, size, net.port_pos[e])
         node = tag_node if tagged else _of_pvid(net, s, e)
         if node >= 0:
             for r in range(net.row_lo[node], net.row_lo[node + 1]):
-                size = _noted(found, size, net.row_pos[r])
+                size = _insert_sorted(found, size, net.row_pos[r])
             for v in range(event_lo[node], event_hi[node]):
-                size = _noted(found, size, net.event_pos[v])
+                size = _insert_sorted(found, size, net.event_pos[v])
     if net.on_varies[s]:
         for e in range(net.port_lo[s * net.width], net.port_lo[(s + 1) * net.width]):
-            size = _noted(found, size, net.port_pos[e])
+            size = _insert_sorted(found, size, net.port_pos[e])
     return size
 
 
@@ -478,13 +480,13 @@ def _egresses(
     for v in range(event_lo[node], event_hi[node]):
         if net.event_pos[v] <= now:
             ports = net.event_ports[v]
-    r = _last(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
+    r = _epoch_at(net.row_pos, net.row_lo[node], net.row_lo[node + 1], now)
     on = net.on_at_first[s]
     if net.on_varies[s]:
         on = np.uint64(0)
         for q in range(1, net.width):
             place = s * net.width + q
-            e = _last(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
+            e = _epoch_at(net.port_pos, net.port_lo[place], net.port_lo[place + 1], now)
             if net.port_on[e]:
                 on |= np.uint64(1) << np.uint64(q - 1)
     pinned = ports != np.uint64(0)
@@ -508,7 +510,7 @@ def _arrival(net: InterleavingModel, node: int, port: int, channel: int, tagged:
 
 
 @kernel
-def _lowest(bits: np.uint64) -> int:
+def _lowest_port(bits: np.uint64) -> int:
     """Return the lowest port of a non-empty set."""
     port = 1
     for width in (32, 16, 8, 4, 2, 1):
@@ -520,7 +522,7 @@ def _lowest(bits: np.uint64) -> int:
 
 
 @kernel
-def _plain(net: InterleavingModel, last: int) -> NDArray[np.int64]:
+def _steady_nodes(net: InterleavingModel, last: int) -> NDArray[np.int64]:
     """Return the node of each arrival, and of each host's frames, at which nothing changes; -1 if something may.
 
     Static entries are ignored. Nearly all frame states of a wave are such, and are classified only once.
@@ -566,7 +568,7 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
     seen = np.full(arrivals, -1, np.int64)
     stack = np.empty(arrivals + hosts, np.int64)
     found = np.empty(_most_positions(net), np.int64)
-    plain = _plain(net, last)
+    plain = _steady_nodes(net, last)
     for d in range(hosts):
         if not net.host_named[d]:
             continue
@@ -603,7 +605,7 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
                 tags = net.row_tagged[r] & ports
                 ports &= net.row_tagged[r] | net.row_untagged[r]
                 if ports and not ports & (ports - np.uint64(1)):
-                    q = _lowest(ports)
+                    q = _lowest_port(ports)
                     c = net.port_channel[s, q]
                     if c >= 0 and net.usable[c]:
                         turns[held, q] = True
@@ -632,7 +634,7 @@ def _unicasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, each 
                     egresses = 0
                     rest = with_tag | without
                     while rest:
-                        q = _lowest(rest)
+                        q = _lowest_port(rest)
                         bit = np.uint64(1) << np.uint64(q - 1)
                         rest &= ~bit
                         c = net.port_channel[s, q]
@@ -719,7 +721,7 @@ def _broadcasts(  # noqa: C901, PLR0912, PLR0915 - one compiled loop: split, eac
                 _, with_tag, without = _egresses(net, s, p, node, now, pin, event_lo, event_hi)
                 rest = with_tag | without
                 while rest:
-                    q = _lowest(rest)
+                    q = _lowest_port(rest)
                     bit = np.uint64(1) << np.uint64(q - 1)
                     rest &= ~bit
                     c = net.port_channel[s, q]

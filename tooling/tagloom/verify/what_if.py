@@ -70,7 +70,7 @@ def what_if(fabric: Fabric, state: FabricState, kind: str, detours: Sequence[Det
     if moves is not None:
         vlans |= {pair for part in cases for pair in moves.get(part, {}).items()}
     else:
-        vlans |= set(_joined(model))
+        vlans |= set(_vlans_received(model))
     tours = _walked(model, _entered(model, state, sorted(vlans)))
     used = vlans if moves is not None else set(enumerate(home))
     legal = _UsedDependencies(model, tours, {tours.of_host.get(pair, -1) for pair in used})
@@ -107,7 +107,7 @@ def _moves(fabric: Fabric, detours: Sequence[Detour]) -> dict[Part, dict[int, in
     return moves
 
 
-def _joined(model: Forwarding) -> list[tuple[int, int]]:
+def _vlans_received(model: Forwarding) -> list[tuple[int, int]]:
     """Return (host, VLAN) for every VLAN whose frames a host receives."""
     taking = np.flatnonzero(model.egress_host >= 0)
     vlan = model.node_vlan[model.egress_node[taking]]

@@ -62,7 +62,7 @@ def weave(
     """
     if assignment not in ASSIGNMENTS:
         raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
-    state, vlans = _woven(fabric, routes, assignment)
+    state, vlans = _state_and_count(fabric, routes, assignment)
     broadcast, remarks = "flood", tuple[str, ...]()
     if assignment == "renamed" and broadcasts_once is not None and not broadcasts_once(state):
         if len(fabric.uplinks):
@@ -71,12 +71,12 @@ def weave(
             raise PlanError(rule, repeated, _next_step(fabric, alternatives or [_other(assignment, routes)]))
         broadcast, remarks = _broadcasts(fabric, static_arp=static_arp)
         if broadcast == "tree":
-            state, vlans = _woven(fabric, routes, assignment, broadcast_tree(fabric, routes))
+            state, vlans = _state_and_count(fabric, routes, assignment, broadcast_tree(fabric, routes))
     if previous:
         state = renumbered(previous, state, fabric.first_vlan)
     if hosts_tag:
-        state = _taking_tagged(fabric, state)
-    if over := _excess(fabric, state, vlans):
+        state = _with_tagged_hosts(fabric, state)
+    if over := _exceeded_limit(fabric, state, vlans):
         raise PlanError(*over, _next_step(fabric, alternatives or [_other(assignment, routes)]))
     pvid = [int(state[fabric.switches[host.switch].name].pvid[host.port - 1]) for host in fabric.hosts]
     return VlanPlan(assignment, vlans, np.array(pvid, np.int32), state, broadcast, remarks)
@@ -87,7 +87,9 @@ def _other(assignment: str, routes: Routes) -> Alternative:
     return Alternative(f"use --assignment {other}", other, lambda: routes)
 
 
-def _woven(fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()) -> tuple[FabricState, int]:
+def _state_and_count(
+    fabric: Fabric, routes: Routes, assignment: str, tree: Collection[int] = ()
+) -> tuple[FabricState, int]:
     """Return the state of every switch and the number of VLANs, whether or not the models can hold them."""
     if assignment == "renamed":
         state = with_all_addresses(fabric, renamed(fabric, routes, fabric.first_vlan, tree).states(tagged_links=False))
@@ -107,13 +109,13 @@ def weave_detours(
     draft, vlans, vlan_of = fixed(fabric, routes, fabric.first_vlan, detours)
     state = with_all_addresses(fabric, draft.states(tagged_links=True))
     if hosts_tag:
-        state = _taking_tagged(fabric, state)
-    if over := _excess(fabric, state, vlans):
+        state = _with_tagged_hosts(fabric, state)
+    if over := _exceeded_limit(fabric, state, vlans):
         raise PlanError(*over, "use --protect none")
     return state, vlan_of
 
 
-def _taking_tagged(fabric: Fabric, state: FabricState) -> FabricState:
+def _with_tagged_hosts(fabric: Fabric, state: FabricState) -> FabricState:
     """Return `state` with tagged frames accepted on the ports of hosts."""
     taking = dict(state)
     for s, switch in enumerate(fabric.switches):
@@ -144,7 +146,7 @@ def _broadcasts(fabric: Fabric, *, static_arp: bool) -> tuple[str, tuple[str, ..
     return "tree", ()
 
 
-def _excess(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:
+def _exceeded_limit(fabric: Fabric, state: FabricState, vlans: int) -> tuple[str, str] | None:
     """Return the exceeded limit of a model and the need, or None if everything fits; VLAN 1 counts too."""
     for switch in fabric.switches:
         platform, held = platforms.load(switch.model), state[switch.name]
@@ -169,10 +171,10 @@ def _next_step(fabric: Fabric, alternatives: Sequence[Alternative]) -> str:
     """Return the first alternative that fits, by counting, or a text that none does."""
     for alternative in alternatives:
         try:
-            state, vlans = _woven(fabric, alternative.routes(), alternative.assignment)
+            state, vlans = _state_and_count(fabric, alternative.routes(), alternative.assignment)
         except PlanError:
             continue
-        if _excess(fabric, state, vlans) is None:
+        if _exceeded_limit(fabric, state, vlans) is None:
             return alternative.words
     tried = ", ".join(alternative.words.removeprefix("use ") for alternative in alternatives)
     return f"fewer hosts or models that hold more (counted, and not enough: {tried})"

@@ -60,7 +60,7 @@ def _candidates(
         links = frozenset((row[row >= 0] // 2).tolist())
         tree_of[source] = number.setdefault(links, len(number))
     distinct = list(number)
-    if parent is None and _complete(fabric, routes):
+    if parent is None and _all_reached(fabric, routes):
         return distinct, tree_of, ~np.eye(len(distinct), dtype=np.bool_)
     uses = np.zeros((len(distinct), len(fabric.links)), np.float32)
     touches = np.zeros((len(distinct), len(fabric.switches)), np.float32)
@@ -69,21 +69,21 @@ def _candidates(
         uses[t, links_of] = 1
         touches[t, fabric.tail[2 * links_of]] = touches[t, fabric.head[2 * links_of]] = 1
     # As many links as switches, or more, close a cycle; only the other pairs need a check.
-    conflict = _united(uses) >= np.maximum(_united(touches), 1)
+    conflict = _union_sizes(uses) >= np.maximum(_union_sizes(touches), 1)
     for i, j in np.argwhere(np.triu(~conflict, 1)).tolist():
         conflict[i, j] = conflict[j, i] = not _is_tree(fabric, distinct[i] | distinct[j])
     np.fill_diagonal(conflict, val=False)
     return distinct, tree_of, conflict
 
 
-def _complete(fabric: Fabric, routes: Routes) -> bool:
+def _all_reached(fabric: Fabric, routes: Routes) -> bool:
     """Return whether every tree reaches every switch with hosts; two such trees are equal or close a cycle."""
     targets = np.unique(fabric.host_switch)
     reached = (routes.trees[:, targets] >= 0) | (routes.root[:, None] == targets[None, :])
     return bool(reached.all())
 
 
-def _united(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _union_sizes(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the size of the union of every two sets, given as rows of zeros and ones."""
     size = rows.sum(axis=1)
     return np.asarray(size[:, None] + size[None, :] - rows @ rows.T, np.float32)

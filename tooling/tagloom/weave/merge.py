@@ -71,7 +71,7 @@ def fewest(conflict: NDArray[np.bool_], together: Callable[[list[int]], bool] = 
         ]
         if not bad:
             best = found
-        cuts += [_least(members, together) for members in bad]
+        cuts += [_minimal_conflict(members, together) for members in bad]
     return _numbered(best)
 
 
@@ -150,7 +150,7 @@ def _with_classes(
     return np.asarray(np.argmax(answer.x.reshape(n, classes), axis=1), np.int64)
 
 
-def _least(members: list[int], together: Callable[[list[int]], bool]) -> list[int]:
+def _minimal_conflict(members: list[int], together: Callable[[list[int]], bool]) -> list[int]:
     """Return a smallest part of a set that may not share a class: every member is needed for that."""
     for thing in list(members):
         smaller = [m for m in members if m != thing]

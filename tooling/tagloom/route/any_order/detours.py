@@ -59,7 +59,7 @@ def along(order: Ordered, net_order: NDArray[np.int32], what: Failures) -> Along
 
 
 @kernel
-def _falls(net: Along, c: int, failure: int) -> bool:
+def _is_dead(net: Along, c: int, failure: int) -> bool:
     """Return whether a failure kills a channel: that of its link, or of a switch at an end."""
     return bool(net.first[c] == failure or net.second[c] == failure or net.third[c] == failure)
 
@@ -74,7 +74,7 @@ def _reach(net: Along) -> None:
                 net.reach[f, v, w] = 0
             net.reach[f, v, v >> 6] = np.uint64(1) << np.uint64(v & 63)
         for c in range(len(net.tail) - 1, -1, -1):
-            if not _falls(net, c, f):
+            if not _is_dead(net, c, f):
                 for w in range(words):
                     net.reach[f, net.tail[c], w] |= net.reach[f, net.head[c], w]
         if f >= net.links:  # a dead switch neither sends nor receives
@@ -144,7 +144,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
         begin += 1
         for j in range(net.out_start[u], net.out_start[u + 1]):
             c = net.out[j]
-            if c <= time[u] or _falls(net, c, dead):
+            if c <= time[u] or _is_dead(net, c, dead):
                 continue
             v = net.head[c]
             if _avoids(net, c, avoided) or v == root:
@@ -160,7 +160,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0913 - one compiled loop: split, each part
             early[v] = m
         early[root] = -1
         for c in range(m):
-            if _falls(net, c, dead):
+            if _is_dead(net, c, dead):
                 continue
             if careful and _avoids(net, c, avoided):
                 continue

@@ -65,7 +65,7 @@ def _eliminate(start: NDArray[np.int32], near: NDArray[np.int32], priority: NDAr
     while r >= 0:
         v = int(np.argmin(key))
         tests += 1
-        if _holds(start, near, alive, v, tests, stamp, owner, queue, union):
+        if _is_cut_vertex(start, near, alive, v, tests, stamp, owner, queue, union):
             key[v] = gone  # until a switch goes whose only neighbour it is
             continue
         alive[v] = False
@@ -89,7 +89,7 @@ def _eliminate(start: NDArray[np.int32], near: NDArray[np.int32], priority: NDAr
 
 
 @kernel
-def _holds(  # noqa: PLR0913 - the arrays of one compiled loop
+def _is_cut_vertex(  # noqa: PLR0913 - the arrays of one compiled loop
     start: NDArray[np.int32],
     near: NDArray[np.int32],
     alive: NDArray[np.bool_],

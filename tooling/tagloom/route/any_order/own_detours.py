@@ -48,15 +48,15 @@ def own_detours(
     def grown(k: int, dead: int, cases: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         time, served = trees[k].copy(), np.zeros(count, np.bool_)
         most_loaded = load[cases].max(axis=0).astype(np.float64)
-        _rehang(net, _below(net, trees[k], cases), dead, cases, most_loaded, weight[k], time)
-        _goes_round(net, time, int(sources[k]), cases, served)
+        _reattach(net, _cut_off(net, trees[k], cases), dead, cases, most_loaded, weight[k], time)
+        _mark_served(net, time, int(sources[k]), cases, served)
         return time, served
 
     for k in range(len(sources)):
         left = wanted[k].copy()
         while left.any() and len(found) < most:
             dead = int(np.argmax(left))
-            cases = _alike(net, trees[k], dead, left, parts)
+            cases = _avoided_together(net, trees[k], dead, left, parts)
             load[cases] -= flows[k]
             time, served = grown(k, dead, cases)
             flow = np.empty(m, np.float32)
@@ -95,7 +95,9 @@ def _flows(net: Along, time: NDArray[np.int32], weight: NDArray[np.float64], flo
 
 
 @kernel
-def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_], parts: int) -> NDArray[np.bool_]:
+def _avoided_together(
+    net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool_], parts: int
+) -> NDArray[np.bool_]:
     """Return the failures in `left` that one detour should avoid together with `dead`, bool[F].
 
     Those are links at equal distance from the root, divided into `parts`, where each branch finds a new place nearby; a
@@ -124,7 +126,7 @@ def _alike(net: Along, time: NDArray[np.int32], dead: int, left: NDArray[np.bool
 
 
 @kernel
-def _below(net: Along, time: NDArray[np.int32], cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _cut_off(net: Along, time: NDArray[np.int32], cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the switches that any of the failures cuts off a tree, bool[n]."""
     cut = np.zeros(len(time), np.bool_)
     for c in range(len(net.tail)):
@@ -136,7 +138,7 @@ def _below(net: Along, time: NDArray[np.int32], cases: NDArray[np.bool_]) -> NDA
 
 
 @kernel
-def _dies(net: Along, c: int, dead: int) -> bool:
+def _is_dead(net: Along, c: int, dead: int) -> bool:
     return bool(net.first[c] == dead or net.second[c] == dead or net.third[c] == dead)
 
 
@@ -147,7 +149,7 @@ def _avoids(net: Along, c: int, avoided: NDArray[np.bool_]) -> bool:
 
 
 @kernel
-def _arrive(
+def _attach_earliest(
     net: Along, moving: NDArray[np.bool_], dead: int, avoided: NDArray[np.bool_], time: NDArray[np.int32]
 ) -> None:
     """Attach the moving switches by the earliest arrivals, which reach everything, avoiding `avoided` if possible."""
@@ -162,7 +164,7 @@ def _arrive(
         for v in range(n):
             early[v] = -1 if time[v] == -1 else m
         for c in range(m):
-            free = not _dies(net, c, dead) and not (careful and _avoids(net, c, avoided))
+            free = not _is_dead(net, c, dead) and not (careful and _avoids(net, c, avoided))
             if free and early[net.tail[c]] < c < early[net.head[c]]:
                 early[net.head[c]] = c
         for i in range(n):
@@ -178,7 +180,7 @@ def _arrive(
 
 
 @kernel
-def _rehang(
+def _reattach(
     net: Along,
     moving: NDArray[np.bool_],
     dead: int,
@@ -194,7 +196,7 @@ def _rehang(
     it stays one.
     """
     n, m = len(time), len(net.tail)
-    _arrive(net, moving, dead, avoided, time)
+    _attach_earliest(net, moving, dead, avoided, time)
     heaviest = max(1.0, load.max())
     depth, cost, latest, below = np.zeros(n), np.zeros(n), np.empty(n, np.int64), np.empty(n)
     for _ in range(SWEEPS):
@@ -216,7 +218,7 @@ def _rehang(
                 for j in range(net.in_start[v], net.in_start[v + 1]):
                     c = net.into[j]
                     u = net.tail[c]
-                    if time[u] == -2 or time[u] >= c or c >= latest[v] or _dies(net, c, dead):
+                    if time[u] == -2 or time[u] >= c or c >= latest[v] or _is_dead(net, c, dead):
                         continue
                     x = (load[c] + below[v]) / heaviest
                     price = cost[u] + HOP * (depth[u] + 1.0) + x * x * x * x
@@ -228,8 +230,8 @@ def _rehang(
 
 
 @kernel
-def _goes_round(
-    net: Along, time: NDArray[np.int32], source: int, cases: NDArray[np.bool_], round_: NDArray[np.bool_]
+def _mark_served(
+    net: Along, time: NDArray[np.int32], source: int, cases: NDArray[np.bool_], served: NDArray[np.bool_]
 ) -> int:
     """Mark the cases, bool[F], in which a tree loses no host that ascending paths still reach; return their number."""
     count, n, words = net.reach.shape
@@ -255,9 +257,9 @@ def _goes_round(
             below[net.tail[c], w] |= below[v, w]
     total = 0
     for f in range(count):
-        round_[f] = cases[f] and not hit[f]
+        served[f] = cases[f] and not hit[f]
         for w in range(words):
             if net.reach[f, source, w] & net.hosts[w] & ~whole[w]:
-                round_[f] = False
-        total += round_[f]
+                served[f] = False
+        total += served[f]
     return total

@@ -108,7 +108,7 @@ def any_protected(
     order = ordered(net, channels)
     rng = np.random.default_rng(seed)
     shortest = float(net.weight @ total_distance(net))
-    _, tables = _routed(
+    _, tables = _route_along(
         order, _bounds(net, max(1, effort)), shortest, lambda: rng.permutation(len(net.target)), trees, respread_trees
     )
     parent, _ = tree_rows(order, tables[0], n)
@@ -246,14 +246,14 @@ def _best(
     best: tuple[float, str, Ordered, Tables] | None = None
     for what, channels in finalists:
         order = ordered(net, channels)
-        price, tables = _routed(order, bounds, shortest, sequence, make, spread)
+        price, tables = _route_along(order, bounds, shortest, sequence, make, spread)
         if best is None or price < best[0]:
             best = (price, what, order, tables)
     assert best is not None  # noqa: S101 - some order always is a finalist
     return "one order of the channels: " + best[1], best[2], best[3]
 
 
-def _routed(
+def _route_along(
     order: Ordered,
     bounds: Effort,
     shortest: float,
