@@ -58,7 +58,7 @@ def per_port(change: Change) -> list[Step] | None:
     """
     fabric = change.fabric
     if len(fabric.uplinks):
-        return None  # what switches learn behind one is not followed here
+        return None  # what switches learn from uplinks is not followed here
     ports = _InPorts(
         np.concatenate([fabric.head, fabric.host_switch]).astype(np.int64),
         np.concatenate([fabric.head_port, fabric.host_port]).astype(np.int64),

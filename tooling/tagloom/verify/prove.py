@@ -93,7 +93,7 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
     )
     hosts = len(fabric.hosts)
     findings: list[Finding] = []
-    findings += _pairs(fabric, [*up.lost, *up.repeated], "one copy")
+    findings += _pair_findings(fabric, [*up.lost, *up.repeated], "one copy")
     for known, each in sent:
         findings += _pair_findings(known, each.lost, "delivery")
         findings += _pair_findings(known, each.off_path, "its own path, pinned at every switch")
@@ -152,7 +152,7 @@ def dependencies(fabric: Fabric, state: FabricState) -> tuple[NDArray[np.int64],
 
 
 def _around_with_tags(model: Forwarding, keys: NDArray[np.int64]) -> list[str]:
-    """Return the storm or dependency cycle that frames which hosts tag themselves would close beside `keys`, in words.
+    """Return the storm or dependency cycle that frames tagged by hosts would close beside `keys`, in words.
 
     Keys are dependencies, held * channels + wanted.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class UplinkFloods:
-    """What becomes of frames that hosts send to addresses behind uplinks.
+    """The outcome of frames that hosts send to addresses behind uplinks.
 
     lost, repeated  pairs (host, uplink) of which no copy arrives, or several; of an uplink with itself, any
     links, ports    the most channels that one frame takes, and the most ports of hosts
@@ -37,12 +37,12 @@ NO_UPLINKS = UplinkFloods([], [], 0, 0)
 
 
 def floods_to_uplinks(model: Forwarding) -> UplinkFloods:
-    """Follow what every host sends to addresses behind each uplink; nothing that floods may go round.
+    """Return the outcome of every host's frames to addresses behind each uplink; floods must be acyclic.
 
-    Static entries for the broadcast address narrow nothing here. A switch that has heard an address from an uplink
-    sends frames to it out of that port alone, in that VLAN, and each of them still arrives: were the port another than
-    the one by which a flood leaves for the uplink, then the uplink's own frames, which came in there, would leave by
-    the other and come back to it, and that is asked as well.
+    Static entries for the broadcast address narrow nothing here. A switch that has learned an address at an uplink
+    sends frames for it only to the port where it was learned, in that VLAN, and each still arrives. If that were
+    another port than the one by which a flood leaves for the uplink, the uplink's own frames, which arrived there,
+    would leave by the other and return to it; that is checked as well.
     """
     fabric, hosts = model.fabric, len(model.fabric.hosts)
     allowed = ~model.egress_down
@@ -63,7 +63,7 @@ def floods_to_uplinks(model: Forwarding) -> UplinkFloods:
 
 
 def heard_at_uplinks(model: Forwarding) -> NDArray[np.bool_]:
-    """Return of which hosts a copy of a frame to an unknown address comes to each uplink, bool[H, U]; storms or not."""
+    """Return whose frames to an unknown address reach each uplink, bool[H, U], with or without storms."""
     allowed = ~model.egress_down
     host, first = model.injections(allowed)
     before, after, _ = model.followed(allowed, np.unique(first))

@@ -124,7 +124,9 @@ def prove_frames(
             height = np.append(rank, -1)[np.append(net.arrival_channel, np.full(hosts, -1, np.int32))]
         # At least one copy follows from the unicasts, flooded ones too, unless an entry narrows broadcasts (lemma 3).
         requested = bool(net.entry_lo[hosts + 1] > net.entry_lo[hosts] or net.event_lo[hosts + 1] > net.event_lo[hosts])
-        findings += _to_uplinks(fabric, net, _entered(net, floods[1]) if assumptions.paused else floods[1], sending)
+        findings += _to_uplinks(
+            fabric, net, _without_entry_drops(net, floods[1]) if assumptions.paused else floods[1], sending
+        )
         if assumptions.paused:
             floods[0] = _without_entry_drops(net, floods[0])
         findings += _copy_findings(
@@ -237,10 +239,10 @@ def _each_destination(
 
 
 def _to_uplinks(fabric: Fabric, net: InterleavingModel, records: Records, sending: NDArray[np.bool_]) -> list[Finding]:
-    """Prove of frames to addresses behind each uplink that every choice brings one copy; none of `records` goes round.
+    """Prove that every choice delivers one copy of frames to addresses behind each uplink; `records` must be acyclic.
 
-    Where frames keep their VLAN, each is a tree at every line, and a port at which a switch has learnt an address stays
-    the one that leads there. Where they are tagged anew by in-port, what was learnt at one line is not followed to the
+    If frames keep their VLAN, each VLAN is a tree at every line, and a port where a switch has learned an address stays
+    the one that leads there. If frames are retagged by in-port, what was learned at one line is not followed to the
     next.
     """
     found: list[Finding] = []

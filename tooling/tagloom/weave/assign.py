@@ -57,8 +57,9 @@ def weave(
     other's addresses beforehand instead. Without `broadcasts_once` this is not checked. With `hosts_tag` the ports of
     hosts accept tagged frames too, which `render.learning` needs.
 
-    Raises PlanError if no tree fits, or if a model's limits are exceeded. The error proposes the first of
-    `alternatives` (by default the other assignment of the same routes) that was woven, counted and fits.
+    Raises PlanError if no tree fits, if flooding would duplicate frames to uplinks, or if a model's limits are
+    exceeded. The error proposes the first of `alternatives` (by default the other assignment of the same routes) that
+    was woven, counted and fits.
     """
     if assignment not in ASSIGNMENTS:
         raise InputError([Finding("--assignment", "fixed or renamed", repr(assignment))])
