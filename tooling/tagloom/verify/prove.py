@@ -59,18 +59,14 @@ def verify(fabric: Fabric, state: FabricState, plan: Plan | None = None) -> Find
 
     The proof covers:
     - every ordered host pair is delivered, to each address of the host, by static entries on the whole path, and on its
-      planned path if given;
-    - of a frame to an address behind an uplink one copy arrives there, flooded, whatever switches have learned;
-    - nothing flooded storms, and every broadcast reaches every other host exactly once and never its sender;
+      planned path if given; one copy of a frame to an address behind an uplink arrives, flooded, whatever switches have
+      learned; nothing storms; every broadcast reaches every other host exactly once and never its sender;
     - the dependencies between channels, of unicasts and floods together, are acyclic, hence no deadlock under IEEE
       802.3x flow control (Dally and Seitz 1987); whether that and no storm also hold when hosts send tagged frames;
-    - the ends of every cable fit, and those of an aggregated link are bound at both;
-    - no other port that could be up is in the fabric's VLANs; no frame of a foreign VLAN, from any such port, storms
-      over the fabric's links or reaches a host;
-    - the models' limits hold, and spanning tree blocks nothing.
-
-    A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost. To judge states for
-    other links than those, pass `Fabric.with_links_up`.
+    - cable ends fit, those of an aggregated link are bound at both; limits hold; spanning tree blocks nothing;
+    - no other port that could be up is in the fabric's VLANs; no foreign frame from one storms or reaches a host.
+    A link that the fabric declares down carries nothing, so pairs whose path crosses one are lost; to judge states for
+    other links, pass `Fabric.with_links_up`.
     """
     plan = plan if plan is not None else Plan()
     routes = plan.routes
