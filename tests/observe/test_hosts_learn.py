@@ -2,6 +2,8 @@
 
 import contextlib
 import hashlib
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,7 @@ from tagloom.cli import main
 from tagloom.errors import InputError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
-from tagloom.observe.addresses import choose
+from tagloom.observe.addresses import choose, learn
 from tagloom.read import read_fabric
 from tagloom.read.fabric_addresses import FabricText
 from tagloom.records.addresses import AddressChange, SeenAddress
@@ -259,6 +261,33 @@ def test_of_a_host_with_several_addresses_any_may_be_silent_and_a_further_one_is
     assert (written, named, changes.unknown) == ({"h1": C}, ["h2"], ())
     assert chosen(("h0", C), ("h1", C + 1), ("h2", C + 2), extra=own)[1:] == ({"h1": C + 1, "h2": C + 2}, ["h0"])
     assert chosen(("h0", C), ("h1", B), extra=own, several=True)[1:] == ({"h0": C}, ["h2", "h1"])
+
+
+@pytest.fixture
+def without_snmp(rack, tmp_path, monkeypatch):
+    """Give the rack's inventory as somebody has it who has set up no SNMP."""
+    monkeypatch.delenv("TAGLOOM_SNMP_COMMUNITY", raising=False)
+    monkeypatch.delenv("TAGLOOM_SNMP_USER", raising=False)
+    shutil.copytree(rack, tmp_path / "plain", ignore=shutil.ignore_patterns("snmp.yml", "runs", "*.log"))
+    return tmp_path / "plain"
+
+
+def test_where_no_snmp_is_set_up_the_command_lines_own_tables_are_read(rack, file, answer, without_snmp):
+    """Rows of both families, also of the lab's 6224; what SNMP shows is what the tables show."""
+    over_snmp = answer("hosts", "learn", file(""), "-i", rack)[1]
+    path = file("")
+    status, page = answer("hosts", "learn", path, "-i", without_snmp)
+    assert (status, page["source"], page["over_ssh"], page["findings"]) == (0, "SSH", ["s0", "s1", "s2", "s3"], [])
+    assert page["learned"] == over_snmp["learned"]
+    assert macs_of(path) == WANTED
+
+
+def test_a_switch_whose_command_line_shows_no_table_costs_its_own_hosts():
+    row = {"mac": "00:1e:c9:00:00:0a", "ifname": "swp3", "vlan": 1, "master": "br0", "state": ""}
+    pages = {"s0": "no such command", "s1": json.dumps([row])}, {"s2": "login refused", "s3": "timed out"}
+    seen = learn(make_fabric("ring", 4), {}, None, pages=lambda _models: pages)
+    assert seen.failed == {"s0": "its page is no table of addresses", "s2": "login refused", "s3": "timed out"}
+    assert ([each.host for each in seen.learned], seen.silent, seen.over_ssh) == (["h1"], (), ("s1",))
 
 
 def test_a_virtual_machine_is_learnt_beside_its_host_when_asked_for(rack, file, answer):

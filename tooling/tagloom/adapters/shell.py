@@ -53,6 +53,10 @@ class LinuxSwitch(Session):
         pages += [(command, self._run(command)[0]) for command in requested]  # virtual ports: Operation not supported
         return "".join(f"$ {command}\n{answer.strip()}\n" for command, answer in pages)
 
+    def address_table(self) -> str:
+        """Return the addresses that the machine's bridge has learnt or been told, as JSON."""
+        return self._request(PAGES[2])
+
     def startup_configuration(self) -> str | None:
         """Return the script that `save` keeps; None where the inventory names no file, "" where there is none yet."""
         if not self._access.save_to:

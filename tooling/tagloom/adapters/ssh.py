@@ -427,6 +427,13 @@ class SshSwitch(Session):
         self._check("show running-config", text)
         return text.strip("\n") + "\n"
 
+    def address_table(self) -> str:
+        """Return the page of addresses that the switch has learnt or been told."""
+        command = Grammar.of(self._platform).shows_addresses
+        text = self._exchange(command)
+        self._check(command, text)
+        return text
+
     def startup_configuration(self) -> str | None:
         """Return the startup configuration as the switch shows it, "" where it has none or does not show it."""
         text = self._exchange("show startup-config")

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagloom.cli.inputs import LAB, Findings, seconds_of, snmp_reader, snmp_settings_of
+from tagloom.cli.inputs import LAB, Findings, inventory_of, seconds_of, site_of, snmp_reader, snmp_settings_of
 from tagloom.cli.screen import DEVICE_FAILED, GOOD, NO, Screen
 from tagloom.cli.words import Commands, Parser, snmp_words
-from tagloom.errors import Finding
+from tagloom.errors import Finding, TagloomError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
+    from tagloom.observe.addresses import ReadPages
+    from tagloom.platforms import Platform
     from tagloom.read.fabric_addresses import FabricText
     from tagloom.records.addresses import AddressChanges
 
@@ -28,11 +33,44 @@ def _learn(args: argparse.Namespace, screen: Screen) -> int:
     if args.watch:
         return _watch(args, screen)
     file = FabricText(args.fabric)
-    settings = snmp_settings_of(args, args.inventory or LAB)
-    agents = settings.agents(file.fabric)
-    with snmp_reader(args, settings) as snmp, screen.waiting(f"reading {len(file.fabric.live)} switches"):
-        changes = learn(file.fabric, agents, snmp.ask, change=args.replace, several=args.several)
-    return _end(args, screen, file, changes)
+    source, take = _source(args), {"change": args.replace, "several": args.several}
+    if source == "ssh":
+        inventory_of(args)
+    pages = _pages(args) if source != "snmp" else None
+    with ExitStack() as stack:
+        agents, ask = {}, None
+        if source != "ssh":
+            settings = snmp_settings_of(args, args.inventory or LAB)
+            agents, ask = settings.agents(file.fabric), stack.enter_context(snmp_reader(args, settings)).ask
+        stack.enter_context(screen.waiting(f"reading {len(file.fabric.live)} switches"))
+        changes = learn(file.fabric, agents, ask, pages=pages, **take)
+    return _end(args, screen, file, changes, "SSH" if source == "ssh" else "SNMP")
+
+
+def _source(args: argparse.Namespace) -> str:
+    """Return what to ask: snmp, ssh, or auto for SSH where SNMP shows none; without any setting of SNMP, SSH alone."""
+    inventory = args.inventory or LAB
+    beside = (inventory if inventory.is_dir() else inventory.parent) / "snmp.yml"
+    set_up = args.snmp or beside.is_file() or {"TAGLOOM_SNMP_USER", "TAGLOOM_SNMP_COMMUNITY"} & os.environ.keys()
+    return "ssh" if args.over == "auto" and not set_up else str(args.over)
+
+
+def _pages(args: argparse.Namespace) -> ReadPages:
+    """Return what reads the tables of addresses over SSH, as Ansible logs in."""
+
+    def read(models: Mapping[str, Platform]) -> tuple[dict[str, str], dict[str, str]]:
+        from tagloom.adapters.address_tables import read_address_tables
+        from tagloom.apply.playbook import Ansible
+
+        try:
+            site = site_of(args)
+            with Ansible(site) as ansible:
+                known = ansible.access(site.directory("access"))
+        except TagloomError as error:
+            return {}, dict.fromkeys(models, "; ".join(str(error).splitlines()))
+        return read_address_tables(models, known)
+
+    return read
 
 
 def _watch(args: argparse.Namespace, screen: Screen) -> int:
@@ -56,6 +94,8 @@ def _watch(args: argparse.Namespace, screen: Screen) -> int:
     found.findings += [Finding(f"--{flag}", "none: --watch writes no fabric file", f"--{flag}") for flag in wrong]
     if args.count is not None and args.count < 1:
         found.findings.append(Finding("--count", "1 or more", str(args.count)))
+    if args.over == "ssh":
+        found.findings.append(Finding("--over", "snmp: --watch reads over SNMP alone", "ssh"))
     if file is not None and old is not None:
         found.of(lambda: refuse_other_hosts(file.fabric, old.fabric, str(args.watch)))
     settings = found.of(lambda: snmp_settings_of(args, args.inventory or LAB))
@@ -155,6 +195,12 @@ def add(commands: Commands) -> None:
     fabric = "the fabric file; its own text and comments stay"
     learn = verbs.add(
         "learn", _learn, "take the addresses that switches have learnt at hosts' ports", words, snmp_words()
+    )
+    learn.add_argument(
+        "--over",
+        choices=("auto", "snmp", "ssh"),
+        default="auto",
+        help="how the tables are read (default auto: SNMP, and the command line where it is not set up or shows none)",
     )
     learn.add_argument("fabric", type=Path, metavar="FABRIC", help=fabric)
     learn.add_argument(

@@ -302,7 +302,7 @@ class Console:
             "show system": shows.system,
             "show vlan": shows.vlan,
             "show interfaces status": shows.interfaces_status,
-            shows.address_table_command(device): shows.address_table,
+            Grammar.of(device.platform).shows_addresses: shows.address_table,
         }
         for command, page in pages.items():
             if _is(line, command):

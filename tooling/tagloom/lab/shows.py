@@ -150,12 +150,6 @@ def switchport(device: Device, port: int) -> Page:
     )
 
 
-def address_table_command(device: Device) -> str:
-    """Return the words that ask for the address table: those of the lines that fill it."""
-    entry = Grammar.of(device.platform).line("entry", vlan=1, mac=0, ports=[1])
-    return "show mac address-table" if entry.startswith("mac") else "show bridge address-table"
-
-
 def address_table(device: Device) -> Page:
     """Answer `show bridge address-table`: static entries and what the data plane last learned."""
     ros = Grammar.of(device.platform).code == "ros"

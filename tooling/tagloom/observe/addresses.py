@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tagloom import platforms
 from tagloom.errors import Finding, InputError
+from tagloom.observe.address_pages import learnt_on_page
 from tagloom.observe.objects import LEARNED
 from tagloom.observe.readings import observe_all
 from tagloom.platforms.port_names import port_name
@@ -13,16 +15,20 @@ from tagloom.records.addresses import AddressChange, AddressChanges, SeenAddress
 from tagloom.units import format_mac, is_host_address
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+    from tagloom.platforms import Platform
     from tagloom.records.addresses import HostList
     from tagloom.records.fabric import Fabric, Host
-    from tagloom.records.observation import Observation
     from tagloom.records.snmp import Address, Ask
 
+    AddressTable = Mapping[tuple[int, int], int]  # (VLAN, MAC address) -> port
+    # of switches by name, their pages and, of those that could not be read, why not
+    ReadPages = Callable[[Mapping[str, Platform]], tuple[dict[str, str], dict[str, str]]]
 
-def learned_addresses(fabric: Fabric, seen: Mapping[str, Observation]) -> tuple[list[SeenAddress], list[Finding]]:
-    """Return every address learnt at a host's port or at one that the fabric does not take, and what cannot be told.
+
+def learned_addresses(fabric: Fabric, tables: Mapping[str, AddressTable]) -> list[SeenAddress]:
+    """Return every address that switches have learnt at a host's port or at one that the fabric does not take.
 
     Ports of links, port-channels of links, uplinks, reserved ports and the controller's are left out: what is learnt
     there is elsewhere, or is not the fabric's. An address that several VLANs show at one port is one.
@@ -35,36 +41,64 @@ def learned_addresses(fabric: Fabric, seen: Mapping[str, Observation]) -> tuple[
     if fabric.management is not None:
         taken.add((fabric.management.switch, fabric.management.port))
     found: list[SeenAddress] = []
-    missing: list[Finding] = []
-    for name, shown in seen.items():
+    for name, table in tables.items():
         s = fabric.index[name]
-        if shown.error:
-            continue
-        if shown.vlans.learned is None:
-            missing.append(Finding(name, "a table of learnt addresses (dot1qTpFdbTable)", "none over SNMP"))
-            continue
-        for port, mac in sorted({(port, mac) for (_, mac), port in shown.vlans.learned.items()}):
+        for port, mac in sorted({(port, mac) for (_, mac), port in table.items()}):
             if (s, port) not in taken and is_host_address(mac):
                 found.append(SeenAddress(mac, port_name(fabric, s, port), host.get((s, port), "")))
-    return found, missing
+    return found
 
 
 def learn(
-    fabric: Fabric, agents: Mapping[str, Address], ask: Ask, *, change: bool = False, several: bool = False
+    fabric: Fabric,
+    agents: Mapping[str, Address],
+    ask: Ask | None,
+    *,
+    pages: ReadPages | None = None,
+    change: bool = False,
+    several: bool = False,
 ) -> AddressChanges:
     """Return what the addresses that switches have learnt at hosts' ports change.
 
-    `change` takes other ones than the file has, too, `several` all that a port shows.
+    Of switches whose agents show none, and of all without `ask`, `pages` reads the command lines' own tables. `change`
+    takes other addresses than the file has, too, `several` all that a port shows.
     """
-    seen = observe_all(fabric, agents, ask, LEARNED)
+    seen = observe_all(fabric, agents, ask, LEARNED) if ask is not None else {}
     failed = {name: shown.error for name, shown in seen.items() if shown.error}
-    found, missing = learned_addresses(fabric, seen)
+    tables = {name: shown.vlans.learned for name, shown in seen.items() if shown.vlans.learned and not shown.error}
+    missing: list[Finding] = []
+    rest = [switch.name for switch in fabric.live if switch.name not in failed and switch.name not in tables]
+    read, unread = _by_command_line(fabric, rest, pages) if pages is not None and rest else ({}, {})
+    for name in rest:
+        if name in read:
+            tables[name] = read[name]
+        elif name not in seen:
+            failed[name] = unread[name]
+        elif seen[name].vlans.learned is None:
+            why = f"none over SNMP; over SSH: {unread[name]}" if name in unread else "none over SNMP"
+            missing.append(Finding(name, "a table of learnt addresses (dot1qTpFdbTable)", why))
+    found = learned_addresses(fabric, tables)
     at = {host.name: f"{host.name} at {port_name(fabric, host.switch, host.port)}" for host in fabric.hosts}
-    unread = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
-    changes = choose(
-        fabric, found, at, "an address, learnt when the host sends", unread, change=change, several=several
-    )
-    return replace(changes, findings=(*missing, *changes.findings), failed=failed)
+    silent = {host.name for host in fabric.hosts if fabric.switches[host.switch].name in failed}
+    wanted = "an address, learnt when the host sends"
+    changes = choose(fabric, found, at, wanted, silent, change=change, several=several)
+    return replace(changes, findings=(*missing, *changes.findings), failed=failed, over_ssh=tuple(read))
+
+
+def _by_command_line(
+    fabric: Fabric, names: Collection[str], pages: ReadPages
+) -> tuple[dict[str, AddressTable], dict[str, str]]:
+    """Return the tables of learnt addresses that switches show on their command lines, and why others could not."""
+    models = {name: platforms.of(fabric.switches[fabric.index[name]]) for name in names}
+    texts, unread = pages(models)
+    tables: dict[str, AddressTable] = {}
+    for name, text in texts.items():
+        table = learnt_on_page(models[name], text)
+        if table is None:
+            unread[name] = "its page is no table of addresses"
+        else:
+            tables[name] = table
+    return tables, unread
 
 
 def import_list(fabric: Fabric, listed: HostList, *, change: bool = False, several: bool = False) -> AddressChanges:

@@ -174,6 +174,12 @@ class Grammar:
             cell for key, (cell, _) in PORT_LINES.items() if self.has(key) and self.lines[key].context is CONFIG.kind
         )
 
+    @property
+    def shows_addresses(self) -> str:
+        """Return the command that shows the address table: named as the lines that fill it are."""
+        entry = self.line("entry", vlan=1, mac=0, ports=[1])
+        return "show mac address-table" if entry.startswith("mac") else "show bridge address-table"
+
     def line(self, key: str, *, printed: bool = False, **values: Any) -> str:
         """Write a line from native values: vlans and ports as numbers, mac as integer, PVID 0 for discard.
 

@@ -46,6 +46,7 @@ WORDS = {
         "switch": "The switch it is plugged in.",
         "port": "The port it is plugged in, in the model's words or as gN.",
         "mac": "Its MAC address, which static entries pin; or several.",
+        "uplink": "Whether its port leads to addresses that nobody knows: a gateway, a campus.",
     },
     "LinkForm": {
         "ends": "Two ends, SWITCH:PORT each; several ports where the link is aggregated.",

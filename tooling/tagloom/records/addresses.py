@@ -101,6 +101,7 @@ class AddressChanges:
     silent    names of hosts with no known address
     findings  what is not written and needs attention
     failed    switches that did not answer, and why
+    over_ssh  switches whose command line was read
     """
 
     learned: tuple[AddressChange, ...] = ()
@@ -109,6 +110,7 @@ class AddressChanges:
     silent: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    over_ssh: tuple[str, ...] = ()
 
     def to_write(self, *, change: bool) -> tuple[AddressChange, ...]:
         """Return the changes to write into the file; `change` includes addresses that differ from the file's."""
@@ -123,4 +125,5 @@ class AddressChanges:
             "silent": list(self.silent),
             "findings": [each.to_json() for each in self.findings],
             "failed": list(self.failed),
+            "over_ssh": list(self.over_ssh),
         }

@@ -1,0 +1,60 @@
+"""Read the learnt addresses off the page that a switch shows on its command line.
+
+The maintained templates (ntc-templates) refuse a page with a static or a management row, which every switch of a fabric
+that runs has; so rows are read here by what stands in them, whatever the order of the columns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from tagloom.units import parse_mac
+
+if TYPE_CHECKING:
+    from tagloom.platforms import Platform
+
+_ROW = re.compile(r"(\d{1,4})\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4})\s+(.*)")
+_HEAD = re.compile(r"\bVlan\b.*\bMac Address\b", re.IGNORECASE)
+_LEARNT = {"dynamic", "learned"}
+
+
+def learnt_on_page(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
+    """Return (VLAN, MAC address) -> port of the learnt rows, None where the page is no table of addresses.
+
+    Rows of static, management and the switch's own addresses are passed over, and so are ports that the model has not.
+    """
+    if platform.is_shell:
+        return _of_bridge(platform, text)
+    if not _HEAD.search(text):
+        return None
+    found = {}
+    for line in text.splitlines():
+        row = _ROW.fullmatch(line.strip())
+        words = row[3].split() if row else []
+        places = [word for word in words if word.lower() not in _LEARNT]
+        if row and len(words) == 2 and len(places) == 1 and (port := platform.port_number(places[0])):
+            found[int(row[1]), parse_mac(row[2])] = port
+    return found
+
+
+def _of_bridge(platform: Platform, text: str) -> dict[tuple[int, int], int] | None:
+    """Read `bridge -j fdb show`: rows of a bridge's ports that nobody pinned (bridge(8))."""
+    try:
+        rows = json.loads(text)
+    except ValueError:
+        return None
+    found = {}
+    for row in rows if isinstance(rows, list) else ():
+        if (
+            not isinstance(row, dict)
+            or row.get("state") in {"static", "permanent"}
+            or not {"vlan", "master"} <= row.keys()
+        ):
+            continue
+        port = platform.port_number(str(row.get("ifname")))
+        vlan, mac = row["vlan"], str(row.get("mac"))
+        if port and isinstance(vlan, int) and re.fullmatch(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}", mac):
+            found[vlan, parse_mac(mac)] = port
+    return found
