@@ -34,7 +34,7 @@ def path(site):
 
     words = ["report", site / "b1", "-o", site / "r.html", "--traffic", LU, "--seconds", "10"]
     words += ["--settings", site / "night.json", "--rollout", site / "to-night", "--timetable", site / "day.yml"]
-    words += ["--price", "0.3", "--co2", "0.4"]
+    words += ["--price", "0.3", "--currency", "EUR", "--co2", "0.4"]
     assert main([str(word) for word in words]) == 0
     return site / "r.html"
 
@@ -256,6 +256,31 @@ def test_bars_are_as_long_as_their_numbers(path, site):
     assert "CO2 of one run" in groups
 
 
+def test_load_is_shown_of_capacity_and_beside_the_busiest(path):
+    """The traffic is a trickle: of capacity it is of the lowest class, beside the busiest link it is of all."""
+    text = path.read_text("utf-8")
+    links = re.findall(r'class="link l(\d) s-\w+" d="[^"]*" data-relative="(\d)"', text)
+    assert len(links) == 64
+    assert {level for level, _ in links} == {"0", "1"}
+    assert {relative for _, relative in links} >= {"0", "5"}
+    legend = text.partition('id="legend-load"')[2].partition("</div>")[0]
+    assert re.findall(r"up to ([\d.]+) % of capacity", legend) == ["20", "40", "60", "80", "100"]
+
+
+def test_no_number_has_an_exponent_and_costs_have_their_currency(path):
+    body = re.sub(r"<(style|script)>.*?</\1>", "", path.read_text("utf-8"), flags=re.DOTALL)
+    assert re.findall(r"\b\d[\d.]*e[+-]\d+", body) == []
+    cost = body.partition("<figcaption>Cost of one run")[2].partition("</figure")[0]
+    assert "EUR" in cost
+
+
+def test_a_currency_is_a_sign_or_a_short_name(site, answer):
+    words = ("predict", site / "b1", "--traffic", LU, "--seconds", 10, "--price", "0.3", "--currency")
+    assert answer(*words, "€")[1]["currency"] == "€"
+    status, page = answer(*words, "<b>")
+    assert (status, page["findings"][0]["where"]) == (2, "--currency")
+
+
 # --- in a browser ----------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +298,11 @@ def test_the_mouse_switches_colours_states_and_trees(browser, path):
     style = "getComputedStyle(document.querySelector('#links .s-off')).strokeDasharray"
     assert browser.ask(style) != "none"  # off is dotted, whatever its colour
     assert shown(browser, "#legend-load")
+    thick = "getComputedStyle(document.querySelector('#links [data-relative=\"5\"]')).strokeWidth"
+    assert browser.ask(thick) == "2px"
+    browser.click("input[name=mode][value=busiest]")
+    assert browser.ask(thick) == "6.2px"
+    assert shown(browser, "#legend-busiest")
     browser.click("input[name=mode][value=state]")
     assert shown(browser, "#legend-state")
     assert not shown(browser, "#legend-load")

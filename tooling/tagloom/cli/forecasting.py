@@ -80,7 +80,7 @@ def _assumed(args: argparse.Namespace, all_found: Findings) -> tuple[Any, Any, A
     from tagloom.platforms.power import read_power
     from tagloom.predict.energy import Rates
 
-    rates = Rates(args.price, args.co2, args.host_watts)
+    rates = Rates(args.price, args.co2, args.host_watts, args.currency)
     all_found.findings += rates.findings()
     eee = all_found.of(lambda: sleep_policy(args.eee, "--eee")) if args.eee is not None else None
     power = all_found.of(lambda: read_power(args.power)) if args.power else None
@@ -333,6 +333,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     predict.add_argument("--ranks", type=int, metavar="N", help="number of ranks, for a paraprof summary")
     predict.add_argument("--rollout", type=Path, metavar="DIR", help="a rollout, whose waves may interrupt hosts")
     predict.add_argument("--price", type=float, metavar="P", help="price of a kWh")
+    predict.add_argument("--currency", default="", metavar="C", help="what the price is in, such as EUR")
     predict.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
     predict.add_argument(
         "--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, to count its energy over the run"
@@ -409,6 +410,7 @@ def add(commands: Commands) -> None:  # noqa: PLR0915 - a statement for each opt
     )
     report.add_argument("--timetable", type=Path, metavar="F", help="show power over a day or a week of this timetable")
     report.add_argument("--price", type=float, metavar="P", help="price of a kWh")
+    report.add_argument("--currency", default="", metavar="C", help="what the price is in, such as EUR")
     report.add_argument("--co2", type=float, metavar="KG", help="kilograms of CO2 per kWh")
     report.add_argument("--host-watts", type=float, default=0.0, metavar="W", help="watts of one host, as for predict")
     report.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
@@ -21,16 +22,18 @@ if TYPE_CHECKING:
 
 JOULES_PER_KWH = 3.6e6
 YEAR_HOURS = 8766.0
+CURRENCY = re.compile(r"[^\W\d_]{0,3}|[€$£¥₹₩]")
 TABLE_6 = "both ends at full power while a link goes down and comes up again; Koibuchi et al. 2011, tables 2 and 6"
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The price and emission of a kWh, None if unknown, and the watts of one host (0: hosts are not counted)."""
+    """The price and emission of a kWh, None if unknown, the watts of one host (0: not counted), the currency."""
 
     price_per_kwh: float | None = None
     co2_kg_per_kwh: float | None = None
     host_watts: float = 0.0
+    currency: str = ""
 
     def findings(self) -> list[Finding]:
         """Return a finding for each implausible rate: no grid emits 3 kg per kWh; units are kg, currency and watts."""
@@ -39,7 +42,12 @@ class Rates:
             ("--co2", self.co2_kg_per_kwh, 3.0, "kilograms per kWh"),
             ("--host-watts", self.host_watts, 100_000.0, "watts of one host"),
         )
-        return [
+        wrong = (
+            []
+            if CURRENCY.fullmatch(self.currency)
+            else [Finding("--currency", "a sign or EUR, JPY, ...", self.currency)]
+        )
+        return wrong + [
             Finding(where, f"{what}, from 0 to {most:g}", f"{value:g}")
             for where, value, most, what in limits
             if value is not None and not (isfinite(value) and 0 <= value <= most)
@@ -104,8 +112,8 @@ def energy(
         Figure(transition, "J", TABLE_6, 0.0, transition),
         pays,
         year,
-        per_kwh(before_figure, rates.price_per_kwh, "", "--price"),
-        per_kwh(after_figure, rates.price_per_kwh, "", "--price"),
+        per_kwh(before_figure, rates.price_per_kwh, rates.currency, "--price"),
+        per_kwh(after_figure, rates.price_per_kwh, rates.currency, "--price"),
         per_kwh(before_figure, rates.co2_kg_per_kwh, "kg", "--co2"),
         per_kwh(after_figure, rates.co2_kg_per_kwh, "kg", "--co2"),
         even,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
+from tagloom.report.decimals import decimal
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -73,10 +75,10 @@ def chart(
         *labels,
         tuple((each.name, _path(each.points, across, down), each.style) for each in series),
         tuple((across(x), word) for x, word in ticks),
-        tuple((down(y), f"{y:,.6g}") for y in steps),
+        tuple((down(y), decimal(y, 6)) for y in steps),
         (labels[0], *(each.name for each in series)),
         tuple(
-            (f"{x:.4g}", *(f"{each.points[i][1]:.4g}" for each in series)) for i, (x, _) in enumerate(shown)
+            (decimal(x), *(decimal(each.points[i][1]) for each in series)) for i, (x, _) in enumerate(shown)
         ),
         (across(mark[0]), mark[1]) if mark is not None and left <= mark[0] <= right else None,
     )  # fmt: skip
@@ -104,6 +106,6 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 def _x_ticks(left: float, right: float, *, log_x: bool) -> list[tuple[float, str]]:
     if not log_x:
-        return [(x, f"{x:g}") for x in round_ticks(left, right) if left <= x <= right * (1 + 1e-9)]
+        return [(x, decimal(x, 6)) for x in round_ticks(left, right) if left <= x <= right * (1 + 1e-9)]
     decades = range(ceil(log10(left) - 1e-9), floor(log10(right) + 1e-9) + 1)
-    return [(10.0**d, f"{10.0**d:,.6g}") for d in decades]
+    return [(10.0**d, decimal(10.0**d, 6)) for d in decades]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tagloom.records.report import OFF, ON, SLEEPING, SLOW
 from tagloom.report.charts import HEIGHT, WIDTH, Chart, Series, chart
+from tagloom.report.decimals import decimal
 from tagloom.report.layout import draw
 from tagloom.report.panels import (
     VERDICT_WORDS,
@@ -26,6 +27,7 @@ from tagloom.report.terminal import count, forecast_payload
 
 if TYPE_CHECKING:
     import jinja2
+    from numpy.typing import NDArray
 
     from tagloom.records.report import Report
     from tagloom.report.layout import Drawn
@@ -91,7 +93,7 @@ def _headline(report: Report) -> str:
     return (
         f"{count(len(fabric.switches), 'switch')} ({models}), {count(len(fabric.links), 'link')}"
         f"{f', {off} of them off' if off else ''}, {count(len(fabric.hosts), 'host')}. "
-        f"{report.reason.capitalize()}; {report.average_hops:.2f} switches on a path, "
+        f"{report.reason[:1].upper()}{report.reason[1:]}; {report.average_hops:.2f} switches on a path, "
         f"{count(report.vlans, 'VLAN')} ({report.assignment} assignment)."
     )
 
@@ -106,7 +108,7 @@ def _cards(report: Report, forecast: dict[str, Any]) -> list[dict[str, str]]:
         {
             "name": "Slow-down",
             "value": f"{forecast['slowdown_percent']:.2f} %" if base else "unknown",
-            "detail": f"{base:.4g} s -> {forecast['seconds_predicted']:.4g} s, between {slower[0]:.2f} % and "
+            "detail": f"{decimal(base)} s -> {decimal(forecast['seconds_predicted'])} s, between {slower[0]:.2f} % and "
             f"{slower[1]:.2f} %"
             if base
             else "no traffic was given",
@@ -134,7 +136,8 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
     shown = report.share if report.share is not None else report.load / (top or 1.0)
     busiest = np.maximum(shown[0::2], shown[1::2])
     edge = max(float(busiest.max(initial=0.0)), 1e-12)
-    level = np.where(busiest > 0, np.clip(np.ceil(LEVELS * busiest / edge), 1, LEVELS), 0).astype(int)
+    relative = _levels(busiest / edge)
+    level = relative if report.share is None else _levels(busiest)
     links = []
     for i, link in enumerate(fabric.links):
         a, b = report.link_names[i]
@@ -146,6 +149,7 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
             {
                 "path": drawn.paths[i],
                 "level": int(level[i]) if link.up else 0,
+                "relative": int(relative[i]) if link.up else 0,
                 "state": report.states[i],
                 "label": "100" if report.states[i] == SLOW and link.speed_mbps == 100 else state,
                 "at": drawn.middle[i],
@@ -172,7 +176,8 @@ def _figure(report: Report, ports: list[dict[str, Any]]) -> dict[str, Any]:
         ],
         "labelled": len(fabric.links) <= LABELLED_UP_TO,
         "wraps": any(drawn.wraps),
-        "levels": _level_words(report, edge, top),
+        "levels": _level_words(report, 1.0 if report.share is not None else edge, top),
+        "relative_levels": _level_words(report, edge, top) if report.share is not None else [],
         "states": [
             (state, STATE_WORDS[state], sum(each == state for each in report.states)) for state in STATE_WORDS
         ],
@@ -219,7 +224,12 @@ def _port_words(port: dict[str, Any]) -> str:
 
 def _load_words(report: Report, channel: int) -> str:
     amount = f"{report.load[channel]:,.0f} {report.load_unit}"
-    return amount if report.share is None else f"{amount} ({100 * report.share[channel]:.2g} %)"
+    return amount if report.share is None else f"{amount} ({decimal(100 * report.share[channel], 2)} %)"
+
+
+def _levels(share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the class of each load, given as its share of the most: 0 for none, 1 to LEVELS."""
+    return np.where(share > 0, np.clip(np.ceil(LEVELS * share), 1, LEVELS), 0).astype(np.int64)
 
 
 def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str]]:
@@ -228,9 +238,9 @@ def _level_words(report: Report, edge: float, top: float) -> list[tuple[int, str
     def word(part: int) -> str:
         value = edge * part / LEVELS
         return (
-            f"{100 * value:.2g} %"
+            f"{decimal(100 * value, 2)} %"
             if report.share is not None
-            else (f"{value * top:,.0f}" if top >= 100 else f"{value * top:.3g}")
+            else (f"{value * top:,.0f}" if top >= 100 else decimal(value * top, 3))
         )
 
     unit = "of capacity" if report.share is not None else report.load_unit

@@ -16,8 +16,7 @@
   for (const box of document.querySelectorAll("input[name=mode]")) {
     box.addEventListener("change", () => {
       drawing.dataset.mode = box.value;
-      one("legend-load").hidden = box.value !== "load";
-      one("legend-state").hidden = box.value !== "state";
+      for (const mode of ["load", "busiest", "state"]) one("legend-" + mode).hidden = box.value !== mode;
     });
   }
 

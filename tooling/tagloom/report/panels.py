@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import platforms
+from tagloom.report.decimals import decimal
 from tagloom.report.terminal import count
 
 if TYPE_CHECKING:
@@ -81,7 +82,10 @@ def energy_groups(payload: Mapping[str, Any]) -> list[Group]:
         groups.append(Group("Energy of one run", bars, payload["sources"]["joules"], key))
         groups += [
             _pair(payload, key, name, 1.0, unit)
-            for key, name, unit in (("cost", "Cost of one run", ""), ("co2_kg", "CO2 of one run", "kg"))
+            for key, name, unit in (
+                ("cost", "Cost of one run", payload.get("currency", "")),
+                ("co2_kg", "CO2 of one run", "kg"),
+            )
             if f"{key}_before" in payload
         ]
     return groups
@@ -220,5 +224,4 @@ def _interval(payload: Mapping[str, Any], key: str, scale: float, unit: str) -> 
 
 
 def _amount(value: float, unit: str) -> str:
-    digits = f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return f"{digits} {unit}".rstrip()
+    return f"{decimal(value)} {unit}".rstrip()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagloom import platforms
+from tagloom.report.decimals import decimal
 from tagloom.units import format_ranges
 
 if TYPE_CHECKING:
@@ -348,6 +349,8 @@ def forecast_payload(forecast: Forecast, fabric: Fabric | None = None) -> dict[s
     payload["saving_percent"] = round(100.0 * (before - after) / before, 6) if before else 0.0
     payload["slowdown_percent"] = round(100.0 * (predicted - base) / base, 6) if base else 0.0
     payload.setdefault("joules", round(after * predicted, 6))
+    if "cost_before" in figures:
+        payload["currency"] = figures["cost_before"].unit
     payload["kwh"] = payload["joules"] / JOULES_PER_KWH
     payload["sources"] = {key: figure.source for key, figure in figures.items()}
     bounded = {key: (f.low, f.high) for key, f in figures.items() if f.low is not None and f.high is not None}
@@ -404,8 +407,8 @@ def forecast_lines(payload: Mapping[str, Any]) -> list[str]:
     watts = f"{payload['watts_before']:.1f} W -> {payload['watts_after']:.1f} W"
     slow = "unknown: no traffic given"
     if base:
-        slow = f"{payload['slowdown_percent']:.2f} %{_between(payload, 'slowdown_percent', 2)}: {base:.4g} s -> "
-        slow += f"{payload['seconds_predicted']:.4g} s"
+        slow = f"{payload['slowdown_percent']:.2f} %{_between(payload, 'slowdown_percent', 2)}: {decimal(base)} s -> "
+        slow += f"{decimal(payload['seconds_predicted'])} s"
     loss = f"{payload['lost_bytes']:,} bytes{_between(payload, 'lost_bytes', 0)}"
     lines = [
         *row("slow-down", slow),
@@ -479,8 +482,8 @@ def _energy_lines(payload: Mapping[str, Any]) -> list[str]:
             energy += f"; costs more than it saves where a host draws over {payload['break_even_host_watts']:,.0f} W"
         lines += row("energy", energy)
     money = [
-        f"{what} {payload[f'{key}_before']:.4g} -> {payload[f'{key}_after']:.4g}{unit} a run"
-        for key, what, unit in (("cost", "cost", ""), ("co2_kg", "CO2", " kg"))
+        f"{what} {decimal(payload[f'{key}_before'])} -> {decimal(payload[f'{key}_after'])}{unit} a run"
+        for key, what, unit in (("cost", "cost", f" {payload.get('currency', '')}".rstrip()), ("co2_kg", "CO2", " kg"))
         if f"{key}_before" in payload and base
     ]
     money += [f"{payload['kwh_saved_per_year']:,.0f} kWh a year"] if payload.get("kwh_saved_per_year") else []
