@@ -1,10 +1,14 @@
 """A switch that lost its configuration: who gets in, over a serial line and telnet, and how it is brought back."""
 
 import contextlib
+import json
 import os
+import shutil
 import socket
 
+import paramiko
 import pytest
+import yaml
 
 from lab_fabrics import TEMPLATES, fabric
 from tagloom import platforms
@@ -14,6 +18,7 @@ from tagloom.cli import main
 from tagloom.errors import DeviceError
 from tagloom.lab import process
 from tagloom.lab.directory import Order
+from tagloom.platforms.first_contact import PASSWORD
 from waiting import until
 
 MODELS = ["powerconnect-5324", "powerconnect-5548", "powerconnect-6248", "n-series"]
@@ -68,9 +73,9 @@ def factory(rack):
     return rack
 
 
-def login(directory, number, user, password):
-    """Log in over SSH, and return the running configuration."""
-    port = process.read_info(directory).ports[f"s{number}"]
+def login(directory, number, user, password, info=None):
+    """Log in over SSH by the keys of an inventory, and return the running configuration."""
+    port = (info or process.read_info(directory)).ports[f"s{number}"]
     known = str(directory / "known_hosts")
     access = Access("127.0.0.1", port, user, password, known_hosts=known, fast_cli=True)
     with connect(f"s{number}", platforms.load(MODELS[number]), access) as connection:
@@ -129,3 +134,96 @@ def test_the_command_says_where_consoles_are(rack, capsys):
     assert main(["lab", "console", "s1", "--dir", str(rack)]) == 0
     shown = capsys.readouterr().out
     assert all(each in shown for each in process.console(rack, "s1").values())
+
+
+# --- bootstrap: from the factory to the inventory's login -------------------------------------------------------------
+
+
+def site(rack, place, password="first-day-9"):  # noqa: S107 - of a rack on loopback
+    """Make an inventory of the rack's switches whose user is to be made, and who has no host keys yet."""
+    place.mkdir()
+    for name in ("fabric.yml", "tagloom.yml", "snmp.yml"):
+        shutil.copy(rack / name, place / name)
+    variables = yaml.safe_load((rack / "group_vars/all.yml").read_text())
+    variables |= {
+        "ansible_user": "ops",
+        "ansible_password": password,
+        "tagloom_known_hosts": str(place / "known_hosts"),
+    }
+    (place / "group_vars").mkdir()
+    (place / "group_vars/all.yml").write_text(yaml.safe_dump(variables))
+    return place
+
+
+def bootstrap(capfd, place, *words, expect=0):
+    """Run the command on an inventory; return its answer, with what it said besides."""
+    command = ["bootstrap", str(place / "fabric.yml"), "--network", "127.0.0.0/8", *map(str, words), "--json"]
+    assert main(command) == expect
+    shown = capfd.readouterr()
+    assert "first-day" not in shown.out + shown.err
+    return json.loads(shown.out) | {"said": shown.err}
+
+
+def lines_of(rack, number):
+    where = process.console(rack, f"s{number}")
+    return ["--telnet", where["telnet"]] if number % 2 else ["--serial", where["serial"]]
+
+
+@pytest.mark.parametrize("number", range(len(MODELS)), ids=MODELS)
+def test_bootstrap_brings_a_switch_from_the_factory_to_the_inventorys_login(factory, number, tmp_path, capfd):
+    place = site(factory, tmp_path / "site")
+    page = bootstrap(capfd, place, "--switch", f"s{number}", *lines_of(factory, number))
+    assert (page["configured"], page["enrolled"]) == ([f"s{number}"], [f"s{number}"])
+    assert page["known_hosts"] == str(place / "known_hosts")
+    text = login(place, number, "ops", "first-day-9", process.read_info(factory))
+    assert f"hostname s{number}" in text
+    assert "snmp-server user lab tagloom auth-sha" in text
+    assert "lldp" in text
+    process.reboot(factory, f"s{number}")
+    assert login(place, number, "ops", "first-day-9", process.read_info(factory)) == text, "it was saved"
+    telnet = ["--telnet", process.console(factory, f"s{number}")["telnet"]]
+    page = bootstrap(capfd, place, "--switch", f"s{number}", *telnet)
+    assert page["enrolled"] == [], "a second time it logs in, types the same, and knows the key"
+
+
+def test_another_key_than_the_enrolled_one_is_refused_with_the_command_that_takes_it(factory, tmp_path, capfd):
+    place = site(factory, tmp_path / "site")
+    port = process.read_info(factory).ports["s0"]
+    other = paramiko.RSAKey.generate(2048)
+    (place / "known_hosts").write_text(f"[127.0.0.1]:{port} {other.get_name()} {other.get_base64()}\n")
+    page = bootstrap(capfd, place, "--switch", "s0", *lines_of(factory, 0), expect=2)
+    (finding,) = page["findings"]
+    assert f"ssh-keygen -R '[127.0.0.1]:{port}' -f {place}/known_hosts" in finding["actual"]
+
+
+def test_what_is_pasted_has_no_password_unless_it_is_asked_for(rack, tmp_path, capfd):
+    place, out = site(rack, tmp_path / "site"), tmp_path / "out"
+    page = bootstrap(capfd, place, "-o", out)
+    assert sorted(page["written"]) == sorted(map(str, [*(out / f"s{n}.txt" for n in range(4)), out / "labels.html"]))
+    for number in range(len(MODELS)):
+        text = (out / f"s{number}.txt").read_text()
+        assert f"username ops password {PASSWORD} level 15" in text
+        assert "first-day" not in text
+        assert "lab-auth-password" not in text
+        assert text.endswith("copy running-config startup-config\n")
+    labels = (out / "labels.html").read_text()
+    assert labels.count("<section>") == len(MODELS)
+    assert "<td>s0:g1</td><td>s1</td>" in labels
+    bootstrap(capfd, place, "-o", tmp_path / "secret", "--secrets")
+    path = tmp_path / "secret" / "s0.txt"
+    assert "username ops password first-day-9 level 15" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_wrong_is_told_at_once_and_nothing_is_written(rack, tmp_path, capfd):
+    place, out = site(rack, tmp_path / "site", password="two words"), tmp_path / "out"
+    words = ["-o", out, "--serial", "/dev/null", "--network", "10.0.0.0/8", "--gateway", "192.0.2.1", "--switch", "s9"]
+    page = bootstrap(capfd, place, *words, expect=2)
+    assert [each["where"] for each in page["findings"]] == ["--gateway", "bootstrap", "--switch"]
+    page = bootstrap(capfd, place, "-o", out, "--network", "10.0.0.0/8", expect=2)
+    assert [each["where"] for each in page["findings"]] == [f"switches.s{n}.address" for n in range(4)]
+    page = bootstrap(capfd, place, "-o", out, "--secrets", expect=2)
+    assert "two words" not in str(page)
+    assert not out.exists()
+    page = bootstrap(capfd, place, "--switch", "s0", "--telnet", "127.0.0.1:1", expect=2)
+    assert page["findings"][0]["where"] == "s0: ansible_password"

@@ -11,6 +11,7 @@ from tagloom import __version__
 from tagloom.cli import (
     addressing,
     applying,
+    bootstrapping,
     completing,
     confirming,
     forecasting,
@@ -40,6 +41,7 @@ PLACES = {
 }
 GROUPS = (
     planning,
+    bootstrapping,
     looking,
     applying,
     confirming,

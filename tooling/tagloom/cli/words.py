@@ -28,6 +28,7 @@ EXAMPLES = {
     "apply": "tagloom apply build --check --diff",
     "rollback": "tagloom rollback",
     "confirm": "tagloom confirm",
+    "bootstrap": "tagloom bootstrap fabric.yml --network 192.0.2.0/24 -o first",
     "abort": "tagloom abort",
     "repair": "tagloom repair --propose",
     "regulate": "tagloom regulate fabric.yml --traffic matrix.csv -o night.json",

@@ -1,0 +1,191 @@
+"""Type lines at a switch's own console, over a serial line or telnet: for switches that have no SSH yet."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from typing import TYPE_CHECKING, Protocol, Self
+
+import serial
+
+from tagloom.adapters.ssh import shown
+from tagloom.errors import DeviceError
+from tagloom.platforms.grammar import Grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tagloom.platforms import Platform
+
+BAUD = 9600  # confirmed for 5324, 54xx and 62xx: their console ports as they leave the factory
+LINE_SECONDS = 120.0  # to make an RSA key takes an old switch a minute
+_POLL_SECONDS = 0.2
+_PIECE_BYTES = 4096
+_MOST_CHARACTERS = 1 << 20
+_TELNET_PORT = 23
+# RFC 854: options offered and asked for, what stands between SB and SE, other commands.
+_TELNET = re.compile(rb"\xff(?:([\xfb-\xfe])(.)|\xfa.*?\xff\xf0|[\xf0-\xf9])", re.DOTALL)
+_WILL, _WONT, _DO, _DONT = b"\xfb", b"\xfc", b"\xfd", b"\xfe"
+_ECHO, _GO_AHEAD = b"\x01", b"\x03"  # RFC 857, 858: the switch may do both
+_PROMPT = re.compile(r"\n[^\S\n]*[\w][\w .-]{0,63}(?:\([^)\n]{0,64}\))?[>#] ?$")
+_USER = re.compile(r"(?:user ?name|user|login): ?$", re.IGNORECASE)
+_PASSWORD = re.compile(r"password: ?$", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"[(\[]y/n[)\]](?:\s?\[[yn]\])?\s?[?:]?\s*$", re.IGNORECASE)
+_MORE = re.compile(r"(?:More: <space>.{0,80}<return> ?|--More-- or \(q\)uit)$")
+_STEERING = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|[\x00\r]")
+
+
+class Stream(Protocol):
+    """Bytes to and from a console."""
+
+    def read(self, seconds: float) -> bytes:
+        """Return what has come, b"" where nothing comes in that time. Raises OSError, EOFError."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send bytes. Raises OSError."""
+        ...
+
+    def close(self) -> None:
+        """Hang up."""
+        ...
+
+
+class SerialStream:
+    """A serial line. Raises OSError where there is none."""
+
+    def __init__(self, path: str, baud: int = BAUD) -> None:
+        self._line = serial.Serial(path, baud, timeout=_POLL_SECONDS)
+
+    def read(self, seconds: float) -> bytes:
+        """Return what has come, b"" where nothing comes in that time."""
+        self._line.timeout = seconds
+        return bytes(self._line.read(max(1, self._line.in_waiting)))
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        self._line.write(data)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
+
+class TelnetStream:
+    """A telnet session, which nobody keeps secret: the switch may echo, all else that it offers is declined."""
+
+    def __init__(self, host: str, port: int, seconds: float) -> None:
+        self._wire = socket.create_connection((host, port or _TELNET_PORT), seconds)
+        self._unread = b""
+
+    def read(self, seconds: float) -> bytes:
+        """Return what has come, b"" where nothing comes in that time."""
+        self._wire.settimeout(seconds)
+        try:
+            data = self._wire.recv(_PIECE_BYTES)
+        except TimeoutError:
+            return b""
+        if not data:
+            raise EOFError("the session was dropped")
+        data, self._unread = self._unread + data, b""
+        cut = data.rfind(b"\xff", -2)
+        if cut >= 0 and not _TELNET.match(data, cut):  # a command that has not come whole
+            data, self._unread = data[:cut], data[cut:]
+        for said, option in _TELNET.findall(data):
+            if said == _WILL:
+                self.write(b"\xff" + (_DO if option in (_ECHO, _GO_AHEAD) else _DONT) + option)
+            elif said == _DO:
+                self.write(b"\xff" + _WONT + option)
+        return _TELNET.sub(b"", data)
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        self._wire.sendall(data)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._wire.close()
+
+
+class ConsoleLine:
+    """One conversation at a console; enter it to reach a prompt, logging in where the switch asks for that.
+
+    Every method raises DeviceError, without secrets.
+    """
+
+    def __init__(self, name: str, platform: Platform, stream: Stream, user: str, password: str) -> None:
+        self._name, self._stream, self._user, self._password = name, stream, user, password
+        self._is_error = Grammar.of(platform).is_error
+
+    def __enter__(self) -> Self:
+        """Reach a prompt: a set-up wizard is declined, a login is the inventory's, given once."""
+        self._write("")
+        given = 0
+        while True:
+            _, question = self._until_question("login")
+            if question is _PROMPT:
+                return self
+            if question is _YES_OR_NO:
+                self._write("n")
+            elif question is _MORE:
+                self._stream.write(b"q")
+            elif question is _USER and given:
+                raise DeviceError(self._name, "login", "the console knows neither no login nor the inventory's")
+            elif question is _USER:
+                self._write(self._user)
+            else:
+                given += 1
+                self._write(self._password)
+
+    def __exit__(self, *_: object) -> None:
+        """Hang up."""
+        self._stream.close()
+
+    def type(self, lines: Sequence[str]) -> None:
+        """Type lines, say yes to what the switch asks, and end at the first that is refused."""
+        for line in lines:
+            self._write(line)
+            said = ""
+            while True:
+                text, question = self._until_question(shown(line))
+                said += text
+                if question is _PROMPT:
+                    break
+                if question is _MORE:
+                    self._stream.write(b" ")
+                elif question is _YES_OR_NO:
+                    self._write("y")
+                    said += "\n"
+                else:
+                    raise DeviceError(self._name, shown(line), "asks for a login")
+            answer = said.partition("\n")[2].rpartition("\n")[0]
+            if self._is_error(answer):
+                raise DeviceError(self._name, shown(line), shown(answer))
+            while self._read(_POLL_SECONDS / 2):  # the prompt of a Return that answered a single key
+                pass
+
+    def _write(self, line: str) -> None:
+        try:
+            self._stream.write(line.encode() + b"\r")
+        except OSError as error:
+            raise DeviceError(self._name, shown(line), f"the console is gone ({error})") from None
+
+    def _read(self, seconds: float) -> str:
+        return _STEERING.sub("", self._stream.read(seconds).decode("utf-8", "replace"))
+
+    def _until_question(self, what: str) -> tuple[str, re.Pattern[str]]:
+        """Read until the switch waits for something, and return what it said, and which of the patterns that is.
+
+        A prompt begins a line: the echo of what was typed does not.
+        """
+        text, end = "", time.monotonic() + LINE_SECONDS
+        while time.monotonic() < end and len(text) < _MOST_CHARACTERS:
+            try:
+                text += self._read(_POLL_SECONDS)
+            except (OSError, EOFError) as error:
+                raise DeviceError(self._name, what, f"the console is gone ({error})") from None
+            for pattern in (_PROMPT, _YES_OR_NO, _MORE, _USER, _PASSWORD):
+                if pattern.search(text, max(0, len(text) - 256)):
+                    return text, pattern
+        raise DeviceError(self._name, what, f"no prompt in {LINE_SECONDS:.0f} s: {shown(text)}")

@@ -1,0 +1,288 @@
+"""Answer the command for switches that come out of their boxes: what to paste, what to print, or do it at a console."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagloom.cli.inputs import Findings, site_of
+from tagloom.cli.screen import GOOD
+from tagloom.errors import DeviceError, Finding, InputError
+from tagloom.units import split_address
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tagloom.adapters.console_line import Stream
+    from tagloom.adapters.ssh import Access
+    from tagloom.cli.screen import Screen
+    from tagloom.cli.words import Commands
+    from tagloom.platforms.first_contact import FirstContact
+    from tagloom.records.fabric import Fabric, Switch
+    from tagloom.records.snmp import Credentials
+
+_TYPED = re.compile(r"[!#-~]{1,64}(?<![?])")  # what every console takes as one word as it is
+_CONNECT_SECONDS = 10.0
+_SERVER_SECONDS = 60.0  # until an old switch's SSH server runs
+
+
+def _bootstrap(args: argparse.Namespace, screen: Screen) -> int:
+    from tagloom.platforms.first_contact import first_contact_lines
+    from tagloom.read import read_fabric
+    from tagloom.report.labels import labels_html
+    from tagloom.share import share_directory
+    from tagloom.storage.whole import write_whole
+
+    wrong = Findings()
+    fabric = wrong.of(lambda: read_fabric(args.fabric))
+    network = wrong.of(lambda: _network(args))
+    _check_words(args, fabric, wrong)
+    addresses = wrong.of(lambda: _addresses(fabric, network, args.switch)) if fabric and network else None
+    inventory = args.inventory or (args.fabric.parent if (args.fabric.parent / "tagloom.yml").is_file() else None)
+    if (args.serial or args.telnet) and inventory is None:
+        wrong.findings.append(Finding("-i", "the inventory that says who logs in", "none beside the fabric file"))
+    typed = bool(args.serial or args.telnet)
+    secretly = args.secrets or typed
+    snmp = wrong.of(lambda: _snmp(inventory, secretly=secretly))
+    wrong.end()
+    assert fabric is not None and addresses is not None  # noqa: S101, PT018 - else there are findings
+    access = _access(args, inventory) if inventory is not None else {}
+    contacts = {
+        name: _contact(args, name, address, network, access.get(name), snmp, secretly=secretly)
+        for name, address in addresses.items()
+    }
+    ports = dict(zip((s.name for s in fabric.switches), fabric.used_ports, strict=True))
+    templates = share_directory() / "templates"
+    lines = {
+        switch.name: first_contact_lines(switch, ports[switch.name], contacts[switch.name], templates)
+        for switch in fabric.live
+        if switch.name in contacts
+    }
+    if typed and inventory is not None:
+        switch = fabric.switches[fabric.index[args.switch]]
+        return _type(args, screen, switch, lines[switch.name], access[switch.name], inventory)
+    written = []
+    for name, each in lines.items():
+        path = args.output / f"{name}.txt"
+        _write(path, "".join(f"{line}\n" for line in each), secret=args.secrets)
+        written.append(path)
+    write_whole(args.output / "labels.html", labels_html(fabric))
+    written.append(args.output / "labels.html")
+    screen.say(f"wrote     {args.output}/: {len(lines)} files to paste at serial consoles, labels.html to print")
+    if not args.secrets:
+        screen.say("replace   what stands in <...> before you paste: passwords are in no file")
+    screen.say(
+        "next      tagloom bootstrap with --switch S and --serial or --telnet types them, and enrols the host key"
+    )
+    screen.answer({"written": list(map(str, written)), "configured": [], "known_hosts": None, "enrolled": []})
+    return GOOD
+
+
+def _check_words(args: argparse.Namespace, fabric: Fabric | None, wrong: Findings) -> None:
+    """Find options that do not go together, and a switch that is none or has no console of its own."""
+    from tagloom import platforms
+
+    if bool(args.serial) + bool(args.telnet) + bool(args.output) != 1:
+        wrong.findings.append(Finding("bootstrap", "one of -o DIR, --serial LINE and --telnet HOST:PORT", "otherwise"))
+    if (args.serial or args.telnet) and not args.switch:
+        wrong.findings.append(Finding("--switch", "the switch at the other end of the line", "none"))
+    if args.telnet:
+        try:
+            split_address(args.telnet)
+        except ValueError:
+            wrong.findings.append(Finding("--telnet", "HOST or HOST:PORT", args.telnet))
+    if fabric is not None and args.switch:
+        live = {switch.name: switch for switch in fabric.live}
+        if args.switch not in live:
+            wrong.findings.append(Finding("--switch", "a switch of the fabric that is up", args.switch))
+        elif platforms.of(live[args.switch]).is_shell or not platforms.of(live[args.switch]).netmiko_driver:
+            rule = "a model whose console tagloom knows"
+            wrong.findings.append(Finding("--switch", rule, f"{args.switch}, a {live[args.switch].model}"))
+
+
+def _network(args: argparse.Namespace) -> ipaddress.IPv4Network:
+    try:
+        network = ipaddress.IPv4Network(args.network)
+    except ValueError as error:
+        raise InputError([Finding("--network", "ADDRESS/BITS of IPv4", f"{args.network} ({error})")]) from None
+    try:
+        inside = not args.gateway or ipaddress.IPv4Address(args.gateway) in network
+    except ValueError:
+        inside = False
+    if not inside:
+        raise InputError([Finding("--gateway", f"an address of {network}", args.gateway)])
+    return network
+
+
+def _addresses(fabric: Fabric, network: ipaddress.IPv4Network, only: str) -> dict[str, str]:
+    """Return the addresses of the switches that are configured so. Raises InputError where one has none there."""
+    from tagloom import platforms
+
+    found, wrong = {}, []
+    for switch in fabric.live:
+        platform = platforms.of(switch)
+        if platform.is_shell or not platform.grammar or (only and switch.name != only):
+            continue
+        host = split_address(switch.address)[0] if switch.address else ""
+        try:
+            good = ipaddress.IPv4Address(host) in network
+        except ValueError:
+            good = False
+        if not good:
+            rule = f"an address of {network} (switches: {{{switch.name}: {{address: ...}}}})"
+            wrong.append(Finding(f"switches.{switch.name}.address", rule, switch.address or "none"))
+        found[switch.name] = host
+    if wrong:
+        raise InputError(wrong)
+    return found
+
+
+def _snmp(inventory: Path | None, *, secretly: bool) -> Credentials | None:
+    """Return who reads the switches over SNMP, None where nobody said; without its secrets unless `secretly`."""
+    from tagloom.platforms.first_contact import AUTH_PASSWORD, COMMUNITY, PRIV_PASSWORD
+    from tagloom.read import read_snmp_settings
+    from tagloom.read.snmp_settings import VARIABLES
+
+    home = None if inventory is None else inventory if inventory.is_dir() else inventory.parent
+    page = home / "snmp.yml" if home is not None and (home / "snmp.yml").is_file() else None
+    if page is None and not any(os.environ.get(name) for name in VARIABLES):
+        return None
+    hidden = dict(
+        zip(
+            ("TAGLOOM_SNMP_AUTH_PASSWORD", "TAGLOOM_SNMP_PRIV_PASSWORD", "TAGLOOM_SNMP_COMMUNITY"),
+            (AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY),
+            strict=True,
+        )
+    )
+    credentials: Credentials = read_snmp_settings(page, {**os.environ, **({} if secretly else hidden)}).credentials
+    return credentials
+
+
+def _access(args: argparse.Namespace, inventory: Path) -> dict[str, Access]:
+    """Return how Ansible logs in to each switch, vaults and all. Raises InputError."""
+    from tagloom.adapters.ssh import Access
+    from tagloom.apply.playbook import Ansible
+
+    args.inventory = inventory
+    site = site_of(args)
+    with Ansible(site) as ansible:
+        return {name: Access.of_host(known) for name, known in ansible.access(site.directory("access")).items()}
+
+
+def _contact(
+    args: argparse.Namespace,
+    name: str,
+    address: str,
+    network: Any,
+    access: Access | None,
+    snmp: Credentials | None,
+    *,
+    secretly: bool,
+) -> FirstContact:
+    """Return what a switch is told of itself. Raises InputError where a secret is lacking, or no console takes it."""
+    from tagloom.platforms.first_contact import PASSWORD, FirstContact
+
+    user = args.user or (access.user if access else "") or "admin"
+    password = (access.password if access else "") if secretly else PASSWORD
+    secrets = {"ansible_password": password}
+    if secretly and snmp is not None:
+        keys = ("community",) if snmp.version == "2c" else ("auth_password", "priv_password")
+        secrets |= {f"snmp {key}": getattr(snmp, key) for key in keys}
+    rule = "1 to 64 characters that a console takes as one word: no blank, quote or ?"
+    wrong = [
+        Finding(f"{name}: {key}", rule, "others, or none") for key, value in secrets.items() if not _is_word(value)
+    ]
+    if not _is_word(user):
+        wrong.append(Finding(f"{name}: ansible_user", rule, user))
+    if wrong:
+        raise InputError(wrong)
+    return FirstContact(address, str(network.netmask), user, password, args.gateway, snmp)
+
+
+def _is_word(text: str) -> bool:
+    return bool(_TYPED.fullmatch(text)) and "?" not in text
+
+
+def _write(path: Path, text: str, *, secret: bool) -> None:
+    from tagloom.apply.private_files import write_private
+    from tagloom.storage.whole import write_whole
+
+    if not secret:
+        write_whole(path, text)
+        return
+    try:
+        write_private(path, text)
+    except OSError as error:
+        raise InputError([Finding(str(path), "a file that can be written", error.strerror or str(error))]) from None
+
+
+def _type(
+    args: argparse.Namespace, screen: Screen, switch: Switch, lines: tuple[str, ...], access: Access, inventory: Path
+) -> int:
+    """Type the lines at the console, enrol the key that the switch shows then, and log in as the inventory does."""
+    from tagloom import platforms
+    from tagloom.adapters import host_keys
+    from tagloom.adapters.connect import connect
+    from tagloom.adapters.console_line import ConsoleLine
+    from tagloom.platforms.detect import mistaken
+
+    platform = platforms.of(switch)
+    known_hosts = Path(access.known_hosts or (inventory if inventory.is_dir() else inventory.parent) / "known_hosts")
+    what = f"telnet {args.telnet}: passwords go there in clear" if args.telnet else f"serial {args.serial}"
+    screen.remark(f"console   {switch.name} over {what}")
+    stream = _stream(args, switch.name)
+    with screen.waiting(f"typing {len(lines)} lines"):
+        with ConsoleLine(switch.name, platform, stream, access.user, access.password) as line:
+            line.type(lines)
+        key = host_keys.fetch(switch.name, access.host, access.port, _SERVER_SECONDS)
+        enrolled = host_keys.enrol(known_hosts.expanduser(), access.host, access.port, key)
+        with connect(switch.name, platform, replace(access, known_hosts=str(known_hosts))) as connection:
+            wrong = mistaken(switch.model, connection.identity(), switch.name)
+    if wrong:
+        raise InputError(wrong)
+    screen.say(
+        f"login     {access.user} at {access.host}:{access.port} works",
+        f"host key  {key.get_name()} {key.fingerprint} {'enrolled' if enrolled else 'is the one'} in {known_hosts}",
+    )
+    payload = {"written": [], "configured": [switch.name], "known_hosts": str(known_hosts)}
+    screen.answer({**payload, "enrolled": [switch.name] if enrolled else []})
+    return GOOD
+
+
+def _stream(args: argparse.Namespace, name: str) -> Stream:
+    from tagloom.adapters.console_line import SerialStream, TelnetStream
+
+    try:
+        if args.serial:
+            return SerialStream(args.serial, args.baud)
+        return TelnetStream(*split_address(args.telnet), _CONNECT_SECONDS)
+    except OSError as error:
+        raise DeviceError(name, "console", f"cannot reach {args.serial or args.telnet} ({error})") from None
+
+
+def add(commands: Commands) -> None:
+    """Add this command to the parser."""
+    bootstrap = commands.add(
+        "bootstrap", _bootstrap, "bring switches out of their boxes to their first login: what to paste, or typed"
+    )
+    bootstrap.add_argument("fabric", type=Path, metavar="FABRIC", help="fabric file, with each switch's address")
+    bootstrap.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write SWITCH.txt to paste, and labels.html"
+    )
+    bootstrap.add_argument(
+        "-i", "--inventory", type=Path, metavar="INVENTORY", help="who logs in (default: beside the fabric file)"
+    )
+    bootstrap.add_argument("--network", required=True, metavar="NET", help="the switches' own, such as 192.0.2.0/24")
+    bootstrap.add_argument("--gateway", default="", metavar="ADDRESS", help="the router of that network")
+    bootstrap.add_argument("--user", default="", metavar="NAME", help="the user to make (default: the inventory's)")
+    bootstrap.add_argument("--secrets", action="store_true", help="write passwords too, in files of mode 0600")
+    bootstrap.add_argument("--switch", default="", metavar="S", help="only this switch")
+    bootstrap.add_argument("--serial", default="", metavar="LINE", help="type the lines there, such as /dev/ttyUSB0")
+    bootstrap.add_argument("--baud", type=int, default=9600, metavar="N", help="speed of that line (default 9600)")
+    bootstrap.add_argument(
+        "--telnet", default="", metavar="HOST:PORT", help="type them there; passwords cross the network in clear"
+    )

@@ -1,0 +1,72 @@
+"""Write what a switch from the factory is typed at its console, so that it can be logged in to over SSH."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from tagloom import platforms
+from tagloom.platforms.family import relatives
+from tagloom.platforms.grammar import Context, ContextKind, Grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tagloom.records.fabric import Switch
+    from tagloom.records.snmp import Credentials
+
+FILE = "first-contact.j2"
+PASSWORD, AUTH_PASSWORD, PRIV_PASSWORD, COMMUNITY = (
+    f"<{word}>" for word in ("password", "auth-password", "priv-password", "community")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstContact:
+    """How a switch is reached afterwards: its address in VLAN 1, its user, and who may read it over SNMP, if anybody.
+
+    `gateway` is "" for none. Secrets are kept out of its `repr`.
+    """
+
+    address: str
+    mask: str
+    user: str
+    password: str = field(repr=False)
+    gateway: str = ""
+    snmp: Credentials | None = field(default=None, repr=False)
+
+
+def first_contact_lines(
+    switch: Switch, ports: Sequence[int], contact: FirstContact, templates: Path
+) -> tuple[str, ...]:
+    """Return the lines for a switch, in order, from `enable` to the save; none for a model without such a console.
+
+    `ports` are those that the fabric uses: where a family tells LLDP to each port, it is told to these.
+    """
+    platform = platforms.of(switch)
+    if platform.is_shell or not platform.grammar:
+        return ()
+    grammar, family = Grammar.of(platform), platform.grammar
+    path = next(templates / each / FILE for each in relatives(family) if (templates / each / FILE).is_file())
+    environment = jinja2.Environment(
+        autoescape=False,  # noqa: S701 - switches read text, not HTML
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    text = environment.from_string(path.read_text("utf-8")).render(
+        name=switch.name,
+        user=contact.user,
+        password=contact.password,
+        address=contact.address,
+        mask=contact.mask,
+        gateway=contact.gateway,
+        snmp=contact.snmp,
+        lldp="lldp enable" if family == "ros" else "lldp run",  # likely, both
+        vlan_block=family == "os6",
+        ports=[grammar.enter(Context(ContextKind.INTERFACE, (port,))) for port in ports],
+    )
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
